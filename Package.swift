@@ -27,12 +27,17 @@ let systemPackage: Target.Dependency = .product(name: "SystemPackage", package: 
 let unixSignals: Target.Dependency = .product(name: "UnixSignals", package: "swift-service-lifecycle")
 
 /// A service whose migrations are compiled into it: the program is all there is to deploy.
-func service(_ name: String, dependencies: [Target.Dependency] = [], migrations: Bool = false, resources: [String] = []) -> Target {
+func service(_ name: String, dependencies: [Target.Dependency] = [], migrations: Bool = false, resources: [String] = [])
+    -> Target
+{
     .target(
         name: name,
-        dependencies: ["MartletAPI", "MartletCore", "MartletHTTP", "MartletPostgres", hummingbird, logging, serviceLifecycle]
+        dependencies: [
+            "MartletAPI", "MartletCore", "MartletHTTP", "MartletPostgres", hummingbird, logging, serviceLifecycle,
+        ]
             + dependencies,
-        path: "Sources/Services/\(name)", resources: ((migrations ? ["Migrations"] : []) + resources).map { .embedInCode($0) }, swiftSettings: settings)
+        path: "Sources/Services/\(name)",
+        resources: ((migrations ? ["Migrations"] : []) + resources).map { .embedInCode($0) }, swiftSettings: settings)
 }
 
 /// A program: reads its configuration, builds the service, runs it.
@@ -53,7 +58,9 @@ let package = Package(
         // The operator's command line.
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         // Flags, environment and file, in that order, as one configuration.
-        .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0", traits: ["JSON", "CommandLineArguments"]),
+        .package(
+            url: "https://github.com/apple/swift-configuration", from: "1.4.0",
+            traits: ["JSON", "CommandLineArguments"]),
         // SHA-256, HMAC and signatures (BoringSSL).
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
@@ -83,30 +90,40 @@ let package = Package(
         .target(name: "MartletLogic", path: "Sources/Contract/MartletLogic", swiftSettings: settings),
 
         // Shared
-        .systemLibrary(name: "CLibPQ", path: "Sources/Shared/CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
         .systemLibrary(
-            name: "CArgon2", path: "Sources/Shared/CArgon2", pkgConfig: "libargon2", providers: [.apt(["libargon2-dev"])]),
-        .systemLibrary(name: "CCrypt", path: "Sources/Shared/CCrypt", pkgConfig: "libxcrypt", providers: [.apt(["libcrypt-dev"])]),
+            name: "CLibPQ", path: "Sources/Shared/CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
         .systemLibrary(
-            name: "CCurl", path: "Sources/Shared/CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
-        .systemLibrary(name: "CZlib", path: "Sources/Shared/CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
+            name: "CArgon2", path: "Sources/Shared/CArgon2", pkgConfig: "libargon2",
+            providers: [.apt(["libargon2-dev"])]),
         .systemLibrary(
-            name: "CBrotli", path: "Sources/Shared/CBrotli", pkgConfig: "libbrotlidec", providers: [.apt(["libbrotli-dev"])]),
+            name: "CCrypt", path: "Sources/Shared/CCrypt", pkgConfig: "libxcrypt", providers: [.apt(["libcrypt-dev"])]),
         .systemLibrary(
-            name: "CZstandard", path: "Sources/Shared/CZstandard", pkgConfig: "libzstd", providers: [.apt(["libzstd-dev"])]),
+            name: "CCurl", path: "Sources/Shared/CCurl", pkgConfig: "libcurl",
+            providers: [.apt(["libcurl4-openssl-dev"])]),
+        .systemLibrary(
+            name: "CZlib", path: "Sources/Shared/CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
+        .systemLibrary(
+            name: "CBrotli", path: "Sources/Shared/CBrotli", pkgConfig: "libbrotlidec",
+            providers: [.apt(["libbrotli-dev"])]),
+        .systemLibrary(
+            name: "CZstandard", path: "Sources/Shared/CZstandard", pkgConfig: "libzstd",
+            providers: [.apt(["libzstd-dev"])]),
         .target(
-            name: "MartletCore", dependencies: ["MartletAPI", "MartletLogic", crypto], path: "Sources/Shared/MartletCore",
+            name: "MartletCore", dependencies: ["MartletAPI", "MartletLogic", crypto],
+            path: "Sources/Shared/MartletCore",
             swiftSettings: settings),
         .target(
             name: "MartletPostgres", dependencies: ["CLibPQ", "MartletCore", logging, metrics, serviceLifecycle],
             path: "Sources/Shared/MartletPostgres", swiftSettings: settings),
         // gzip and Brotli both ways; deflate and Zstandard of what comes in.
         .target(
-            name: "MartletCompression", dependencies: ["CBrotli", "CZlib", "CZstandard", nioCore], path: "Sources/Shared/MartletCompression", swiftSettings: settings),
+            name: "MartletCompression", dependencies: ["CBrotli", "CZlib", "CZstandard", nioCore],
+            path: "Sources/Shared/MartletCompression", swiftSettings: settings),
         .target(
             name: "MartletHTTP",
             dependencies: [
-                "MartletAPI", "MartletCompression", "MartletCore", asyncHTTPClient, httpTypes, hummingbird, hummingbirdCore, logging, nioCore,
+                "MartletAPI", "MartletCompression", "MartletCore", asyncHTTPClient, httpTypes, hummingbird,
+                hummingbirdCore, logging, nioCore,
                 nioHTTP1,
                 serviceLifecycle, unixSignals,
                 .product(name: "NIOPosix", package: "swift-nio"), .product(name: "NIOSSL", package: "swift-nio-ssl"),
@@ -120,13 +137,15 @@ let package = Package(
         .target(
             name: "MartletFiles",
             dependencies: [
-                "MartletCore", "MartletHTTP", asyncHTTPClient, crypto, nioCore, nioHTTP1, .product(name: "NIOPosix", package: "swift-nio"),
+                "MartletCore", "MartletHTTP", asyncHTTPClient, crypto, nioCore, nioHTTP1,
+                .product(name: "NIOPosix", package: "swift-nio"),
             ],
             path: "Sources/Shared/MartletFiles", swiftSettings: settings),
 
         // Catalogues of translations: file formats, plural rules, lint.
         .target(
-            name: "MartletLocalization", dependencies: ["MartletCore"], path: "Sources/Shared/MartletLocalization", swiftSettings: settings),
+            name: "MartletLocalization", dependencies: ["MartletCore"], path: "Sources/Shared/MartletLocalization",
+            swiftSettings: settings),
 
         // Work that is slow or may fail after the answer: a jobs table, and the workers on it.
         .target(
@@ -138,22 +157,30 @@ let package = Package(
 
         // Conditions, buckets, features and experiments: pure functions of what is known of who asks.
         .target(
-            name: "MartletFlags", dependencies: ["MartletCore", crypto], path: "Sources/Shared/MartletFlags", swiftSettings: settings),
+            name: "MartletFlags", dependencies: ["MartletCore", crypto], path: "Sources/Shared/MartletFlags",
+            swiftSettings: settings),
 
-        // Crash reports as Sentry's clients send them: envelopes, events, sessions, and which reports are of one fault. Pure functions of values.
-        .target(name: "MartletSentry", dependencies: ["MartletCore"], path: "Sources/Shared/MartletSentry", swiftSettings: settings),
+        // Crash reports as Sentry's clients send them: envelopes, events, sessions, and which reports are of one fault.
+        // Pure functions of values.
+        .target(
+            name: "MartletSentry", dependencies: ["MartletCore"], path: "Sources/Shared/MartletSentry",
+            swiftSettings: settings),
 
         // Messages and their way to an SMTP server.
         .target(
             name: "MartletMail",
-            dependencies: ["CCurl", "MartletAPI", "MartletCore", "MartletHTTP", crypto, serviceLifecycle, .product(name: "NIOPosix", package: "swift-nio")],
+            dependencies: [
+                "CCurl", "MartletAPI", "MartletCore", "MartletHTTP", crypto, serviceLifecycle,
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ],
             path: "Sources/Shared/MartletMail", swiftSettings: settings),
 
         // Messages to devices: APNs over HTTP/2, Firebase, Web Push. It knows neither tables nor users.
         .target(
             name: "MartletPush",
             dependencies: [
-                "MartletCore", "MartletHTTP", asyncHTTPClient, crypto, cryptoExtras, logging, nioCore, nioHTTP1, serviceLifecycle,
+                "MartletCore", "MartletHTTP", asyncHTTPClient, crypto, cryptoExtras, logging, nioCore, nioHTTP1,
+                serviceLifecycle,
                 .product(name: "NIOHPACK", package: "swift-nio-http2"),
                 .product(name: "NIOHTTP2", package: "swift-nio-http2"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -166,7 +193,8 @@ let package = Package(
         service(
             "AuthService",
             dependencies: [
-                "CArgon2", "CCrypt", "MartletFiles", "MartletJobs", "MartletMail", asyncHTTPClient, crypto, cryptoExtras, httpTypes, nioCore, nioHTTP1,
+                "CArgon2", "CCrypt", "MartletFiles", "MartletJobs", "MartletMail", asyncHTTPClient, crypto,
+                cryptoExtras, httpTypes, nioCore, nioHTTP1,
                 .product(name: "JWTKit", package: "jwt-kit"),
                 .product(name: "NIOPosix", package: "swift-nio"),
             ],
@@ -174,7 +202,8 @@ let package = Package(
         service(
             "StorageService",
             dependencies: [
-                "MartletFiles", "MartletJobs", .product(name: "CoreMetrics", package: "swift-metrics"), crypto, httpTypes, nioCore,
+                "MartletFiles", "MartletJobs", .product(name: "CoreMetrics", package: "swift-metrics"), crypto,
+                httpTypes, nioCore,
                 // Hooks
                 asyncHTTPClient, nioHTTP1,
             ],
@@ -189,7 +218,8 @@ let package = Package(
         service(
             "AnalyticsService",
             dependencies: [
-                "MartletCompression", "MartletFiles", "MartletJobs", "MartletSentry", .product(name: "CoreMetrics", package: "swift-metrics"), crypto, httpTypes,
+                "MartletCompression", "MartletFiles", "MartletJobs", "MartletSentry",
+                .product(name: "CoreMetrics", package: "swift-metrics"), crypto, httpTypes,
                 nioCore, systemPackage, .product(name: "NIOPosix", package: "swift-nio"),
                 // Alerts
                 asyncHTTPClient,
@@ -198,14 +228,16 @@ let package = Package(
         service(
             "NotificationsService",
             dependencies: [
-                "MartletFlags", "MartletJobs", "MartletLocalization", "MartletLogic", "MartletMail", "MartletPush", .product(name: "CoreMetrics", package: "swift-metrics"), asyncHTTPClient, crypto,
+                "MartletFlags", "MartletJobs", "MartletLocalization", "MartletLogic", "MartletMail", "MartletPush",
+                .product(name: "CoreMetrics", package: "swift-metrics"), asyncHTTPClient, crypto,
                 httpTypes, nioCore,
             ],
             migrations: true),
         .target(
             name: "GatewayService",
             dependencies: [
-                "MartletAPI", "MartletCore", asyncHTTPClient, crypto, logging, metrics, nioCore, nioHTTP1, serviceLifecycle,
+                "MartletAPI", "MartletCore", asyncHTTPClient, crypto, logging, metrics, nioCore, nioHTTP1,
+                serviceLifecycle,
                 .product(name: "NIOFoundationCompat", package: "swift-nio"),
                 .product(name: "NIOHPACK", package: "swift-nio-http2"),
                 .product(name: "NIOHTTP2", package: "swift-nio-http2"),
@@ -217,7 +249,8 @@ let package = Package(
         .target(
             name: "OperatorCommands",
             dependencies: [
-                "AnalyticsService", "AuthService", "ConfigService", "NotificationsService", "StorageService", "MartletAPI",
+                "AnalyticsService", "AuthService", "ConfigService", "NotificationsService", "StorageService",
+                "MartletAPI",
                 "MartletCore", "MartletPostgres", argumentParser, asyncHTTPClient, crypto, logging, nioCore, nioHTTP1,
                 .product(name: "NIOPosix", package: "swift-nio"),
                 serviceLifecycle, unixSignals,
@@ -252,7 +285,9 @@ let package = Package(
             path: "Sources/Shared/MartletPushSimulator", swiftSettings: settings),
 
         // Executables
-        program("gateway", "GatewayService", dependencies: ["MartletCore", "MartletHTTP", logging, serviceLifecycle, unixSignals]),
+        program(
+            "gateway", "GatewayService",
+            dependencies: ["MartletCore", "MartletHTTP", logging, serviceLifecycle, unixSignals]),
         program("auth", "AuthService"),
         program("storage", "StorageService"),
         program("config", "ConfigService"),
@@ -260,10 +295,12 @@ let package = Package(
         program("notifications", "NotificationsService"),
         // How fast flags are evaluated, for deploy/bench.
         .executableTarget(
-            name: "flagbench", dependencies: ["MartletCore", "MartletFlags"], path: "Sources/Executables/flagbench", swiftSettings: settings),
+            name: "flagbench", dependencies: ["MartletCore", "MartletFlags"], path: "Sources/Executables/flagbench",
+            swiftSettings: settings),
         // How fast push messages leave, and a push service to count them, for deploy/bench.
         .executableTarget(
-            name: "pushbench", dependencies: ["MartletCore", "MartletPush", "MartletPushSimulator", crypto, logging], path: "Sources/Executables/pushbench",
+            name: "pushbench", dependencies: ["MartletCore", "MartletPush", "MartletPushSimulator", crypto, logging],
+            path: "Sources/Executables/pushbench",
             swiftSettings: settings),
         program("martlet", "OperatorCommands", dependencies: [argumentParser]),
 
@@ -275,7 +312,8 @@ let package = Package(
         .testTarget(
             name: "GatewayServiceTests",
             dependencies: [
-                "GatewayService", "MartletAPI", "MartletCore", "MartletTesting", crypto, logging, nioCore, nioHTTP1, serviceLifecycle,
+                "GatewayService", "MartletAPI", "MartletCore", "MartletTesting", crypto, logging, nioCore, nioHTTP1,
+                serviceLifecycle,
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOHPACK", package: "swift-nio-http2"),
                 .product(name: "NIOHTTP2", package: "swift-nio-http2"),
@@ -284,13 +322,17 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(
             name: "MartletJobsTests",
-            dependencies: ["MartletJobs", "MartletPostgres", "MartletTesting", "ServiceTesting", logging, serviceLifecycle], swiftSettings: settings),
+            dependencies: [
+                "MartletJobs", "MartletPostgres", "MartletTesting", "ServiceTesting", logging, serviceLifecycle,
+            ], swiftSettings: settings),
         .testTarget(
-            name: "MartletMailTests", dependencies: ["MartletCore", "MartletMail", crypto, serviceLifecycle], swiftSettings: settings),
+            name: "MartletMailTests", dependencies: ["MartletCore", "MartletMail", crypto, serviceLifecycle],
+            swiftSettings: settings),
         .testTarget(name: "MartletFlagsTests", dependencies: ["MartletCore", "MartletFlags"], swiftSettings: settings),
         .testTarget(name: "MartletLogicTests", dependencies: ["MartletLogic"], swiftSettings: settings),
         .testTarget(
-            name: "MartletCoreTests", dependencies: ["MartletAPI", "MartletCore", "MartletLogic", "MartletTesting", crypto],
+            name: "MartletCoreTests",
+            dependencies: ["MartletAPI", "MartletCore", "MartletLogic", "MartletTesting", crypto],
             swiftSettings: settings),
         .testTarget(
             name: "MartletLocalizationTests", dependencies: ["MartletCore", "MartletLocalization"],
@@ -298,7 +340,8 @@ let package = Package(
         .testTarget(
             name: "MartletHTTPTests",
             dependencies: [
-                "MartletAPI", "MartletCompression", "MartletCore", "MartletHTTP", "MartletTesting", httpTypes, hummingbird, hummingbirdTesting,
+                "MartletAPI", "MartletCompression", "MartletCore", "MartletHTTP", "MartletTesting", httpTypes,
+                hummingbird, hummingbirdTesting,
                 logging, nioCore, serviceLifecycle, .product(name: "CoreMetrics", package: "swift-metrics"),
             ],
             swiftSettings: settings),
@@ -306,66 +349,81 @@ let package = Package(
             name: "MartletFilesTests", dependencies: ["MartletCore", "MartletFiles", crypto, nioCore],
             exclude: ["Support/moto_server.py"],
             swiftSettings: settings),
-        .testTarget(name: "MartletSentryTests", dependencies: ["MartletCore", "MartletSentry"], swiftSettings: settings),
+        .testTarget(
+            name: "MartletSentryTests", dependencies: ["MartletCore", "MartletSentry"], swiftSettings: settings),
         .testTarget(
             name: "MartletPushTests",
             dependencies: [
-                "MartletCore", "MartletHTTP", "MartletPush", "MartletPushSimulator", "MartletTesting", crypto, cryptoExtras, logging, nioCore,
+                "MartletCore", "MartletHTTP", "MartletPush", "MartletPushSimulator", "MartletTesting", crypto,
+                cryptoExtras, logging, nioCore,
                 .product(name: "NIOHPACK", package: "swift-nio-http2"),
                 .product(name: "NIOPosix", package: "swift-nio"),
             ],
             exclude: ["Support/decrypt.py"], swiftSettings: settings),
         .testTarget(
-            name: "MartletStatisticsTests", dependencies: ["MartletStatistics"], exclude: ["Support/gbstats_cases.py"], swiftSettings: settings),
+            name: "MartletStatisticsTests", dependencies: ["MartletStatistics"], exclude: ["Support/gbstats_cases.py"],
+            swiftSettings: settings),
         .testTarget(
             name: "AuthServiceTests",
             dependencies: [
-                "AuthService", "MartletAPI", "MartletCore", "MartletHTTP", "MartletJobs", "MartletMail", "MartletPostgres", "MartletTesting", "ServiceTesting",
-                asyncHTTPClient, crypto, cryptoExtras, httpTypes, hummingbird, hummingbirdTesting, logging, nioCore, nioHTTP1, serviceLifecycle,
+                "AuthService", "MartletAPI", "MartletCore", "MartletHTTP", "MartletJobs", "MartletMail",
+                "MartletPostgres", "MartletTesting", "ServiceTesting",
+                asyncHTTPClient, crypto, cryptoExtras, httpTypes, hummingbird, hummingbirdTesting, logging, nioCore,
+                nioHTTP1, serviceLifecycle,
             ],
             exclude: ["Support/passkey_device.py", "Support/oidc_provider.py"],
             swiftSettings: settings),
         .testTarget(
             name: "StorageServiceTests",
             dependencies: [
-                "StorageService", "MartletAPI", "MartletCore", "MartletFiles", "MartletHTTP", "MartletJobs", "MartletPostgres",
+                "StorageService", "MartletAPI", "MartletCore", "MartletFiles", "MartletHTTP", "MartletJobs",
+                "MartletPostgres",
                 "MartletTesting", "ServiceTesting", httpTypes, hummingbird, logging, nioCore,
             ],
             swiftSettings: settings),
         .testTarget(
             name: "ConfigServiceTests",
             dependencies: [
-                "AnalyticsService", "ConfigService", "MartletAPI", "MartletCompression", "MartletCore", "MartletFiles", "MartletFlags", "MartletHTTP", "MartletLogic", "MartletPostgres", "MartletStatistics",
-                "MartletTesting", "ServiceTesting", crypto, httpTypes, hummingbird, hummingbirdTesting, logging, nioCore, serviceLifecycle,
+                "AnalyticsService", "ConfigService", "MartletAPI", "MartletCompression", "MartletCore", "MartletFiles",
+                "MartletFlags", "MartletHTTP", "MartletLogic", "MartletPostgres", "MartletStatistics",
+                "MartletTesting", "ServiceTesting", crypto, httpTypes, hummingbird, hummingbirdTesting, logging,
+                nioCore, serviceLifecycle,
             ],
             exclude: ["Fixtures"], swiftSettings: settings),
         .testTarget(
             name: "AnalyticsServiceTests",
             dependencies: [
-                "AnalyticsService", "MartletAPI", "MartletCompression", "MartletCore", "MartletFiles", "MartletHTTP", "MartletJobs", "MartletPostgres",
+                "AnalyticsService", "MartletAPI", "MartletCompression", "MartletCore", "MartletFiles", "MartletHTTP",
+                "MartletJobs", "MartletPostgres",
                 "MartletSentry",
-                "MartletTesting", "ServiceTesting", crypto, httpTypes, hummingbird, hummingbirdTesting, logging, nioCore, serviceLifecycle,
+                "MartletTesting", "ServiceTesting", crypto, httpTypes, hummingbird, hummingbirdTesting, logging,
+                nioCore, serviceLifecycle,
             ],
             swiftSettings: settings),
         .testTarget(
             name: "NotificationsServiceTests",
             dependencies: [
-                "NotificationsService", "StorageService", "MartletAPI", "MartletCore", "MartletHTTP", "MartletJobs", "MartletLogic", "MartletMail", "MartletPostgres", "MartletPush",
-                "MartletPushSimulator", "MartletTesting", "ServiceTesting", crypto, httpTypes, hummingbird, hummingbirdTesting, logging, nioCore, serviceLifecycle,
+                "NotificationsService", "StorageService", "MartletAPI", "MartletCore", "MartletHTTP", "MartletJobs",
+                "MartletLogic", "MartletMail", "MartletPostgres", "MartletPush",
+                "MartletPushSimulator", "MartletTesting", "ServiceTesting", crypto, httpTypes, hummingbird,
+                hummingbirdTesting, logging, nioCore, serviceLifecycle,
             ],
             swiftSettings: settings),
         .testTarget(
             name: "OperatorCommandsTests",
             dependencies: [
-                "OperatorCommands", "AuthService", "MartletCore", "MartletPostgres", "MartletTesting", "ServiceTesting", argumentParser, logging,
+                "OperatorCommands", "AuthService", "MartletCore", "MartletPostgres", "MartletTesting", "ServiceTesting",
+                argumentParser, logging,
             ],
             swiftSettings: settings),
         .testTarget(
-            name: "ConformanceTests", dependencies: ["MartletTesting", .product(name: "Yams", package: "Yams")], swiftSettings: settings),
+            name: "ConformanceTests", dependencies: ["MartletTesting", .product(name: "Yams", package: "Yams")],
+            swiftSettings: settings),
         .testTarget(
             name: "IntegrationTests",
             dependencies: [
-                "MartletAPI", "MartletCore", "MartletMail", "MartletPostgres", "MartletPushSimulator", "MartletTesting", asyncHTTPClient, logging, nioCore, nioHTTP1,
+                "MartletAPI", "MartletCore", "MartletMail", "MartletPostgres", "MartletPushSimulator", "MartletTesting",
+                asyncHTTPClient, logging, nioCore, nioHTTP1,
             ],
             exclude: [
                 "Support/tus_upload.py", "Support/hook_server.py", "Support/oidc_client.py", "Support/oidc_pages.py",
@@ -376,20 +434,27 @@ let package = Package(
     ]
 )
 
-// The build for the thread sanitizer (deploy/test-threads): the PostgreSQL client and what its tests need, nothing else.
+// The build for the thread sanitizer (deploy/test-threads): the PostgreSQL client and what its tests need, nothing
+// else.
 if Context.environment["MARTLET_ONLY_POSTGRES_TESTS"] != nil {
-    let needed: Set<String> = ["MartletAPI", "MartletLogic", "CLibPQ", "MartletCore", "MartletPostgres", "MartletPostgresTests"]
+    let needed: Set<String> = [
+        "MartletAPI", "MartletLogic", "CLibPQ", "MartletCore", "MartletPostgres", "MartletPostgresTests",
+    ]
     package.targets.removeAll { !needed.contains($0.name) }
     package.targets.append(
         .target(
-            name: "MartletTesting", dependencies: ["MartletCore", "MartletPostgres", logging], path: "Sources/Shared/MartletTesting",
+            name: "MartletTesting", dependencies: ["MartletCore", "MartletPostgres", logging],
+            path: "Sources/Shared/MartletTesting",
             exclude: ["mail_server.py"],
-            sources: ["Eventually.swift", "Leftovers.swift", "PostgresCommand.swift", "PostgresServer.swift", "Spawn.swift"], swiftSettings: settings))
+            sources: [
+                "Eventually.swift", "Leftovers.swift", "PostgresCommand.swift", "PostgresServer.swift", "Spawn.swift",
+            ], swiftSettings: settings))
     // Nothing here encrypts, and BoringSSL alone would take longer to compile than all the rest.
     for target in package.targets where target.name == "MartletCore" {
         target.dependencies = ["MartletAPI", "MartletLogic"]
         target.exclude = [
-            "AccessToken.swift", "Credential.swift", "PrincipalSigner.swift", "SealingKey.swift", "StaffToken.swift", "WebhookSecret.swift",
+            "AccessToken.swift", "Credential.swift", "PrincipalSigner.swift", "SealingKey.swift", "StaffToken.swift",
+            "WebhookSecret.swift",
         ]
     }
     for target in package.targets where target.name == "MartletPostgres" { target.exclude = ["Migration.swift"] }

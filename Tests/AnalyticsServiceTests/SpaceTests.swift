@@ -9,7 +9,9 @@ import Testing
         try await AnalyticsApp.run { app in
             let ids = try await withThrowingTaskGroup(of: Int32.self) { group in
                 for _ in 0..<20 {
-                    group.addTask { try await Spaces(postgres: app.postgres, schema: "analytics").space(of: "app1", .live).id }
+                    group.addTask {
+                        try await Spaces(postgres: app.postgres, schema: "analytics").space(of: "app1", .live).id
+                    }
                 }
                 return try await group.reduce(into: Set()) { $0.insert($1) }
             }

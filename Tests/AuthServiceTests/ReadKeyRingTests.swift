@@ -14,19 +14,29 @@ import Testing
             #expect(empty.apps.isEmpty)
             let app = try await auth.apps.create(name: "Shop")
             let expires = Date(timeIntervalSince1970: 4_000_000_000)
-            let made = try await auth.credentials.create(.client, environment: .test, label: "l", expires: expires, of: app.id)
+            let made = try await auth.credentials.create(
+                .client, environment: .test, label: "l", expires: expires, of: app.id)
             let master = try await auth.credentials.create(
                 .master, environment: .live, label: "", networks: ["10.0.0.0/8", "::1/128"], of: app.id)
             let ring = try await auth.ring(after: empty.version) { $0.apps.first?.credentials.count == 2 }
             #expect(ring.version > empty.version)
-            #expect(ring.apps.map(\.id) == [app.id] && ring.apps.map(\.number) == [app.number] && ring.apps.map(\.name) == ["Shop"])
-            let (client, second) = (try #require(ring.apps.first?.credentials.first), try #require(ring.apps.first?.credentials.last))
-            #expect(client == .init(
-                id: made.record.id.uuidString.lowercased(), kind: .client, environment: .test,
-                sha256: made.text.withValue { Credential.hexDigest(of: $0) }, expires: expires))
-            #expect(second == .init(
-                id: master.record.id.uuidString.lowercased(), kind: .master, environment: nil,
-                sha256: master.text.withValue { Credential.hexDigest(of: $0) }, networks: ["10.0.0.0/8", "::1/128"]))
+            #expect(
+                ring.apps.map(\.id) == [app.id] && ring.apps.map(\.number) == [app.number]
+                    && ring.apps.map(\.name) == ["Shop"])
+            let (client, second) = (
+                try #require(ring.apps.first?.credentials.first), try #require(ring.apps.first?.credentials.last)
+            )
+            #expect(
+                client
+                    == .init(
+                        id: made.record.id.uuidString.lowercased(), kind: .client, environment: .test,
+                        sha256: made.text.withValue { Credential.hexDigest(of: $0) }, expires: expires))
+            #expect(
+                second
+                    == .init(
+                        id: master.record.id.uuidString.lowercased(), kind: .master, environment: nil,
+                        sha256: master.text.withValue { Credential.hexDigest(of: $0) },
+                        networks: ["10.0.0.0/8", "::1/128"]))
         }
     }
 
@@ -77,11 +87,14 @@ import Testing
         try await AuthApp.run { auth in
             let app = try await auth.apps.create(name: "Shop")
             let gone = try await auth.apps.create(name: "Gone")
-            _ = try await auth.credentials.create(.client, environment: .live, label: "", expires: Date(timeIntervalSinceNow: -1), of: app.id)
+            _ = try await auth.credentials.create(
+                .client, environment: .live, label: "", expires: Date(timeIntervalSinceNow: -1), of: app.id)
             let live = try await auth.credentials.create(
                 .client, environment: .live, label: "", expires: Date(timeIntervalSinceNow: 3_600), of: app.id)
             _ = try await auth.credentials.create(.client, environment: .live, label: "", of: gone.id)
-            _ = try await auth.database.withSuperuser { try await $0.execute("UPDATE auth.apps SET archived = now() WHERE id = \(gone.id)") }
+            _ = try await auth.database.withSuperuser {
+                try await $0.execute("UPDATE auth.apps SET archived = now() WHERE id = \(gone.id)")
+            }
             let ring = try await auth.ring(after: 0) { $0.apps.count == 1 }
             #expect(ring.apps.map(\.id) == [app.id])
             #expect(ring.apps.first?.credentials.map(\.id) == [live.record.id.uuidString.lowercased()])
@@ -107,7 +120,10 @@ import Testing
         try await AuthApp.run { auth in
             let asking = auth.gateway.asking(
                 as: Principal(kind: kind, appID: "shop", appNumber: 1, environment: .live, credentialID: "x"))
-            let answers = (try await asking.get("/internal/keyring"), try await auth.gateway.asking(as: nil).get("/internal/keyring"))
+            let answers = (
+                try await asking.get("/internal/keyring"),
+                try await auth.gateway.asking(as: nil).get("/internal/keyring")
+            )
             #expect(answers.0.isProblem(.forbidden) && answers.1.isProblem(.unauthorized), "\(answers)")
         }
     }

@@ -71,7 +71,8 @@ import Testing
 
     @Test func `Nobody else may ask`() async throws {
         try await UserClient.run { client in
-            let principal = Principal(kind: .master, appID: client.app.id, appNumber: 1, environment: .live, credentialID: "c")
+            let principal = Principal(
+                kind: .master, appID: client.app.id, appNumber: 1, environment: .live, credentialID: "c")
             for (asking, code) in [(principal, ErrorCode.forbidden), (nil, .unauthorized)] {
                 let answer = try await client.auth.gateway.asking(as: asking).get("/internal/revocations?after=-1")
                 #expect(answer.isProblem(code))

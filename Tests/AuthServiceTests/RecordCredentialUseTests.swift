@@ -11,11 +11,15 @@ import Testing
             let app = try await auth.apps.create(name: "Shop")
             let used = try await auth.credentials.create(.client, environment: .live, label: "", of: app.id).record
             let unused = try await auth.credentials.create(.secret, environment: .live, label: "", of: app.id).record
-            for (time, expected) in [("2026-03-01", "2026-03-01"), ("2026-02-01", "2026-03-01"), ("2026-04-01", "2026-04-01")] {
+            for (time, expected) in [
+                ("2026-03-01", "2026-03-01"), ("2026-02-01", "2026-03-01"), ("2026-04-01", "2026-04-01"),
+            ] {
                 let body = #"{"used":{"\#(used.id)":"\#(time)T00:00:00Z","\#(UUID())":"2026-05-01T00:00:00Z"}}"#
                 #expect(try await auth.gateway.post("/internal/credentials/used", body).status == 204)
                 let records = try await auth.credentials.list(of: app.id)
-                #expect(records.first { $0.id == used.id }?.lastUsed == (try Date("\(expected)T00:00:00Z", strategy: .iso8601)))
+                #expect(
+                    records.first { $0.id == used.id }?.lastUsed
+                        == (try Date("\(expected)T00:00:00Z", strategy: .iso8601)))
                 #expect(records.first { $0.id == unused.id }?.lastUsed == nil)
             }
         }
@@ -33,14 +37,16 @@ import Testing
     }
 
     @Test(arguments: [
-        (#"{"used":{"x":"2026-03-01T00:00:00Z"}}"#, ErrorCode.invalidBody), ("{}", .invalidBody), (#"{"used":5}"#, .invalidBody),
+        (#"{"used":{"x":"2026-03-01T00:00:00Z"}}"#, ErrorCode.invalidBody), ("{}", .invalidBody),
+        (#"{"used":5}"#, .invalidBody),
         (#"{"used":{"$ID":5}}"#, .invalidBody), (#"{"used":{"$ID":"yesterday"}}"#, .invalidBody), ("", .invalidJSON),
         (#"{"used":{"$ID":"2026-03-01T00:00:00Z","' OR 1=1 --":"2026-03-01T00:00:00Z"}}"#, .invalidBody),
     ]) func `a report that does not fit changes nothing`(_ template: String, _ code: ErrorCode) async throws {
         try await AuthApp.run { auth in
             let app = try await auth.apps.create(name: "Shop")
             let id = try await auth.credentials.create(.client, environment: .live, label: "", of: app.id).record.id
-            let answer = try await auth.gateway.post("/internal/credentials/used", template.replacing("$ID", with: "\(id)"))
+            let answer = try await auth.gateway.post(
+                "/internal/credentials/used", template.replacing("$ID", with: "\(id)"))
             #expect(answer.isProblem(code), "\(answer)")
             #expect(try await auth.credentials.list(of: app.id).allSatisfy { $0.lastUsed == nil })
         }
@@ -55,7 +61,9 @@ import Testing
                 as: Principal(kind: kind, appID: app.id, appNumber: 1, environment: .live, credentialID: "x"))
             let body = #"{"used":{"\#(id)":"2026-03-01T00:00:00Z"}}"#
             #expect(try await asking.post("/internal/credentials/used", body).isProblem(.forbidden))
-            #expect(try await auth.gateway.asking(as: nil).post("/internal/credentials/used", body).isProblem(.unauthorized))
+            #expect(
+                try await auth.gateway.asking(as: nil).post("/internal/credentials/used", body).isProblem(.unauthorized)
+            )
             #expect(try await auth.credentials.list(of: app.id).allSatisfy { $0.lastUsed == nil })
         }
     }

@@ -11,7 +11,9 @@ import Testing
 @testable import AuthService
 
 @Suite struct SigningKeyTests {
-    private func keys(_ postgres: PostgresClient, secret: String = "an-internal-secret-of-the-tests-0123456789") -> SigningKeys {
+    private func keys(_ postgres: PostgresClient, secret: String = "an-internal-secret-of-the-tests-0123456789")
+        -> SigningKeys
+    {
         SigningKeys(postgres: postgres, sealing: ServerKeys(internalSecret: Secret(secret)).sealing, logger: .silent)
     }
 
@@ -77,7 +79,9 @@ import Testing
             let (a, b) = (try token(own, at: now), try token(other, at: now))
             #expect(isKnown(a, to: ring, at: now) && isKnown(b, to: ring, at: now))
             #expect(a.prefix { $0 != "." } != b.prefix { $0 != "." })
-            let sealed: [Data] = try await auth.postgres.query("SELECT sealed_private_key FROM auth.signing_keys").map { try $0.decode(0) }
+            let sealed: [Data] = try await auth.postgres.query("SELECT sealed_private_key FROM auth.signing_keys").map {
+                try $0.decode(0)
+            }
             #expect(sealed.allSatisfy { $0.count == 32 + 12 + 16 })
         }
     }
@@ -99,7 +103,9 @@ import Testing
         var sub: String
     }
 
-    @Test func `Keys of RS256 are kept, sealed and changed as those of access tokens are, and gateways hear of none`() async throws {
+    @Test func `Keys of RS256 are kept, sealed and changed as those of access tokens are, and gateways hear of none`()
+        async throws
+    {
         let postgres = try await MigratedDatabase.make().client(for: "auth")
         try await withClosing(postgres) {
             let (start, store) = (Date(), KeyRingStore(postgres: postgres))
@@ -116,7 +122,9 @@ import Testing
                 for keys in [first, second] {
                     let token = try #require(try keys.signed(Claims(sub: "ada"), by: .rs256))
                     for keys in [known, old] {
-                        #expect(keys.compactMap { $0.claims(from: token, as: Claims.self) } == [Claims(sub: "ada")], "day \(day)")
+                        #expect(
+                            keys.compactMap { $0.claims(from: token, as: Claims.self) } == [Claims(sub: "ada")],
+                            "day \(day)")
                     }
                     ids.insert(String(token.prefix { $0 != "." }))
                 }
@@ -129,7 +137,9 @@ import Testing
                 #expect(key.keySizeInBits >= 2_048)
                 #expect((try? _RSA.Signing.PrivateKey(derRepresentation: sealed)) == nil)
                 let modulus = try key.getKeyPrimitives().modulus
-                #expect(try JSONEncoder().encode(try await store.read()).range(of: Data(Base64URL.encode(modulus).utf8)) == nil)
+                #expect(
+                    try JSONEncoder().encode(try await store.read()).range(of: Data(Base64URL.encode(modulus).utf8))
+                        == nil)
             }
             #expect(try await store.read().signingKeys.allSatisfy { AccessTokenVerifier($0) != nil })
         }
@@ -152,24 +162,35 @@ import Testing
         }
         func byHS256(_ header: String, _ secret: Data) -> String {
             let text = header + "." + parts[1]
-            return text + "." + Base64URL.encode(HMAC<SHA256>.authenticationCode(for: Data(text.utf8), using: SymmetricKey(data: secret)))
+            return text + "."
+                + Base64URL.encode(
+                    HMAC<SHA256>.authenticationCode(for: Data(text.utf8), using: SymmetricKey(data: secret)))
         }
         let access = header(#"{"alg":"ES256","kid":"\#(id)","typ":"at+jwt"}"#)
         let forged = [
-            header(#"{"alg":"none"}"#) + "." + parts[1] + ".", header(#"{"alg":"none","kid":"\#(id)","typ":"JWT"}"#) + "." + parts[1] + "." + parts[2],
+            header(#"{"alg":"none"}"#) + "." + parts[1] + ".",
+            header(#"{"alg":"none","kid":"\#(id)","typ":"JWT"}"#) + "." + parts[1] + "." + parts[2],
             try byES256(parts[0]), try byES256(access), byHS256(parts[0], stored.publicKey),
             byHS256(header(#"{"alg":"HS256","kid":"\#(id)","typ":"JWT"}"#), stored.publicKey),
             header(#"{"alg":"RS512","kid":"\#(id)","typ":"JWT"}"#) + "." + parts[1] + "." + parts[2],
             header(#"{"alg":"RS256","kid":"\#(id)","typ":"at+jwt"}"#) + "." + parts[1] + "." + parts[2],
-            parts[0] + "." + Base64URL.encode(Array(#"{"sub":"eve"}"#.utf8)) + "." + parts[2], good + "x", good + ".", String(good.dropLast(2)), "",
+            parts[0] + "." + Base64URL.encode(Array(#"{"sub":"eve"}"#.utf8)) + "." + parts[2], good + "x", good + ".",
+            String(good.dropLast(2)), "",
         ]
         for token in forged { #expect(verifier.claims(from: token, as: Claims.self) == nil, "\(token)") }
-        // What gateways verify with: neither the RSA key itself, nor a key of P-256 under its id, takes a token of RS256.
+        // What gateways verify with: neither the RSA key itself, nor a key of P-256 under its id, takes a token of
+        // RS256.
         #expect(AccessTokenVerifier(.init(id: id, publicKey: Base64URL.encode(stored.publicKey), expires: nil)) == nil)
-        let gateway = try #require(AccessTokenVerifier(.init(id: id, publicKey: Base64URL.encode(elliptic.publicKey.x963Representation), expires: nil)))
-        for token in [good, access + "." + parts[1] + "." + parts[2], byHS256(access, elliptic.publicKey.x963Representation)] {
+        let gateway = try #require(
+            AccessTokenVerifier(
+                .init(id: id, publicKey: Base64URL.encode(elliptic.publicKey.x963Representation), expires: nil)))
+        for token in [
+            good, access + "." + parts[1] + "." + parts[2], byHS256(access, elliptic.publicKey.x963Representation),
+        ] {
             Array(token.utf8).withUnsafeBytes { bytes in
-                #expect(gateway.token(from: bytes) == nil && gateway.staffToken(from: bytes) == nil && gateway.claims(from: bytes, as: Claims.self) == nil)
+                #expect(
+                    gateway.token(from: bytes) == nil && gateway.staffToken(from: bytes) == nil
+                        && gateway.claims(from: bytes, as: Claims.self) == nil)
             }
         }
     }
@@ -177,15 +198,23 @@ import Testing
     @Test func `The keys are published as a JWK set`() async throws {
         try await UserClient.run { client in
             let tokens = try await client.signUp()
-            let principal = Principal(kind: .link, appID: client.app.id, appNumber: 1, environment: .live, credentialID: "c")
+            let principal = Principal(
+                kind: .link, appID: client.app.id, appNumber: 1, environment: .live, credentialID: "c")
             let answer = try await eventually("a key is published") {
                 let answer = try await client.auth.gateway.asking(as: principal).get("/auth/jwks")
                 return answer["keys.0.kid"] != nil ? answer : nil
             }
-            #expect(answer["keys.0.kty"] == #""EC""# && answer["keys.0.crv"] == #""P-256""# && answer["keys.0.alg"] == #""ES256""#, "\(answer)")
+            #expect(
+                answer["keys.0.kty"] == #""EC""# && answer["keys.0.crv"] == #""P-256""#
+                    && answer["keys.0.alg"] == #""ES256""#, "\(answer)")
             let header = try #require(Base64URL.decode(tokens.access.split(separator: ".")[0]))
-            #expect(String(decoding: header, as: UTF8.self) == #"{"alg":"ES256","kid":\#(answer["keys.0.kid"] ?? ""),"typ":"at+jwt"}"#)
-            let (x, y) = (try #require(Base64URL.decode(answer.string("keys.0.x") ?? "")), try #require(Base64URL.decode(answer.string("keys.0.y") ?? "")))
+            #expect(
+                String(decoding: header, as: UTF8.self)
+                    == #"{"alg":"ES256","kid":\#(answer["keys.0.kid"] ?? ""),"typ":"at+jwt"}"#)
+            let (x, y) = (
+                try #require(Base64URL.decode(answer.string("keys.0.x") ?? "")),
+                try #require(Base64URL.decode(answer.string("keys.0.y") ?? ""))
+            )
             let key = try P256.Signing.PublicKey(rawRepresentation: x + y)
             let parts = tokens.access.split(separator: ".")
             let signature = try P256.Signing.ECDSASignature(rawRepresentation: try #require(Base64URL.decode(parts[2])))

@@ -23,7 +23,9 @@ import Testing
         }
     }
 
-    @Test(arguments: ["", String(repeating: "n", count: 201)]) func `a name that is none makes no app`(_ name: String) async throws {
+    @Test(arguments: ["", String(repeating: "n", count: 201)]) func `a name that is none makes no app`(_ name: String)
+        async throws
+    {
         try await Stores.with { stores in
             await #expect(throws: PostgresError.self) { try await stores.apps.create(name: name) }
             let apps = try await stores.apps.list()
@@ -38,7 +40,8 @@ import Testing
             let app = try await stores.apps.create(name: "Shop")
             var texts: [String] = []
             for kind in CredentialKind.allCases {
-                let made = try await stores.credentials.create(kind, environment: .test, label: "for \(kind)", of: app.id)
+                let made = try await stores.credentials.create(
+                    kind, environment: .test, label: "for \(kind)", of: app.id)
                 texts.append(made.text.withValue { $0 })
                 #expect(made.record.environment == (kind == .secret || kind == .master ? nil : .test))
                 #expect(made.record.hint.count == 4 && texts.last?.hasSuffix(made.record.hint) == true)
@@ -53,7 +56,9 @@ import Testing
                 #expect(stored.contains(Credential.hexDigest(of: text)))
                 // Not in parts either, beside the four characters of the hint.
                 let random = String(text.suffix(43))
-                #expect(!stored.contains(random) && !stored.contains(random.prefix(12)) && !stored.contains(random.suffix(12)))
+                #expect(
+                    !stored.contains(random) && !stored.contains(random.prefix(12))
+                        && !stored.contains(random.suffix(12)))
             }
         }
     }
@@ -61,9 +66,11 @@ import Testing
     @Test func `credentials are listed oldest first, revoked ones too, of one app only`() async throws {
         try await Stores.with { stores in
             let (one, two) = (try await stores.apps.create(name: "One"), try await stores.apps.create(name: "Two"))
-            let first = try await stores.credentials.create(.client, environment: .live, label: "first", of: one.id).record
+            let first = try await stores.credentials.create(.client, environment: .live, label: "first", of: one.id)
+                .record
             _ = try await stores.credentials.create(.client, environment: .live, label: "other", of: two.id)
-            let second = try await stores.credentials.create(.client, environment: .live, label: "second", of: one.id).record
+            let second = try await stores.credentials.create(.client, environment: .live, label: "second", of: one.id)
+                .record
             #expect(try await stores.credentials.revoke(first.id))
             let list = try await stores.credentials.list(of: one.id)
             #expect(list.map(\.id) == [first.id, second.id])
@@ -78,7 +85,8 @@ import Testing
                 try await stores.credentials.create(.client, environment: .live, label: "", of: "absent")
             }
             await #expect(throws: PostgresError.self) {
-                try await stores.credentials.create(.client, environment: .live, label: String(repeating: "l", count: 201), of: app.id)
+                try await stores.credentials.create(
+                    .client, environment: .live, label: String(repeating: "l", count: 201), of: app.id)
             }
             let count: Int = try await stores.postgres.query("SELECT count(*) FROM auth.credentials")[0].decode(0)
             #expect(count == 0)
@@ -91,13 +99,16 @@ import Testing
         try await Stores.with { stores in
             let password = Secret("correct horse battery staple ü")
             #expect(try await stores.staff.create(userName: "ada", password: password, isAdministrator: true))
-            let row = try await stores.postgres.query("SELECT password, is_administrator FROM auth.staff WHERE user_name = 'ada'")[0]
+            let row = try await stores.postgres.query(
+                "SELECT password, is_administrator FROM auth.staff WHERE user_name = 'ada'")[0]
             let stored: String = try row.decode(0)
             #expect(try row.decode(1, as: Bool.self))
             #expect(stored.hasPrefix("$argon2id$v=19$m=19456,t=2,p=1$"))
             #expect(!stored.contains("horse"))
             #expect(PasswordHash.verify(password, against: stored))
-            for other in ["", "correct horse battery staple", "Correct horse battery staple ü", "correct horse battery staple ü "] {
+            for other in [
+                "", "correct horse battery staple", "Correct horse battery staple ü", "correct horse battery staple ü ",
+            ] {
                 #expect(!PasswordHash.verify(Secret(other), against: stored))
             }
         }
@@ -108,7 +119,10 @@ import Testing
         #expect(try PasswordHash.make(of: password) != PasswordHash.make(of: password))
     }
 
-    @Test(arguments: ["", "x", "$argon2id$", "$argon2id$v=19$m=19456,t=2,p=1$AAAA$", "$argon2i$v=19$m=8,t=1,p=1$c29tZXNhbHQ$AAAAAAAAAAAAAAAAAAAAAA"])
+    @Test(arguments: [
+        "", "x", "$argon2id$", "$argon2id$v=19$m=19456,t=2,p=1$AAAA$",
+        "$argon2i$v=19$m=8,t=1,p=1$c29tZXNhbHQ$AAAAAAAAAAAAAAAAAAAAAA",
+    ])
     func `what is no hash knows no password`(_ stored: String) {
         #expect(!PasswordHash.verify(Secret(""), against: stored))
         #expect(!PasswordHash.verify(Secret("x"), against: stored))
@@ -123,8 +137,12 @@ import Testing
 
     @Test func `a name that is taken changes nothing`() async throws {
         try await Stores.with { stores in
-            #expect(try await stores.staff.create(userName: "ada", password: Secret("first-password"), isAdministrator: false))
-            #expect(try await stores.staff.create(userName: "ada", password: Secret("second-password"), isAdministrator: true) == false)
+            #expect(
+                try await stores.staff.create(
+                    userName: "ada", password: Secret("first-password"), isAdministrator: false))
+            #expect(
+                try await stores.staff.create(
+                    userName: "ada", password: Secret("second-password"), isAdministrator: true) == false)
             let rows = try await stores.postgres.query("SELECT password, is_administrator FROM auth.staff")
             #expect(rows.count == 1)
             #expect(try PasswordHash.verify(Secret("first-password"), against: rows[0].decode(0)))

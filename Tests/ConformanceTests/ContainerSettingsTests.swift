@@ -6,10 +6,13 @@ import Yams
 @Suite struct ContainerSettingsTests {
     private static let services = ["auth", "storage", "config", "analytics", "notifications"]
     /// Not for containers, which have no other files and folders than what is mounted.
-    private static let exceptions: Set<String> = ["MARTLET_HTTP_SOCKET", "MARTLET_ROUTES_FILE", "MARTLET_STATE_DIRECTORY"]
+    private static let exceptions: Set<String> = [
+        "MARTLET_HTTP_SOCKET", "MARTLET_ROUTES_FILE", "MARTLET_STATE_DIRECTORY",
+    ]
 
     private static func text(_ path: String) throws -> String {
-        let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+        let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
         return try String(contentsOf: root.appending(path: path), encoding: .utf8)
     }
 

@@ -30,9 +30,11 @@ import Yams
     func credentialsAreDocumented() throws {
         let gateway = try GatewayRoutes.read()
         let schemes = [
-            "client": Set(["secret", "masterKey"]), "master": Set(["masterKey"]), "link": Set<String>(), "none": Set<String>(),
+            "client": Set(["secret", "masterKey"]), "master": Set(["masterKey"]), "link": Set<String>(),
+            "none": Set<String>(),
             "staff": Set(["staffToken"]),
-            "evaluation": Set(["evaluationKey", "evaluationAPIKey"]), "ingest": Set(["ingestKey"]), "masterBearer": Set(["masterBearer"]),
+            "evaluation": Set(["evaluationKey", "evaluationAPIKey"]), "ingest": Set(["ingestKey"]),
+            "masterBearer": Set(["masterBearer"]),
             // To sign in.
             "staff without token": Set<String>(),
         ]
@@ -76,7 +78,9 @@ private enum Repository {
     static func texts(_ folder: String, prefix: String) throws -> String {
         let root = URL(filePath: #filePath).appending(path: "../../..").standardizedFileURL
         let names = try FileManager.default.contentsOfDirectory(atPath: root.appending(path: folder).path)
-        return try names.filter { $0.hasPrefix(prefix) && $0.hasSuffix(".swift") }.sorted().map { try text("\(folder)/\($0)") }.joined(separator: "\n")
+        return try names.filter { $0.hasPrefix(prefix) && $0.hasSuffix(".swift") }.sorted().map {
+            try text("\(folder)/\($0)")
+        }.joined(separator: "\n")
     }
 }
 
@@ -113,19 +117,26 @@ private enum CodedRoutes {
     /// Where clients find the path.
     static func address(of path: String) -> String {
         if let address = rewritten[path] { return address }
-        return ["/admin/", "/oidc/", "/ofrep/", "/segment/", "/crash/", "/mail/"].contains { path.hasPrefix($0) } ? path : "/api/{}" + path
+        return ["/admin/", "/oidc/", "/ofrep/", "/segment/", "/crash/", "/mail/"].contains { path.hasPrefix($0) }
+            ? path : "/api/{}" + path
     }
 
     /// The `router.on(.method, "path", …)` lines but those between our own processes; `:name` becomes `{}`.
     static func read() throws -> [(upstream: String, method: String, path: String)] {
         let services = [
-            ("storage", "StorageService"), ("auth", "AuthService"), ("config", "ConfigService"), ("analytics", "AnalyticsService"),
+            ("storage", "StorageService"), ("auth", "AuthService"), ("config", "ConfigService"),
+            ("analytics", "AnalyticsService"),
             ("notifications", "NotificationsService"),
         ]
         return try services.flatMap { upstream, folder in
             let text = try Repository.texts("Sources/Services/\(folder)") { $0.hasPrefix("Routes") }
-            return text.matches(of: /router\.on\(\.([a-z]+), "([^"]+)"/).filter { !$0.2.hasPrefix("internal/") }.map { match in
-                (upstream, String(match.1).uppercased(), "/" + String(match.2).replacing(/:[A-Za-z0-9]+|\*\*/, with: "{}"))
+            return text.matches(of: /router\.on\(\s*\.([a-z]+), "([^"]+)"/).filter { !$0.2.hasPrefix("internal/") }.map
+            {
+                match in
+                (
+                    upstream, String(match.1).uppercased(),
+                    "/" + String(match.2).replacing(/:[A-Za-z0-9]+|\*\*/, with: "{}")
+                )
             }
         }
     }
@@ -149,14 +160,18 @@ private struct GatewayRoutes: Decodable {
 
     /// Where the gateway sends the call; nil: 404 or 405.
     func target(of operation: Operation) -> (upstream: String, path: String, credential: String)? {
-        let fitting = routes.filter { $0.methods.contains(operation.method) && Self.rest(of: operation.path, behind: $0.path) != nil }
+        let fitting = routes.filter {
+            $0.methods.contains(operation.method) && Self.rest(of: operation.path, behind: $0.path) != nil
+        }
         // What says more of the path comes first, as in the gateway.
         if let entry = fitting.max(by: { Self.words(of: $0.path) < Self.words(of: $1.path) }),
             let rest = Self.rest(of: operation.path, behind: entry.path)
         {
             let rewrite = (entry.rewrite ?? entry.path).replacing(/\{[^}]*\}/, with: "{}")
             let isOpen = entry.credential == "staff" && entry.ignoresToken == true
-            return (entry.upstream, rewrite.replacing("**", with: rest), entry.credential + (isOpen ? " without token" : ""))
+            return (
+                entry.upstream, rewrite.replacing("**", with: rest), entry.credential + (isOpen ? " without token" : "")
+            )
         }
         return nil
     }

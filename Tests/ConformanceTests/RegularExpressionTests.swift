@@ -8,14 +8,16 @@ import Testing
 @Suite struct RegularExpressionTests {
     private static let maximumMilliseconds = 5.0
 
-    /// Of those that repeat without a bound: the bytes of what they are given, and whether they are found in it rather than being all of it.
+    /// Of those that repeat without a bound: the bytes of what they are given, and whether they are found in it rather
+    /// than being all of it.
     private static let limits: [String: (bytes: Int, isSearch: Bool)] = [
         // `Thumbnailer`: what vipsheader says.
         #": (\d{1,9})x(\d{1,9}) [a-z]+, (\d+) bands?, ([a-z0-9-]+)(?:, ([a-z]+load)[a-z_]*)?$"#: (200, true),
         // `MultipartParser`: of a request's head, and a part's.
         #"; *boundary="#: (32 << 10, true), #"; *\(name)=\""#: (8 << 10, true),
     ]
-    /// Of those whose every repetition has a bound, so that they give up what is longer: more makes no difference to them.
+    /// Of those whose every repetition has a bound, so that they give up what is longer: more makes no difference to
+    /// them.
     private static let boundedLimit = 32 << 10
 
     struct Literal: Sendable, CustomStringConvertible {
@@ -31,7 +33,9 @@ import Testing
         let found = try Self.literals.get()
         #expect(found.count > 15)
         let unbounded = found.filter { Self.limits[$0.pattern] == nil && Self.repeatsWithoutBound($0.pattern) }
-        #expect(unbounded.map(\.description) == [], "Replace it by a scanner, or give its input a limit and name that here.")
+        #expect(
+            unbounded.map(\.description) == [], "Replace it by a scanner, or give its input a limit and name that here."
+        )
         #expect(Set(Self.limits.keys).subtracting(found.map(\.pattern)) == [], "These are gone from the sources.")
     }
 
@@ -59,14 +63,20 @@ import Testing
 
     private static func runner(_ literal: Literal, isSearch: Bool) throws -> (String) -> Void {
         let pattern = literal.pattern.replacing(#"\(name)"#, with: "filename").replacing(#"\""#, with: "\"")
-        if literal.isFoundations { return { _ = $0.range(of: pattern, options: [.regularExpression, .caseInsensitive]) } }
+        if literal.isFoundations {
+            return { _ = $0.range(of: pattern, options: [.regularExpression, .caseInsensitive]) }
+        }
         let regex = try Regex(pattern)
         return isSearch ? { _ = try? regex.firstMatch(in: $0) } : { _ = try? regex.wholeMatch(in: $0) }
     }
 
-    /// Repetitions of all that stands in the patterns, alone and in pairs, with an end that nothing matches and without.
+    /// Repetitions of all that stands in the patterns, alone and in pairs, with an end that nothing matches and
+    /// without.
     private static func texts(_ bytes: Int) -> [String] {
-        let pieces = ["a", "A", "0", "2", "20", "-", "_", ".", "/", ":", ",", " ", ";", "#", "+", "T", "load", ": 1x1 a, 1 band, a", "Europe/", "20-", "; b", "e\u{301}"]
+        let pieces = [
+            "a", "A", "0", "2", "20", "-", "_", ".", "/", ":", ",", " ", ";", "#", "+", "T", "load",
+            ": 1x1 a, 1 band, a", "Europe/", "20-", "; b", "e\u{301}",
+        ]
         let pairs: [String] = pieces.prefix(7).flatMap { first in pieces.prefix(7).map { first + $0 } }
         var texts: [String] = []
         for piece in pieces + pairs {
@@ -115,21 +125,32 @@ import Testing
     private static let literals = Result { try read() }
 
     private static func read() throws -> [Literal] {
-        let sources = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent().appending(path: "Sources")
-        let files = FileManager.default.enumerator(at: sources, includingPropertiesForKeys: nil)?.compactMap { $0 as? URL } ?? []
+        let sources = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent().appending(path: "Sources")
+        let files =
+            FileManager.default.enumerator(at: sources, includingPropertiesForKeys: nil)?.compactMap { $0 as? URL }
+            ?? []
         var literals: [Literal] = []
         for file in files where file.pathExtension == "swift" {
             for line in try Data(contentsOf: file).split(separator: UInt8(ascii: "\n")) {
                 let code = String(decoding: line.drop { $0 == UInt8(ascii: " ") }, as: UTF8.self)
                 // Most lines are none; a regular expression would take its time with them.
-                guard !code.hasPrefix("//"), code.withCString({ line in starts.contains { strstr(line, $0) != nil } }) else { continue }
+                guard !code.hasPrefix("//"), code.withCString({ line in starts.contains { strstr(line, $0) != nil } })
+                else { continue }
                 func add(_ pattern: Substring, _ isFoundations: Bool = false) {
-                    literals.append(Literal(file: file.lastPathComponent, pattern: String(pattern), isFoundations: isFoundations))
+                    literals.append(
+                        Literal(file: file.lastPathComponent, pattern: String(pattern), isFoundations: isFoundations))
                 }
                 for match in code.matches(of: #/#\/(.+?)\/#/#) { add(match.1) }
-                for match in code.matches(of: #/(?:of: |= |\(|, |\[|: |return )\/([^ \/*"](?:[^"\/\\]|\\.|\[[^\]]*\])*)\/(?=[).,\]; ]|$)/#) { add(match.1) }
-                for match in code.matches(of: #/(?:Regex|NSRegularExpression\(pattern:) ?\(?"((?:[^"\\]|\\.)+)"/#) { add(match.1) }
-                if code.contains(".regularExpression"), let match = code.firstMatch(of: #/of: "((?:[^"\\]|\\.)+)"/#) { add(match.1, true) }
+                for match in code.matches(
+                    of: #/(?:of: |= |\(|, |\[|: |return )\/([^ \/*"](?:[^"\/\\]|\\.|\[[^\]]*\])*)\/(?=[).,\]; ]|$)/#)
+                { add(match.1) }
+                for match in code.matches(of: #/(?:Regex|NSRegularExpression\(pattern:) ?\(?"((?:[^"\\]|\\.)+)"/#) {
+                    add(match.1)
+                }
+                if code.contains(".regularExpression"), let match = code.firstMatch(of: #/of: "((?:[^"\\]|\\.)+)"/#) {
+                    add(match.1, true)
+                }
             }
         }
         return literals

@@ -1,8 +1,8 @@
 import MartletTesting
 import Testing
 
-/// What callers send is read by the one strict reader (`Request.json`, `BodyFields`, `JSONText`), dates by `Date(rfc3339:)` and `CalendarDay`, time
-/// zones by `TimeZone(iana:)`.
+/// What callers send is read by the one strict reader (`Request.json`, `BodyFields`, `JSONText`), dates by
+/// `Date(rfc3339:)` and `CalendarDay`, time zones by `TimeZone(iana:)`.
 @Suite struct RequestReaderTests {
     @Test func `no endpoint decodes a request by itself`() throws {
         let found = try SourceSearch().matches(of: ".*(JSONDecoder\\(|JSONSerialization).*", in: ["Sources/Services"])

@@ -11,9 +11,15 @@ import Testing
 @testable import GatewayService
 
 @Suite struct DrainTests {
-    @Test func `A gateway that stops finishes what is under way, and answers once more on a connection that it has promised to keep`() async throws {
+    @Test
+    func
+        `A gateway that stops finishes what is under way, and answers once more on a connection that it has promised to keep`()
+        async throws
+    {
         try await withGateway { test in
-            let (port, kept, idle, busy) = (test.port, try await test.connect(), try await test.connect(), try await test.connect())
+            let (port, kept, idle, busy) = (
+                test.port, try await test.connect(), try await test.connect(), try await test.connect()
+            )
             for client in [kept, idle] {
                 try await client.send(TestGateway.request("x"))
                 await client.wait(for: "upstream-0")
@@ -54,12 +60,16 @@ import Testing
             client.startReading()
             await client.waitForClose(within: .seconds(20))
             let answers = client.text.components(of: "HTTP/1.1 200").dropFirst()
-            #expect(answers.count >= answered && answers.allSatisfy { $0.utf8.suffix(65_536).allSatisfy { $0 == UInt8(ascii: "x") } })
+            #expect(
+                answers.count >= answered
+                    && answers.allSatisfy { $0.utf8.suffix(65_536).allSatisfy { $0 == UInt8(ascii: "x") } })
         }
     }
 
     @Test(arguments: [("endless", true), ("torn", false)])
-    func `A stream of events ends with the gateway and says when to come back, but not within an event`(_ act: String, _ hasHint: Bool) async throws {
+    func `A stream of events ends with the gateway and says when to come back, but not within an event`(
+        _ act: String, _ hasHint: Bool
+    ) async throws {
         try await withGateway { test in
             let client = try await test.connect()
             try await client.send(TestGateway.request(act).replacing("/storage/", with: "/live/"))
@@ -77,12 +87,16 @@ import Testing
     @Test func `A stream of HTTP 2 ends after GOAWAY`() async throws {
         try await withGateway { test in
             let client = try await HTTP2Client.connect(test.port)
-            let pseudo = [(":method", "GET"), (":scheme", "http"), (":path", "/api/mk_live_A/live/endless"), (":authority", "gw")]
+            let pseudo = [
+                (":method", "GET"), (":scheme", "http"), (":path", "/api/mk_live_A/live/endless"), (":authority", "gw"),
+            ]
             async let stream = client.ask(HPACKHeaders(pseudo + [("x-martlet-secret", "ms_A")]), body: nil)
             await eventually { test.upstream.arrivals.count == 1 }
             await test.shutDown()
             let answer = try await stream
-            #expect(answer.status == 200 && answer.body.hasPrefix("data: 1\n\nretry: ") && answer.body.hasSuffix("\n\n"), "\(answer)")
+            #expect(
+                answer.status == 200 && answer.body.hasPrefix("data: 1\n\nretry: ") && answer.body.hasSuffix("\n\n"),
+                "\(answer)")
             let isClosed = await eventually { !client.isActive }
             #expect(isClosed)
         }
@@ -90,15 +104,21 @@ import Testing
 
     @Test func `A WebSocket is closed, and who waits for news is told to ask again`() async throws {
         let server = try await UpgradeServer.start()
-        try await withGateway(configure: { $0.upstreams["sockets"] = [server.address]; $0.healthPath = nil }) { test in
-            let routes = testRoutes.replacing("{\"routes\": [", with: """
-                {"routes": [{"path": "/api/{appKey}/sockets/**", "upstream": "sockets", "credential": "client", "methods": ["GET"],
-                "streaming": true},
-                """)
+        try await withGateway(configure: {
+            $0.upstreams["sockets"] = [server.address]
+            $0.healthPath = nil
+        }) { test in
+            let routes = testRoutes.replacing(
+                "{\"routes\": [",
+                with: """
+                    {"routes": [{"path": "/api/{appKey}/sockets/**", "upstream": "sockets", "credential": "client", "methods": ["GET"],
+                    "streaming": true},
+                    """)
             try routes.write(toFile: test.routesFile, atomically: true, encoding: .utf8)
             test.gateway.reloadRoutes()
             let socket = try await test.connect()
-            let upgrade = TestGateway.request("x", ["Connection: Upgrade", "Upgrade: websocket"]).replacing("/storage/", with: "/sockets/")
+            let upgrade = TestGateway.request("x", ["Connection: Upgrade", "Upgrade: websocket"]).replacing(
+                "/storage/", with: "/sockets/")
             try await socket.send(upgrade + "early")
             await socket.wait(for: "early")
             #expect(socket.status == 101, "\(socket.text)")
@@ -107,7 +127,9 @@ import Testing
             await eventually { test.upstream.arrivals.count == 1 }
             await test.shutDown()
             await poll.waitForClose(within: .seconds(20))
-            #expect(poll.status == 503 && poll.text.contains("retry-after: 1") && poll.text.contains("connection: close"), "\(poll.text)")
+            #expect(
+                poll.status == 503 && poll.text.contains("retry-after: 1") && poll.text.contains("connection: close"),
+                "\(poll.text)")
             await socket.waitForClose(within: .seconds(20))
             #expect(socket.isClosed)
         }
@@ -133,14 +155,20 @@ import Testing
                             repeat {
                                 count += 1
                                 let headers = client.isMultiple(of: 2) ? [] : ["Connection: close"]
-                                try? await connection.send(TestGateway.request("x", headers, method: "POST", body: "abc"))
+                                try? await connection.send(
+                                    TestGateway.request("x", headers, method: "POST", body: "abc"))
                                 await eventually(within: .seconds(60)) {
                                     connection.isClosed || connection.text.components(of: "upstream-0").count > count
                                 }
                                 let answers = connection.text.components(of: "HTTP/1.1 200").count - 1
-                                if answers != count { load.failures.withLock { $0.append("\(answers) of \(count): \(connection.text.suffix(300))") } }
+                                if answers != count {
+                                    load.failures.withLock {
+                                        $0.append("\(answers) of \(count): \(connection.text.suffix(300))")
+                                    }
+                                }
                                 load.asked.wrappingAdd(1, ordering: .relaxed)
-                            } while !connection.text.contains("connection: close") && !connection.isClosed && count < 100
+                            } while !connection.text.contains("connection: close") && !connection.isClosed
+                                && count < 100
                             await connection.close()
                         }
                     }
@@ -161,7 +189,8 @@ import Testing
         }
     }
 
-    @Test func `A port that another process listens at is named at the start, unless it is to be shared`() async throws {
+    @Test func `A port that another process listens at is named at the start, unless it is to be shared`() async throws
+    {
         try await withGateway { test in
             let second = try successor(of: test, shared: false)
             let error = await #expect(throws: GatewayConfigurationError.self) { try await second.run() }
@@ -171,7 +200,8 @@ import Testing
 
     private func successor(of test: TestGateway, shared: Bool = true) throws -> Gateway {
         var configuration = GatewayConfiguration(
-            routesFile: test.routesFile, upstreams: ["storage": test.upstreams.map(\.address)], internalSecret: TestKeys.internalSecret,
+            routesFile: test.routesFile, upstreams: ["storage": test.upstreams.map(\.address)],
+            internalSecret: TestKeys.internalSecret,
             keyRingURL: test.auth.url, stateDirectory: test.directory)
         configuration.host = "127.0.0.1"
         configuration.port = test.port

@@ -5,21 +5,26 @@ import Testing
 
 @testable import GatewayService
 
-/// Every header that a service sends may be read by pages of allowed origins, or is named here as one that they need not.
+/// Every header that a service sends may be read by pages of allowed origins, or is named here as one that they need
+/// not.
 @Suite struct ExposedHeaderTests {
     /// What a request has.
     private static let requests: Set = [
-        "dnt", "sec-gpc", "idempotency-key", "installation-secret", "opt-out-secret", "last-event-id", "x-device-id", "receipt-token",
+        "dnt", "sec-gpc", "idempotency-key", "installation-secret", "opt-out-secret", "last-event-id", "x-device-id",
+        "receipt-token",
     ]
     /// Between our own processes, which the gateway takes out.
     private static let own = [
-        HeaderName.principal, HeaderName.address, HeaderName.relay, HeaderName.generation, HeaderName.next, HeaderName.secret, HeaderName.masterKey,
+        HeaderName.principal, HeaderName.address, HeaderName.relay, HeaderName.generation, HeaderName.next,
+        HeaderName.secret, HeaderName.masterKey,
         HeaderName.user, HeaderName.environment,
     ]
     /// What a browser acts on itself, or lets every page read.
     private static let forBrowsers: Set = [
-        "referrer-policy", "x-frame-options", "cross-origin-resource-policy", "content-type", "content-length", "content-language", "content-encoding",
-        "cache-control", "expires", "last-modified", "vary", "set-cookie", "content-security-policy", "x-content-type-options",
+        "referrer-policy", "x-frame-options", "cross-origin-resource-policy", "content-type", "content-length",
+        "content-language", "content-encoding",
+        "cache-control", "expires", "last-modified", "vary", "set-cookie", "content-security-policy",
+        "x-content-type-options",
     ]
 
     private static let exposed = Set(Preflight.exposedHeaders.split(separator: ", ").map(String.init))
@@ -32,8 +37,10 @@ import Testing
     }
 
     @Test(arguments: [
-        "upload-offset", "upload-length", "upload-expires", "tus-resumable", "tus-version", "tus-extension", "tus-max-size", "content-range",
-        "accept-ranges", "content-disposition", "experiments", "config-version", "translation-version", "location", "etag", "retry-after", "link",
+        "upload-offset", "upload-length", "upload-expires", "tus-resumable", "tus-version", "tus-extension",
+        "tus-max-size", "content-range",
+        "accept-ranges", "content-disposition", "experiments", "config-version", "translation-version", "location",
+        "etag", "retry-after", "link",
     ]) func `clients in browsers read`(_ name: String) {
         #expect(Self.exposed.contains(name))
     }
@@ -48,7 +55,8 @@ import Testing
     private static func named() throws -> Set<String> {
         let folders = ["Sources/Services", "Sources/Shared/MartletHTTP"]
         func found(_ pattern: String, _ folders: [String] = folders) throws -> [String] {
-            try SourceSearch().matches(of: pattern, in: folders).filter { !$0.file.contains("/GatewayService/") }.map(\.text)
+            try SourceSearch().matches(of: pattern, in: folders).filter { !$0.file.contains("/GatewayService/") }.map(
+                \.text)
         }
         return Set(
             try found(#"HTTPField\.Name\("\K[A-Za-z-]+(?="\))"#).map { $0.lowercased() }
@@ -61,6 +69,8 @@ import Testing
     private static func hyphenated(_ name: some StringProtocol) -> String {
         if name == "eTag" { return "etag" }
         if name == "wwwAuthenticate" { return "www-authenticate" }
-        return name.reduce(into: "") { text, letter in text += letter.isUppercase ? "-" + letter.lowercased() : String(letter) }
+        return name.reduce(into: "") { text, letter in
+            text += letter.isUppercase ? "-" + letter.lowercased() : String(letter)
+        }
     }
 }

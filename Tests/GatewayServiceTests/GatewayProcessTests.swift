@@ -8,7 +8,9 @@ import Testing
 
 /// The program itself, in front of an upstream and an `auth` of this process.
 @Suite(.serialized) struct GatewayProcessTests {
-    @Test func `A restart under load loses no request, streams come back, and the old process is soon gone`() async throws {
+    @Test func `A restart under load loses no request, streams come back, and the old process is soon gone`()
+        async throws
+    {
         try await withSurroundings { surroundings in
             let port = try await surroundings.freePort()
             let shared = ["MARTLET_HTTP_PORT": "\(port)", "MARTLET_HTTP_SHARED": "true"]
@@ -34,12 +36,17 @@ import Testing
                     tasks.addTask {
                         while !load.isOver.load(ordering: .relaxed) {
                             guard let connection = try? await RawClient.connect(port) else { continue }
-                            try? await connection.send(TestGateway.request("endless").replacing("/storage/", with: "/live/"))
+                            try? await connection.send(
+                                TestGateway.request("endless").replacing("/storage/", with: "/live/"))
                             await connection.wait(for: "data: 1\n\n", within: .seconds(30))
                             if connection.text.contains("data: 1\n\n") { load.book.withLock { $0.streams += 1 } }
-                            await eventually(within: .seconds(120)) { connection.isClosed || load.isOver.load(ordering: .relaxed) }
+                            await eventually(within: .seconds(120)) {
+                                connection.isClosed || load.isOver.load(ordering: .relaxed)
+                            }
                             if connection.isClosed, !connection.text.hasSuffix("\n\n\r\n0\r\n\r\n") {
-                                load.book.withLock { $0.failures.append("a stream was cut off: \(connection.text.suffix(40))") }
+                                load.book.withLock {
+                                    $0.failures.append("a stream was cut off: \(connection.text.suffix(40))")
+                                }
                             }
                             await connection.close()
                         }
@@ -51,8 +58,12 @@ import Testing
                     let streams = load.book.withLock { $0.streams }
                     running.signal(SIGTERM)
                     let isGone = await eventually(within: .seconds(20)) { !running.process.isRunning }
-                    #expect(isGone && running.process.terminationStatus == 0, "long before the 25 s that answers would have")
-                    let areBack = await eventually(within: .seconds(30)) { load.book.withLock { $0.streams } >= streams + 20 }
+                    #expect(
+                        isGone && running.process.terminationStatus == 0, "long before the 25 s that answers would have"
+                    )
+                    let areBack = await eventually(within: .seconds(30)) {
+                        load.book.withLock { $0.streams } >= streams + 20
+                    }
                     #expect(areBack)
                     let before = load.book.withLock { $0.answers }
                     await eventually(within: .seconds(30)) { load.book.withLock { $0.answers } > before + 100 }
@@ -62,23 +73,35 @@ import Testing
                 try await tasks.waitForAll()
             }
             let result = load.book.withLock { $0 }
-            #expect(result.failures == [] && result.answers > 300, "\(result.answers) answers, \(result.failures.count) failures")
+            #expect(
+                result.failures == [] && result.answers > 300,
+                "\(result.answers) answers, \(result.failures.count) failures")
         }
     }
 
-    @Test func `Too few open files stop the start with one line, and with few the gateway outlives more clients than it can have`() async throws {
+    @Test
+    func
+        `Too few open files stop the start with one line, and with few the gateway outlives more clients than it can have`()
+        async throws
+    {
         try await withSurroundings { surroundings in
             let refused = try surroundings.launch("ulimit -n 256", ["MARTLET_HTTP_PORT": "0"])
             let hasEnded = await eventually(within: .seconds(30)) { !refused.process.isRunning }
             #expect(hasEnded && refused.process.terminationStatus == 1)
-            #expect(refused.errors == "gateway: the limit of open files must be at least 1024, found 256 (ulimit -n, LimitNOFILE= of systemd)\n")
+            #expect(
+                refused.errors
+                    == "gateway: the limit of open files must be at least 1024, found 256 (ulimit -n, LimitNOFILE= of systemd)\n"
+            )
 
             let port = try await surroundings.freePort()
-            let few = try await surroundings.start(["MARTLET_HTTP_PORT": "\(port)"], limits: "ulimit -S -n 256; ulimit -H -n 1024")
+            let few = try await surroundings.start(
+                ["MARTLET_HTTP_PORT": "\(port)"], limits: "ulimit -S -n 256; ulimit -H -n 1024")
             defer { few.signal(SIGTERM) }
             var clients: [RawClient] = []
             for number in 0..<1_100 {
-                guard let client = try? await RawClient.connect(port, from: "127.0.1.\(1 + number % 250)") else { continue }
+                guard let client = try? await RawClient.connect(port, from: "127.0.1.\(1 + number % 250)") else {
+                    continue
+                }
                 try? await client.send(TestGateway.request("never").replacing("/storage/", with: "/live/"))
                 clients.append(client)
             }
@@ -106,13 +129,24 @@ private final class Load: Sendable {
 /// Requests that change something, one after the other; each must have its answer.
 private func ask(on connection: RawClient, keeping: Bool, _ load: Load) async {
     for count in 1...100 {
-        try? await connection.send(TestGateway.request("x", keeping ? [] : ["Connection: close"], method: "POST", body: "abc"))
-        await eventually(within: .seconds(60)) { connection.isClosed || connection.text.components(of: "\r\n\r\nupstream-0").count > count }
+        try? await connection.send(
+            TestGateway.request("x", keeping ? [] : ["Connection: close"], method: "POST", body: "abc"))
+        await eventually(within: .seconds(60)) {
+            connection.isClosed || connection.text.components(of: "\r\n\r\nupstream-0").count > count
+        }
         let answers = connection.text.components(of: "\r\n\r\nupstream-0").count - 1
         load.book.withLock {
-            if answers == count { $0.answers += 1 } else { $0.failures.append("\(answers) answers to \(count): \(connection.text.suffix(200))") }
+            if answers == count {
+                $0.answers += 1
+            } else {
+                $0.failures.append("\(answers) answers to \(count): \(connection.text.suffix(200))")
+            }
         }
-        if answers != count || connection.isClosed || connection.text.contains("connection: close") || load.isOver.load(ordering: .relaxed) { return }
+        if answers != count || connection.isClosed || connection.text.contains("connection: close")
+            || load.isOver.load(ordering: .relaxed)
+        {
+            return
+        }
     }
 }
 
@@ -170,8 +204,11 @@ private struct GatewayProcess {
 
     /// `MARTLET_PROGRAMS`, or where the tests themselves are.
     static var program: String {
-        if let folder = ProcessInfo.processInfo.environment["MARTLET_PROGRAMS"], !folder.isEmpty { return folder + "/gateway" }
-        let own = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? CommandLine.arguments[0]
+        if let folder = ProcessInfo.processInfo.environment["MARTLET_PROGRAMS"], !folder.isEmpty {
+            return folder + "/gateway"
+        }
+        let own =
+            (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? CommandLine.arguments[0]
         return URL(fileURLWithPath: own).deletingLastPathComponent().appending(path: "gateway").path
     }
 
@@ -192,7 +229,8 @@ private func withSurroundings(_ body: (Surroundings) async throws -> Void) async
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     try testRoutes.write(to: folder.appending(path: "routes.json"), atomically: true, encoding: .utf8)
     let surroundings = Surroundings(
-        upstream: try await TestUpstream.start("upstream-0"), auth: try await TestAuth.start(TestKeys.ring), folder: folder)
+        upstream: try await TestUpstream.start("upstream-0"), auth: try await TestAuth.start(TestKeys.ring),
+        folder: folder)
     func end() async {
         await surroundings.upstream.stop()
         await surroundings.auth.stop()

@@ -11,7 +11,8 @@ import Testing
 
 @Suite struct HTTP2Tests {
     static let good: [(String, String)] = [
-        (":method", "GET"), (":scheme", "http"), (":path", "/api/mk_live_A/storage/Notes?x=1"), (":authority", "gw"), ("x-martlet-secret", "ms_A"),
+        (":method", "GET"), (":scheme", "http"), (":path", "/api/mk_live_A/storage/Notes?x=1"), (":authority", "gw"),
+        ("x-martlet-secret", "ms_A"),
     ]
 
     struct Case: CustomTestStringConvertible, Sendable {
@@ -46,10 +47,15 @@ import Testing
         Case(testDescription: "connection", change: ["connection": "close"], status: nil),
         Case(testDescription: "unknown pseudo-header", change: [":frob": "1"], status: nil),
         Case(testDescription: "upper case", change: ["X-Up": "1"], status: nil),
-        Case(testDescription: "too many headers", change: .init(uniqueKeysWithValues: (0..<150).map { ("x-\($0)", "1") }), status: 431),
+        Case(
+            testDescription: "too many headers",
+            change: .init(uniqueKeysWithValues: (0..<150).map { ("x-\($0)", "1") }), status: 431),
     ]
 
-    @Test func `The rules of HTTP 1.1 hold for streams; what is forbidden gets an error or a reset and goes no further`() async throws {
+    @Test
+    func `The rules of HTTP 1.1 hold for streams; what is forbidden gets an error or a reset and goes no further`()
+        async throws
+    {
         try await withGateway { test in
             for item in Self.cases {
                 let client = try await HTTP2Client.connect(test.port)
@@ -60,7 +66,8 @@ import Testing
                 } else {
                     #expect(answer.status == nil || answer.status == 400, "\(item.testDescription): \(answer)")
                 }
-                #expect(test.upstream.arrivals.count - before == (item.status == 200 ? 1 : 0), "\(item.testDescription)")
+                #expect(
+                    test.upstream.arrivals.count - before == (item.status == 200 ? 1 : 0), "\(item.testDescription)")
                 await client.close()
             }
             let head = try #require(test.upstream.arrivals.first?.head)
@@ -69,12 +76,17 @@ import Testing
         }
     }
 
-    @Test func `A malformed request ends its own stream only: a neighbour before and one after it are answered, and no GOAWAY comes`() async throws {
+    @Test
+    func
+        `A malformed request ends its own stream only: a neighbour before and one after it are answered, and no GOAWAY comes`()
+        async throws
+    {
         try await withGateway { test in
             let client = try await HTTP2Client.connect(test.port)
             for item in Self.cases where item.status == nil {
                 let before = test.upstream.arrivals.count
-                async let slow = client.ask(HPACKHeaders(Self.good.reordered(path: "/api/mk_live_A/storage/slow")), body: nil)
+                async let slow = client.ask(
+                    HPACKHeaders(Self.good.reordered(path: "/api/mk_live_A/storage/slow")), body: nil)
                 await eventually { test.upstream.arrivals.count == before + 1 }
                 let answer = try await client.ask(item.headers(), body: nil)
                 #expect(answer.status == nil || answer.status == 400, "\(item.testDescription): \(answer)")
@@ -130,7 +142,8 @@ import Testing
     @Test func `A body that waits for 100 gets it once, and one that is refused does not`() async throws {
         try await withGateway { test in
             let client = try await HTTP2Client.connect(test.port)
-            let waiting = Self.posting("/api/mk_live_A/storage/echo") + [("expect", "100-continue"), ("content-length", "5")]
+            let waiting =
+                Self.posting("/api/mk_live_A/storage/echo") + [("expect", "100-continue"), ("content-length", "5")]
             let answer = try await client.ask(HPACKHeaders(waiting), bodyAfterContinue: "hello")
             #expect(answer.statuses == [100, 200] && answer.body == "hello")
             let refused = waiting.map { $0.0 == "x-martlet-secret" ? ($0.0, "wrong") : $0 }
@@ -146,7 +159,9 @@ import Testing
     }
 
     @Test(arguments: [(15_000, 1, "200"), (20_000, 1, "431"), (60_000, 1, "431"), (60_000, 60, "431")])
-    func `A head that is too large gets 431, and its neighbour an answer`(_ size: Int, _ count: Int, _ status: String) async throws {
+    func `A head that is too large gets 431, and its neighbour an answer`(_ size: Int, _ count: Int, _ status: String)
+        async throws
+    {
         try await withGateway { test in
             let client = try await RawHTTP2.connect(test)
             let fields = (0..<count).map { ("x-\($0)", String(repeating: "v", count: size / count)) }
@@ -161,14 +176,18 @@ import Testing
     @Test func `A head beyond all measure ends the connection, with GOAWAY`() async throws {
         try await withGateway { test in
             let client = try await RawHTTP2.connect(test)
-            try? await client.send(HPACKHeaders(Self.good + [("x-long", String(repeating: "v", count: 500_000))]), stream: 1)
+            try? await client.send(
+                HPACKHeaders(Self.good + [("x-long", String(repeating: "v", count: 500_000))]), stream: 1)
             await client.raw.waitForClose()
             #expect(client.raw.isClosed && (client.goAwayCode ?? 0) > 0 && client.statuses.isEmpty)
         }
     }
 
     /// Frames of an unknown type are ignored (RFC 9113 §4.1).
-    @Test(arguments: [true, false]) func `Frames that end within reads do not fill memory, whether settings are acknowledged or not`(_ isAcknowledged: Bool) async throws {
+    @Test(arguments: [true, false])
+    func `Frames that end within reads do not fill memory, whether settings are acknowledged or not`(
+        _ isAcknowledged: Bool
+    ) async throws {
         try await withGateway { test in
             let client = try await RawHTTP2.connect(test)
             if isAcknowledged { try await client.raw.send([0, 0, 0, 4, 1, 0, 0, 0, 0]) }
@@ -185,17 +204,24 @@ import Testing
     }
 
     @Test func `A client that takes nothing of its answer is closed, though nobody waits for its place`() async throws {
-        try await withGateway(configure: { $0.timeouts.idle = .seconds(2); $0.timeouts.drain = .seconds(2) }) { test in
+        try await withGateway(configure: {
+            $0.timeouts.idle = .seconds(2)
+            $0.timeouts.drain = .seconds(2)
+        }) { test in
             let client = try await RawHTTP2.connect(test)
             // SETTINGS_INITIAL_WINDOW_SIZE: 0
             try await client.raw.send([0, 0, 6, 4, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 0])
             try await client.send(HPACKHeaders(Self.good), stream: 1)
             await eventually { client.statuses.count == 1 }
-            #expect(await eventually { client.raw.isClosed }, "frames received: \(HTTP2Frames(client.raw.bytes).map(\.type))")
+            #expect(
+                await eventually { client.raw.isClosed },
+                "frames received: \(HTTP2Frames(client.raw.bytes).map(\.type))")
         }
     }
 
-    @Test func `A client that takes its answer byte by byte gets all of it, however long that is after its end`() async throws {
+    @Test func `A client that takes its answer byte by byte gets all of it, however long that is after its end`()
+        async throws
+    {
         try await withGateway(configure: { $0.timeouts.idle = .seconds(3) }) { test in
             let client = try await RawHTTP2.connect(test)
             // SETTINGS_INITIAL_WINDOW_SIZE: 0
@@ -211,7 +237,10 @@ import Testing
     }
 
     @Test func `A client that takes nothing of its answer is not busy for ever`() async throws {
-        try await withGateway(configure: { $0.limits.maximumConnections = 2; $0.timeouts.idle = .seconds(2) }) { test in
+        try await withGateway(configure: {
+            $0.limits.maximumConnections = 2
+            $0.timeouts.idle = .seconds(2)
+        }) { test in
             let client = try await RawHTTP2.connect(test)
             // SETTINGS_INITIAL_WINDOW_SIZE: 0
             try await client.raw.send([0, 0, 6, 4, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 0])
@@ -230,12 +259,19 @@ import Testing
         [(":method", "POST")] + good.reordered(path: path).filter { $0.0 != ":method" }
     }
 
-    @Test func `Bodies go both ways, many streams share a connection, and a mismatch of length is refused`() async throws {
+    @Test func `Bodies go both ways, many streams share a connection, and a mismatch of length is refused`()
+        async throws
+    {
         try await withGateway { test in
             let client = try await HTTP2Client.connect(test.port)
-            let echo = HPACKHeaders([(":method", "POST")] + Self.good.filter { !$0.0.hasPrefix(":m") && !$0.0.hasPrefix(":p") } .reordered(path: "/api/mk_live_A/storage/echo"))
+            let echo = HPACKHeaders(
+                [(":method", "POST")]
+                    + Self.good.filter { !$0.0.hasPrefix(":m") && !$0.0.hasPrefix(":p") }.reordered(
+                        path: "/api/mk_live_A/storage/echo"))
             let answers = try await withThrowingTaskGroup(of: HTTP2Client.Answer.self) { tasks in
-                for number in 0..<40 { tasks.addTask { try await client.ask(echo, body: String(repeating: "b", count: number * 1000)) } }
+                for number in 0..<40 {
+                    tasks.addTask { try await client.ask(echo, body: String(repeating: "b", count: number * 1000)) }
+                }
                 return try await tasks.reduce(into: []) { $0.append($1) }
             }
             #expect(answers.map(\.body.utf8.count).sorted() == (0..<40).map { $0 * 1000 })
@@ -243,7 +279,9 @@ import Testing
             lying.add(name: "content-length", value: "5")
             let short = try await client.ask(lying, body: "abc")
             #expect(short.status == nil || short.status == 400)
-            let isUnfinished = await eventually { test.upstream.arrivals.count == 40 || test.upstream.arrivals.last?.isAborted == true }
+            let isUnfinished = await eventually {
+                test.upstream.arrivals.count == 40 || test.upstream.arrivals.last?.isAborted == true
+            }
             #expect(isUnfinished)
             await client.close()
         }
@@ -252,7 +290,8 @@ import Testing
     @Test func `100 MB come down a stream`() async throws {
         try await withGateway { test in
             let client = try await HTTP2Client.connect(test.port)
-            let answer = try await client.ask(HPACKHeaders(Self.good.reordered(path: "/api/mk_live_A/storage/big")), body: nil)
+            let answer = try await client.ask(
+                HPACKHeaders(Self.good.reordered(path: "/api/mk_live_A/storage/big")), body: nil)
             #expect(answer.status == 200 && answer.bodyCount == 100 * 1024 * 1024, "\(answer.bodyCount)")
             await client.close()
         }
@@ -288,7 +327,8 @@ import Testing
     @Test func `Draining sends GOAWAY and lets streams end`() async throws {
         try await withGateway { test in
             let client = try await HTTP2Client.connect(test.port)
-            async let slow = client.ask(HPACKHeaders(Self.good.reordered(path: "/api/mk_live_A/storage/slow")), body: nil)
+            async let slow = client.ask(
+                HPACKHeaders(Self.good.reordered(path: "/api/mk_live_A/storage/slow")), body: nil)
             await eventually { test.upstream.arrivals.count == 1 }
             await test.shutDown()
             let answer = try await slow
@@ -328,12 +368,15 @@ final class HTTP2Client: Sendable {
                     var configuration = NIOHTTP2Handler.ConnectionConfiguration()
                     configuration.headerBlockValidation = .disabled
                     configuration.contentLengthValidation = .disabled
-                    let handler = NIOHTTP2Handler(mode: .client, eventLoop: channel.eventLoop, connectionConfiguration: configuration) { $0.close() }
+                    let handler = NIOHTTP2Handler(
+                        mode: .client, eventLoop: channel.eventLoop, connectionConfiguration: configuration
+                    ) { $0.close() }
                     try channel.pipeline.syncOperations.addHandlers(handler, root)
                 }
             }
             .connect(host: "127.0.0.1", port: port).get()
-        let multiplexer = try await channel.pipeline.handler(type: NIOHTTP2Handler.self).flatMap { $0.multiplexer }.get()
+        let multiplexer = try await channel.pipeline.handler(type: NIOHTTP2Handler.self).flatMap { $0.multiplexer }
+            .get()
         return HTTP2Client(channel, multiplexer, root)
     }
 
@@ -351,9 +394,13 @@ final class HTTP2Client: Sendable {
 
     func ask(_ headers: HPACKHeaders, body: String?) async throws -> Answer {
         let (stream, collector) = try await open()
-        try? await stream.writeAndFlush(HTTP2Frame.FramePayload.headers(.init(headers: headers, endStream: body == nil))).get()
+        try? await stream.writeAndFlush(
+            HTTP2Frame.FramePayload.headers(.init(headers: headers, endStream: body == nil))
+        ).get()
         if let body {
-            try? await stream.writeAndFlush(HTTP2Frame.FramePayload.data(.init(data: .byteBuffer(ByteBuffer(string: body)), endStream: true))).get()
+            try? await stream.writeAndFlush(
+                HTTP2Frame.FramePayload.data(.init(data: .byteBuffer(ByteBuffer(string: body)), endStream: true))
+            ).get()
         }
         await eventually(within: .seconds(30)) { collector.isDone }
         return collector.answer
@@ -411,7 +458,9 @@ final class HTTP2Client: Sendable {
             switch unwrapInboundIn(data) {
             case .headers(let frame):
                 state.withLock {
-                    if let status = frame.headers.first(name: ":status").flatMap({ Int($0) }) { $0.answer.statuses.append(status) }
+                    if let status = frame.headers.first(name: ":status").flatMap({ Int($0) }) {
+                        $0.answer.statuses.append(status)
+                    }
                     if frame.endStream { $0.isDone = true }
                 }
             case .data(let frame):
@@ -436,7 +485,8 @@ private final class RawHTTP2: Sendable {
     let raw: RawClient
     private let encoder = Mutex(HPACKEncoder(allocator: ByteBufferAllocator()))
 
-    /// Preface, and settings that say nothing. The server's are not acknowledged: few clients do before their first request.
+    /// Preface, and settings that say nothing. The server's are not acknowledged: few clients do before their first
+    /// request.
     static let start = Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8) + [0, 0, 0, 4, 0, 0, 0, 0, 0]
 
     static func connect(_ test: TestGateway) async throws -> RawHTTP2 {
@@ -458,19 +508,24 @@ private final class RawHTTP2: Sendable {
         var type: UInt8 = 1
         while let part = block.readBytes(length: min(16_384, block.readableBytes)), !part.isEmpty {
             let flags: UInt8 = (type == 1 ? 1 : 0) | (block.readableBytes == 0 ? 4 : 0)
-            try await raw.send([0, UInt8(part.count >> 8), UInt8(part.count & 0xff), type, flags, 0, 0, 0, stream] + part)
+            try await raw.send(
+                [0, UInt8(part.count >> 8), UInt8(part.count & 0xff), type, flags, 0, 0, 0, stream] + part)
             type = 9
         }
     }
 
     /// WINDOW_UPDATE.
-    func grant(_ bytes: UInt8, stream: UInt8) async throws { try await raw.send([0, 0, 4, 8, 0, 0, 0, 0, stream, 0, 0, 0, bytes]) }
+    func grant(_ bytes: UInt8, stream: UInt8) async throws {
+        try await raw.send([0, 0, 4, 8, 0, 0, 0, 0, stream, 0, 0, 0, bytes])
+    }
 
     /// One byte of an answer a second.
     func takeSlowly(_ count: Int, stream: UInt8) async throws {
         for taken in 1...count {
             try await grant(1, stream: stream)
-            await eventually { HTTP2Frames(self.raw.bytes).filter { $0.type == 0 }.map(\.payload.count).reduce(0, +) == taken }
+            await eventually {
+                HTTP2Frames(self.raw.bytes).filter { $0.type == 0 }.map(\.payload.count).reduce(0, +) == taken
+            }
             try await Task.sleep(for: .seconds(1))
         }
     }

@@ -5,15 +5,20 @@ import Testing
 
 /// What is added, kept and taken away on both ways.
 @Suite struct HeaderTests {
-    @Test func `The upstream gets the rewritten path, our headers, and nothing that is not its business`() async throws {
+    @Test func `The upstream gets the rewritten path, our headers, and nothing that is not its business`() async throws
+    {
         try await withGateway { test in
             let client = try await test.ask(
                 "Notes/a%20b?x=1&y=%2e",
                 [
-                    "Connection: keep-alive, X-Hop", "X-Hop: 1", "Keep-Alive: 5", "TE: trailers", "Trailer: X", "Proxy-Authorization: p",
-                    "Proxy-Connection: close", "Upgrade: h2c", "HTTP2-Settings: AAA", "X-Martlet-Principal: forged", "x-martlet-anything: 1",
-                    "X-MARTLET-AB: 1", "X-Martlet-: 1", "X-Martlet-Master-Key: mm_A", "X-Forwarded-For: 1.2.3.4", "X-Forwarded-Proto: https",
-                    "X-Forwarded-Host: evil", "Forwarded: for=1.2.3.4", "X-Kept: yes", "Authorization: Basic user", "traceparent: 00-1-2-01",
+                    "Connection: keep-alive, X-Hop", "X-Hop: 1", "Keep-Alive: 5", "TE: trailers", "Trailer: X",
+                    "Proxy-Authorization: p",
+                    "Proxy-Connection: close", "Upgrade: h2c", "HTTP2-Settings: AAA", "X-Martlet-Principal: forged",
+                    "x-martlet-anything: 1",
+                    "X-MARTLET-AB: 1", "X-Martlet-: 1", "X-Martlet-Master-Key: mm_A", "X-Forwarded-For: 1.2.3.4",
+                    "X-Forwarded-Proto: https",
+                    "X-Forwarded-Host: evil", "Forwarded: for=1.2.3.4", "X-Kept: yes", "Authorization: Basic user",
+                    "traceparent: 00-1-2-01",
                     "Cookie: a=b", "Accept: */*",
                 ])
             #expect(client.status == 200, "\(client.text)")
@@ -38,12 +43,18 @@ import Testing
         try await withGateway { test in
             let client = try await test.ask("Notes")
             let text = client.text.lowercased()
-            for gone in ["server:", "x-martlet", "x-drop", "keep-alive"] { #expect(!text.contains(gone), "\(gone) in \(text)") }
-            for kept in ["x-keep: 1", "x-request-id: ", "connection: close", "content-length: 10"] { #expect(text.contains(kept), "\(kept) in \(text)") }
+            for gone in ["server:", "x-martlet", "x-drop", "keep-alive"] {
+                #expect(!text.contains(gone), "\(gone) in \(text)")
+            }
+            for kept in ["x-keep: 1", "x-request-id: ", "connection: close", "content-length: 10"] {
+                #expect(text.contains(kept), "\(kept) in \(text)")
+            }
         }
     }
 
-    @Test(arguments: [("abc.DEF_1-2", true), ("bad id", false), (String(repeating: "a", count: 65), false), ("x\"y", false)])
+    @Test(arguments: [
+        ("abc.DEF_1-2", true), ("bad id", false), (String(repeating: "a", count: 65), false), ("x\"y", false),
+    ])
     func `A client's request id is kept when it is well-formed`(_ id: String, _ isKept: Bool) async throws {
         try await withGateway { test in
             let client = try await test.ask("Notes", ["X-Request-Id: \(id)"])
@@ -56,15 +67,18 @@ import Testing
 
     @Test func `Behind a trusted proxy its forwarding headers are believed`() async throws {
         try await withGateway(configure: { $0.trustedProxies = ["127.0.0.1"] }) { test in
-            _ = try await test.ask("Notes", ["X-Forwarded-For: 203.0.113.9", "X-Forwarded-Proto: https", "X-Forwarded-Host: api.example"])
+            _ = try await test.ask(
+                "Notes", ["X-Forwarded-For: 203.0.113.9", "X-Forwarded-Proto: https", "X-Forwarded-Host: api.example"])
             let headers = try #require(test.upstream.arrivals.first?.head.headers)
             #expect(headers["x-forwarded-for"] == ["203.0.113.9, 127.0.0.1"])
             #expect(headers["x-forwarded-proto"] == ["https"])
             #expect(headers["x-forwarded-host"] == ["api.example"])
             let request = "GET /api/mk_live_A/collections/x HTTP/1.1\r\nHost: gw\r\nConnection: close\r\n"
-            let near = try await test.exchange(request + "X-Martlet-Master-Key: mm_FAR\r\nX-Forwarded-For: 9.9.9.9, 203.0.113.9\r\n\r\n")
+            let near = try await test.exchange(
+                request + "X-Martlet-Master-Key: mm_FAR\r\nX-Forwarded-For: 9.9.9.9, 203.0.113.9\r\n\r\n")
             #expect(near.status == 200)
-            let far = try await test.exchange(request + "X-Martlet-Master-Key: mm_FAR\r\nX-Forwarded-For: 203.0.113.9, 9.9.9.9\r\n\r\n")
+            let far = try await test.exchange(
+                request + "X-Martlet-Master-Key: mm_FAR\r\nX-Forwarded-For: 203.0.113.9, 9.9.9.9\r\n\r\n")
             #expect(far.status == 401)
         }
     }
@@ -73,7 +87,8 @@ import Testing
         try await withGateway(configure: { $0.allowedOrigins = ["https://app.example"] }) { test in
             let allowed = try await test.ask("Notes", ["Origin: https://app.example"])
             #expect(allowed.text.contains("access-control-allow-origin: https://app.example\r\n"))
-            #expect(allowed.text.contains("access-control-expose-headers: \(Preflight.exposedHeaders)\r\nvary: origin\r\n"))
+            #expect(
+                allowed.text.contains("access-control-expose-headers: \(Preflight.exposedHeaders)\r\nvary: origin\r\n"))
             let refused = try await test.ask("Notes", ["Origin: https://evil.example"])
             #expect(!refused.text.contains("access-control-allow-origin"))
             let wrong = try await test.exchange(
@@ -92,10 +107,12 @@ import Testing
 
     @Test func `HTTP 1.0 clients are served and closed`() async throws {
         try await withGateway { test in
-            let client = try await test.exchange("GET /api/mk_live_A/storage/x HTTP/1.0\r\nX-Martlet-Secret: ms_A\r\n\r\n")
+            let client = try await test.exchange(
+                "GET /api/mk_live_A/storage/x HTTP/1.0\r\nX-Martlet-Secret: ms_A\r\n\r\n")
             #expect(client.status == 200 && client.isClosed && client.text.contains("connection: close"))
             let kept = try await test.connect()
-            try await kept.send("GET /api/mk_live_A/storage/x HTTP/1.0\r\nX-Martlet-Secret: ms_A\r\nConnection: keep-alive\r\n\r\n")
+            try await kept.send(
+                "GET /api/mk_live_A/storage/x HTTP/1.0\r\nX-Martlet-Secret: ms_A\r\nConnection: keep-alive\r\n\r\n")
             await kept.wait(for: "upstream-0")
             #expect(kept.text.contains("connection: keep-alive") && !kept.isClosed)
             await kept.close()
@@ -109,7 +126,8 @@ import Testing
             await client.wait(for: "\r\n\r\n")
             try await client.send(TestGateway.request("y"))
             await client.wait(for: "upstream-0")
-            #expect(client.text.components(of: "HTTP/1.1 200").count == 3 && client.text.hasSuffix("\r\n\r\nupstream-0"))
+            #expect(
+                client.text.components(of: "HTTP/1.1 200").count == 3 && client.text.hasSuffix("\r\n\r\nupstream-0"))
             await client.close()
         }
     }
@@ -117,7 +135,8 @@ import Testing
     @Test func `Expect 100-continue is answered once the request may come, and not before a refusal`() async throws {
         try await withGateway { test in
             let client = try await test.connect()
-            let head = "POST /api/mk_live_A/storage/echo HTTP/1.1\r\nHost: gw\r\nExpect: 100-continue\r\nContent-Length: 4\r\n"
+            let head =
+                "POST /api/mk_live_A/storage/echo HTTP/1.1\r\nHost: gw\r\nExpect: 100-continue\r\nContent-Length: 4\r\n"
             try await client.send(head + "X-Martlet-Secret: ms_A\r\n\r\n")
             await client.wait(for: "100 Continue\r\n\r\n")
             try await client.send("body")

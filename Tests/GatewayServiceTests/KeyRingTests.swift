@@ -6,7 +6,9 @@ import Testing
 @testable import GatewayService
 
 @Suite struct KeyRingTests {
-    @Test func `A revoked credential is refused within a second, on open connections too, and a new one works`() async throws {
+    @Test func `A revoked credential is refused within a second, on open connections too, and a new one works`()
+        async throws
+    {
         try await withGateway { test in
             let client = try await test.connect()
             try await client.send(TestGateway.request("x"))
@@ -17,7 +19,8 @@ import Testing
                     .init(id: "s-3", kind: .secret, environment: nil, sha256: Credential.hexDigest(of: "ms_NEW")))
             }
             let isSeen = await eventually {
-                (try? await test.exchange(TestGateway.request("x", ["Connection: close"], secret: "ms_NEW")).status) == 200
+                (try? await test.exchange(TestGateway.request("x", ["Connection: close"], secret: "ms_NEW")).status)
+                    == 200
             }
             #expect(isSeen)
             try await client.send(TestGateway.request("x"))
@@ -51,7 +54,8 @@ import Testing
         }
     }
 
-    @Test func `The gateway serves on when auth goes away, and reports uses at shutdown when it is there`() async throws {
+    @Test func `The gateway serves on when auth goes away, and reports uses at shutdown when it is there`() async throws
+    {
         let auth = try await TestAuth.start(TestKeys.ring)
         try await withGateway(auth: auth) { test in
             let status7 = try await test.ask("x").status

@@ -24,7 +24,8 @@ import Testing
             #expect(object["response.status"] as? Int == 200 && object["bytes.out"] as? Int == 10)
             #expect(object["app.id"] as? String == "alpha" && object["credential.id"] as? String == "k-live")
             #expect(object["upstream.address"] as? String == test.upstream.address)
-            let time = try Date.ISO8601FormatStyle(includingFractionalSeconds: true).parse(object["time"] as? String ?? "")
+            let time = try Date.ISO8601FormatStyle(includingFractionalSeconds: true).parse(
+                object["time"] as? String ?? "")
             #expect(abs(time.timeIntervalSinceNow) < 10)
         }
     }
@@ -40,10 +41,16 @@ import Testing
             test.gateway.reloadRoutes()
             let status10 = try await test.ask("x").status
             #expect(status10 == 200)
-            let more = testRoutes.replacing("{\"routes\": [", with: "{\"routes\": [{\"path\": \"/fresh\", \"upstream\": \"storage\", \"credential\": \"none\", \"methods\": [\"GET\"]},")
+            let more = testRoutes.replacing(
+                "{\"routes\": [",
+                with:
+                    "{\"routes\": [{\"path\": \"/fresh\", \"upstream\": \"storage\", \"credential\": \"none\", \"methods\": [\"GET\"]},"
+            )
             try more.write(toFile: test.routesFile, atomically: true, encoding: .utf8)
             test.gateway.reloadRoutes()
-            let isThere = await eventually { (try? await test.exchange("GET /fresh HTTP/1.1\r\nHost: gw\r\nConnection: close\r\n\r\n").status) == 200 }
+            let isThere = await eventually {
+                (try? await test.exchange("GET /fresh HTTP/1.1\r\nHost: gw\r\nConnection: close\r\n\r\n").status) == 200
+            }
             #expect(isThere)
             #expect(!client.isClosed)
             try await client.send(TestGateway.request("y"))
@@ -54,20 +61,30 @@ import Testing
     }
 
     @Test(arguments: [
-        (#""path":"api/x""#, "begin with a slash"), (#""path":"/x/**/y""#, "** must come last"), (#""upstream":"nowhere""#, "unknown upstream 'nowhere'"),
-        (#""methods":["FROB"]"#, "method 'FROB'"), (#""methods":[]"#, "no methods"), (#""credential":"client""#, "needs {appKey}"),
-        (#""rewrite":"/{who}""#, "names {who}"), (#""credential":"magic""#, "magic"), (#""maximumBodyBytes":-1"#, "negative"),
+        (#""path":"api/x""#, "begin with a slash"), (#""path":"/x/**/y""#, "** must come last"),
+        (#""upstream":"nowhere""#, "unknown upstream 'nowhere'"),
+        (#""methods":["FROB"]"#, "method 'FROB'"), (#""methods":[]"#, "no methods"),
+        (#""credential":"client""#, "needs {appKey}"),
+        (#""rewrite":"/{who}""#, "names {who}"), (#""credential":"magic""#, "magic"),
+        (#""maximumBodyBytes":-1"#, "negative"),
     ])
     func `A route that makes no sense is named at the start`(_ change: String, _ message: String) throws {
-        var fields = ["path": #""path":"/x""#, "upstream": #""upstream":"storage""#, "credential": #""credential":"none""#, "methods": #""methods":["GET"]"#]
+        var fields = [
+            "path": #""path":"/x""#, "upstream": #""upstream":"storage""#, "credential": #""credential":"none""#,
+            "methods": #""methods":["GET"]"#,
+        ]
         fields[String(change.split(separator: "\"")[0])] = change
         let file = NSTemporaryDirectory() + "routes-\(UUID().uuidString).json"
         defer { try? FileManager.default.removeItem(atPath: file) }
-        try "{\"routes\":[{\(fields.values.joined(separator: ","))}]}".write(toFile: file, atomically: true, encoding: .utf8)
+        try "{\"routes\":[{\(fields.values.joined(separator: ","))}]}".write(
+            toFile: file, atomically: true, encoding: .utf8)
         let configuration = GatewayConfiguration(
-            routesFile: file, upstreams: ["storage": ["127.0.0.1:1"]], internalSecret: TestKeys.internalSecret, keyRingURL: "http://127.0.0.1:1",
+            routesFile: file, upstreams: ["storage": ["127.0.0.1:1"]], internalSecret: TestKeys.internalSecret,
+            keyRingURL: "http://127.0.0.1:1",
             stateDirectory: NSTemporaryDirectory())
-        let error = #expect(throws: GatewayConfigurationError.self) { _ = try RouteTable(RouteFile.read(file), configuration: configuration) }
+        let error = #expect(throws: GatewayConfigurationError.self) {
+            _ = try RouteTable(RouteFile.read(file), configuration: configuration)
+        }
         let text = error?.description ?? ""
         #expect(text.contains(message), "\(text)")
     }
@@ -108,7 +125,10 @@ import Testing
     private func makeCertificate(_ directory: String, _ name: String) throws {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-subj", "/CN=\(name)", "-keyout", directory + "/key.pem", "-out", directory + "/cert.pem"]
+        process.arguments = [
+            "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days",
+            "2", "-subj", "/CN=\(name)", "-keyout", directory + "/key.pem", "-out", directory + "/cert.pem",
+        ]
         process.standardError = FileHandle.nullDevice
         try process.run()
         process.waitUntilExit()

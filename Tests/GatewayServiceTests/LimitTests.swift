@@ -25,9 +25,11 @@ import Testing
             #expect(declared.status == 413)
             #expect(test.upstream.arrivals.isEmpty)
             let chunk = "1f4\r\n" + long.prefix(500) + "\r\n"
-            let chunked = try await test.exchange(small + "Transfer-Encoding: chunked\r\n\r\n" + chunk + chunk + chunk + "0\r\n\r\n")
+            let chunked = try await test.exchange(
+                small + "Transfer-Encoding: chunked\r\n\r\n" + chunk + chunk + chunk + "0\r\n\r\n")
             #expect(chunked.status == 413)
-            let fits = try await test.exchange(small + "Content-Length: 1000\r\nConnection: close\r\n\r\n" + long.prefix(1000))
+            let fits = try await test.exchange(
+                small + "Content-Length: 1000\r\nConnection: close\r\n\r\n" + long.prefix(1000))
             #expect(fits.status == 200 && fits.body == "1000")
         }
     }
@@ -39,7 +41,8 @@ import Testing
             #expect(statuses == [200, 200, 200, 429, 429])
             let refused = try await test.ask("Notes")
             #expect(refused.text.contains("retry-after: 1"))
-            let other = try await test.exchange(TestGateway.request("x", ["Connection: close"], key: "mk_live_B", secret: "ms_B"))
+            let other = try await test.exchange(
+                TestGateway.request("x", ["Connection: close"], key: "mk_live_B", secret: "ms_B"))
             #expect(other.status == 200)
         }
     }
@@ -47,7 +50,10 @@ import Testing
     @Test func `An address that asks too often is stopped before its credentials are looked at`() async throws {
         try await withGateway(configure: { $0.requestsPerAddress = .init(requestsPerSecond: 0.5, burst: 2) }) { test in
             var statuses: [Int] = []
-            for _ in 0..<3 { statuses.append(try await test.exchange(TestGateway.request("x", ["Connection: close"], secret: "x")).status) }
+            for _ in 0..<3 {
+                statuses.append(
+                    try await test.exchange(TestGateway.request("x", ["Connection: close"], secret: "x")).status)
+            }
             #expect(statuses == [401, 401, 429])
         }
     }
@@ -79,7 +85,9 @@ import Testing
             await stuck.waitForClose()
             #expect(stuck.status == 408)
             #expect(idle.status == 200 && idle.isClosed)
-            let isAborted = await eventually { test.upstream.arrivals.contains { $0.head.method == .POST && $0.isAborted } }
+            let isAborted = await eventually {
+                test.upstream.arrivals.contains { $0.head.method == .POST && $0.isAborted }
+            }
             #expect(isAborted)
         }
     }
@@ -100,9 +108,12 @@ import Testing
         }
     }
 
-    @Test(arguments: [(0, true), (4_096, false)]) func `No minimum rate of reading cuts nobody off`(_ minimum: Int, _ isKept: Bool) {
+    @Test(arguments: [(0, true), (4_096, false)]) func `No minimum rate of reading cuts nobody off`(
+        _ minimum: Int, _ isKept: Bool
+    ) {
         var rate = ReadingRate()
-        #expect(isTooSlow(&rate, seconds: 120, minimum: minimum) { _ in (isWaiting: true, bytesTaken: 65_536) } == !isKept)
+        #expect(
+            isTooSlow(&rate, seconds: 120, minimum: minimum) { _ in (isWaiting: true, bytesTaken: 65_536) } == !isKept)
     }
 
     @Test func `What counts is the rate while bytes wait for the client`() {
@@ -120,12 +131,14 @@ import Testing
     }
 
     private func isTooSlow(
-        _ rate: inout ReadingRate, from start: Int = 0, seconds: Int, minimum: Int, _ client: (Int) -> (isWaiting: Bool, bytesTaken: Int64)
+        _ rate: inout ReadingRate, from start: Int = 0, seconds: Int, minimum: Int,
+        _ client: (Int) -> (isWaiting: Bool, bytesTaken: Int64)
     ) -> Bool {
         (start...start + seconds).contains { second in
             let client = client(second)
             return rate.isTooSlow(
-                .uptimeNanoseconds(1) + .seconds(Int64(second)), isWaiting: client.isWaiting, bytesTaken: client.bytesTaken, minimum: minimum,
+                .uptimeNanoseconds(1) + .seconds(Int64(second)), isWaiting: client.isWaiting,
+                bytesTaken: client.bytesTaken, minimum: minimum,
                 window: .seconds(30))
         }
     }
@@ -152,9 +165,13 @@ import Testing
     }
 
     @Test func `One address cannot hold more than its share of requests under way`() async throws {
-        try await withGateway(configure: { $0.eventLoopThreads = 1; $0.limits.maximumRequestsPerAddress = 4 }) { test in
+        try await withGateway(configure: {
+            $0.eventLoopThreads = 1
+            $0.limits.maximumRequestsPerAddress = 4
+        }) { test in
             let uploads = try await startUploads(4, test)
-            let refused = try await test.exchange(TestGateway.request("x", ["Connection: close"], key: "mk_live_B", secret: "ms_B"))
+            let refused = try await test.exchange(
+                TestGateway.request("x", ["Connection: close"], key: "mk_live_B", secret: "ms_B"))
             #expect(refused.status == 429 && refused.text.contains("retry-after: 1"), "\(refused.text)")
             #expect(test.upstream.arrivals.count == 4)
             for upload in uploads { await upload.close() }
@@ -164,7 +181,10 @@ import Testing
     }
 
     @Test func `One credential cannot hold more than its share of requests under way`() async throws {
-        try await withGateway(configure: { $0.eventLoopThreads = 1; $0.limits.maximumRequestsPerCredential = 2 }) { test in
+        try await withGateway(configure: {
+            $0.eventLoopThreads = 1
+            $0.limits.maximumRequestsPerCredential = 2
+        }) { test in
             var waiting: [RawClient] = []
             for body in ["", "abc"] {
                 let client = try await test.connect()
@@ -174,7 +194,8 @@ import Testing
             await eventually { test.upstream.arrivals.count == 2 }
             let refused = try await test.ask("x")
             #expect(refused.status == 429 && refused.text.contains("retry-after: 1"), "\(refused.text)")
-            let other = try await test.exchange(TestGateway.request("x", ["Connection: close"], key: "mk_live_B", secret: "ms_B"))
+            let other = try await test.exchange(
+                TestGateway.request("x", ["Connection: close"], key: "mk_live_B", secret: "ms_B"))
             #expect(other.status == 200)
             for client in waiting { await client.close() }
             let isOpen = await eventually { (try? await test.ask("x").status) == 200 }
@@ -182,7 +203,10 @@ import Testing
         }
     }
 
-    @Test func `Unfinished bodies take no place of their credential, and no body reaches its end when there is none left`() async throws {
+    @Test
+    func `Unfinished bodies take no place of their credential, and no body reaches its end when there is none left`()
+        async throws
+    {
         try await withGateway(configure: {
             $0.eventLoopThreads = 1
             $0.limits.maximumRequestsPerCredential = 1
@@ -245,7 +269,8 @@ import Testing
         }
     }
 
-    @Test func `A body that came fast to its last byte is not held any longer than one that never began`() async throws {
+    @Test func `A body that came fast to its last byte is not held any longer than one that never began`() async throws
+    {
         try await withGateway(configure: { $0.timeouts.bodyStall = .milliseconds(500) }) { test in
             let upload = try await test.connect()
             try await upload.send(TestGateway.request("sink", ["Content-Length: 1000000"], method: "POST"))
@@ -255,12 +280,16 @@ import Testing
         }
     }
 
-    @Test func `A body has a time in all, however steadily it comes, but for routes with a time of their own`() async throws {
+    @Test func `A body has a time in all, however steadily it comes, but for routes with a time of their own`()
+        async throws
+    {
         try await withGateway(configure: { $0.timeouts.body = .seconds(1) }) { test in
             let upload = try await test.connect()
             try await upload.send(TestGateway.request("sink", ["Content-Length: 1000000"], method: "POST"))
             let file = try await test.connect()
-            try await file.send(TestGateway.request("sink", ["Content-Length: 1000000"], method: "POST").replacing("/storage/", with: "/files/"))
+            try await file.send(
+                TestGateway.request("sink", ["Content-Length: 1000000"], method: "POST").replacing(
+                    "/storage/", with: "/files/"))
             await eventually(within: .seconds(30)) {
                 try? await upload.send([UInt8](repeating: 0x61, count: 1000))
                 try? await file.send([UInt8](repeating: 0x61, count: 1000))
@@ -274,10 +303,14 @@ import Testing
 }
 
 @Suite struct ConnectionLimitTests {
-    @Test func `Connections beyond the limit are closed while all are busy, and there is room again when others end`() async throws {
+    @Test func `Connections beyond the limit are closed while all are busy, and there is room again when others end`()
+        async throws
+    {
         try await withGateway(configure: { $0.limits.maximumConnections = 2 }) { test in
             let busy = [try await test.connect(), try await test.connect()]
-            for client in busy { try await client.send(TestGateway.request("never").replacing("/storage/", with: "/live/")) }
+            for client in busy {
+                try await client.send(TestGateway.request("never").replacing("/storage/", with: "/live/"))
+            }
             await eventually { test.upstream.arrivals.count == 2 }
             let third = try await test.connect()
             await third.waitForClose()
@@ -290,7 +323,9 @@ import Testing
 
     @Test func `Under pressure the idlest connection of the busiest address makes room`() async throws {
         try await withGateway(configure: { $0.limits.maximumConnections = 4 }) { test in
-            let many = [try await use(test, "127.0.0.1"), try await use(test, "127.0.0.1"), try await use(test, "127.0.0.1")]
+            let many = [
+                try await use(test, "127.0.0.1"), try await use(test, "127.0.0.1"), try await use(test, "127.0.0.1"),
+            ]
             let single = try await use(test, "127.0.0.2")
             try await many[0].send(TestGateway.request("again"))
             await eventually { test.upstream.arrivals.count == 5 }
@@ -303,7 +338,9 @@ import Testing
         }
     }
 
-    @Test func `While all connections of the busiest address are busy, another one with several makes room`() async throws {
+    @Test func `While all connections of the busiest address are busy, another one with several makes room`()
+        async throws
+    {
         try await withGateway(configure: { $0.limits.maximumConnections = 5 }) { test in
             var busy: [RawClient] = []
             for _ in 0..<3 {
@@ -361,7 +398,10 @@ import Testing
     }
 
     @Test func `A trusted proxy is no client: its connections are not counted by address`() async throws {
-        try await withGateway(configure: { $0.limits.maximumConnectionsPerAddress = 1; $0.trustedProxies = ["127.0.0.0/8"] }) { test in
+        try await withGateway(configure: {
+            $0.limits.maximumConnectionsPerAddress = 1
+            $0.trustedProxies = ["127.0.0.0/8"]
+        }) { test in
             let first = try await use(test, "127.0.0.1")
             let second = try await use(test, "127.0.0.1")
             #expect(!first.isClosed && second.status == 200)
@@ -395,11 +435,19 @@ import Testing
 
     @Test func `Idle connections to one upstream do not keep descriptors from another`() async throws {
         let other = try await TestUpstream.start("other-0")
-        let routes = testRoutes.replacing("{\"routes\": [", with: """
-            {"routes": [{"path": "/api/{appKey}/other/**", "upstream": "other", "credential": "client", "rewrite": "/storage/**", "methods": ["GET"]},
-            """)
+        let routes = testRoutes.replacing(
+            "{\"routes\": [",
+            with: """
+                {"routes": [{"path": "/api/{appKey}/other/**", "upstream": "other", "credential": "client", "rewrite": "/storage/**", "methods": ["GET"]},
+                """)
         // 32 for upstreams.
-        try await withGateway(routes: routes, configure: { $0.upstreams["other"] = [other.address]; $0.openFiles = 128 + 16 + 64 }) { test in
+        try await withGateway(
+            routes: routes,
+            configure: {
+                $0.upstreams["other"] = [other.address]
+                $0.openFiles = 128 + 16 + 64
+            }
+        ) { test in
             var clients: [RawClient] = []
             for number in 0..<32 {
                 let client = try await test.connect(from: "127.0.0.\(2 + number)")
@@ -417,11 +465,14 @@ import Testing
 
     @Test func `Too few descriptors are named at the start`() async throws {
         var configuration = GatewayConfiguration(
-            routesFile: "none", upstreams: [:], internalSecret: TestKeys.internalSecret, keyRingURL: "http://127.0.0.1:1",
+            routesFile: "none", upstreams: [:], internalSecret: TestKeys.internalSecret,
+            keyRingURL: "http://127.0.0.1:1",
             stateDirectory: NSTemporaryDirectory())
         configuration.eventLoopThreads = 2
         configuration.openFiles = 200
-        let error = #expect(throws: GatewayConfigurationError.self) { _ = try Settings(configuration, logger: .init(label: "test")) }
+        let error = #expect(throws: GatewayConfigurationError.self) {
+            _ = try Settings(configuration, logger: .init(label: "test"))
+        }
         #expect(error?.description == "The limit of open files must be at least 208, found 200.")
     }
 

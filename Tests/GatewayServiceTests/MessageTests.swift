@@ -6,7 +6,9 @@ import Testing
 /// Segment's and RudderStack's clients read `code` and `message` of an error.
 @Suite struct MessageTests {
     @Test(arguments: [("mi_live_wrong", "", 401), ("mi_live_A", "01234567890", 413)])
-    func `what the gateway refuses on their routes has a message beside the code`(_ key: String, _ body: String, _ status: Int) async throws {
+    func `what the gateway refuses on their routes has a message beside the code`(
+        _ key: String, _ body: String, _ status: Int
+    ) async throws {
         try await withGateway { test in
             let length = body.isEmpty ? "" : "Content-Length: \(body.utf8.count)\r\n"
             let head = "POST /spoken/\(key)/batch HTTP/1.1\r\nHost: gw\r\nConnection: close\r\n\(length)\r\n"
@@ -19,7 +21,8 @@ import Testing
     @Test func `what an upstream of theirs does not answer has one, too`() async throws {
         try await withGateway { test in
             await test.upstream.stop()
-            let reply = try await test.exchange("POST /spoken/mi_live_A/batch HTTP/1.1\r\nHost: gw\r\nConnection: close\r\n\r\n")
+            let reply = try await test.exchange(
+                "POST /spoken/mi_live_A/batch HTTP/1.1\r\nHost: gw\r\nConnection: close\r\n\r\n")
             #expect(reply.status == 502 || reply.status == 503)
             #expect(try JSONValue(parsing: reply.body.utf8)["message"] != nil)
         }
@@ -27,7 +30,8 @@ import Testing
 
     @Test func `on other routes problems have none`() async throws {
         try await withGateway { test in
-            let reply = try await test.exchange("POST /ingest/7/envelope/ HTTP/1.1\r\nHost: gw\r\nConnection: close\r\n\r\n")
+            let reply = try await test.exchange(
+                "POST /ingest/7/envelope/ HTTP/1.1\r\nHost: gw\r\nConnection: close\r\n\r\n")
             #expect(reply.status == 401 && !reply.text.contains("\"message\""))
         }
     }

@@ -11,13 +11,17 @@ import Testing
         #""methods": ["GET"], "streaming": true"#, with: #""methods": ["GET"], "streaming": true, "relay": "/relay""#)
 
     /// One event loop, so that there is one relay.
-    private func withRelay(refusing: Bool = false, _ body: (TestGateway, RelayServer) async throws -> Void) async throws {
+    private func withRelay(refusing: Bool = false, _ body: (TestGateway, RelayServer) async throws -> Void) async throws
+    {
         let server = try await RelayServer.start(refusing: refusing)
-        try await withGateway(routes: Self.routes, configure: {
-            $0.upstreams = ["storage": [server.address]]
-            $0.healthPath = nil
-            $0.eventLoopThreads = 1
-        }) { test in
+        try await withGateway(
+            routes: Self.routes,
+            configure: {
+                $0.upstreams = ["storage": [server.address]]
+                $0.healthPath = nil
+                $0.eventLoopThreads = 1
+            }
+        ) { test in
             // The first stream opens the relay, and does without.
             let first = try await follow(test, "first")
             await first.wait(for: "own first")
@@ -28,14 +32,19 @@ import Testing
         await server.stop()
     }
 
-    private func follow(_ test: TestGateway, _ name: String, _ headers: String = "", reading: Bool = true) async throws -> RawClient {
+    private func follow(_ test: TestGateway, _ name: String, _ headers: String = "", reading: Bool = true) async throws
+        -> RawClient
+    {
         let client = try await test.connect(reading: reading)
-        try await client.send("GET /api/mk_live_A/live/\(name) HTTP/1.1\r\nHost: gw\r\nX-Martlet-Secret: ms_A\r\n\(headers)\r\n")
+        try await client.send(
+            "GET /api/mk_live_A/live/\(name) HTTP/1.1\r\nHost: gw\r\nX-Martlet-Secret: ms_A\r\n\(headers)\r\n")
         return client
     }
 
     /// Follows until the gateway names a number in the relay.
-    private func join(_ test: TestGateway, _ server: RelayServer, _ name: String, reading: Bool = true) async throws -> (RawClient, UInt32) {
+    private func join(_ test: TestGateway, _ server: RelayServer, _ name: String, reading: Bool = true) async throws
+        -> (RawClient, UInt32)
+    {
         while true {
             let client = try await follow(test, name, reading: reading)
             let hasCome = await eventually { server.streams[name] != nil }
@@ -81,7 +90,8 @@ import Testing
             #expect(!client.text.contains("later"))
             server.write("early", to: "one")
             await client.wait(for: "last")
-            #expect(client.text.hasSuffix("7\r\nown one\r\n5\r\nearly\r\n5\r\nlater\r\n4\r\nlast\r\n"), "\(client.text)")
+            #expect(
+                client.text.hasSuffix("7\r\nown one\r\n5\r\nearly\r\n5\r\nlater\r\n4\r\nlast\r\n"), "\(client.text)")
         }
     }
 
@@ -95,13 +105,15 @@ import Testing
             await two.wait(for: "after")
             #expect(!one.text.contains("after"))
             // The connection is free for another request.
-            try await one.send("GET /api/mk_live_A/storage/plain HTTP/1.1\r\nHost: gw\r\nX-Martlet-Secret: ms_A\r\n\r\n")
+            try await one.send(
+                "GET /api/mk_live_A/storage/plain HTTP/1.1\r\nHost: gw\r\nX-Martlet-Secret: ms_A\r\n\r\n")
             await one.wait(for: "own plain")
         }
     }
 
     @Test(arguments: [
-        [0, 0, 0, 3, 0, 0, 0, 0], [0, 0, 0, 4, 0, 0, 0, 1], [0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0], [0, 0, 0, 8, 0xff, 0xff, 0xff, 0xff],
+        [0, 0, 0, 3, 0, 0, 0, 0], [0, 0, 0, 4, 0, 0, 0, 1], [0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0],
+        [0, 0, 0, 8, 0xff, 0xff, 0xff, 0xff],
     ]) func `A relay that is out of step ends its streams, and another is opened`(_ nonsense: [UInt8]) async throws {
         try await withRelay { test, server in
             let (client, _) = try await join(test, server, "one")
@@ -177,7 +189,9 @@ private final class RelayServer: Sendable {
         let server = RelayServer(refusing: refusing)
         let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .childChannelInitializer { channel in
-                channel.eventLoop.makeCompletedFuture { try channel.pipeline.syncOperations.addHandler(Handler(server)) }
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHandler(Handler(server))
+                }
             }
             .bind(host: "127.0.0.1", port: 0).get()
         server.state.withLock { $0.channel = channel }
@@ -198,7 +212,9 @@ private final class RelayServer: Sendable {
     func closeRelay() { relay?.close(promise: nil) }
 
     /// A chunk of a stream's own connection.
-    func write(_ text: String, to name: String) { streams[name]?.channel.writeAndFlush(ByteBuffer(bytes: Self.chunk(Array(text.utf8))), promise: nil) }
+    func write(_ text: String, to name: String) {
+        streams[name]?.channel.writeAndFlush(ByteBuffer(bytes: Self.chunk(Array(text.utf8))), promise: nil)
+    }
 
     func end(_ name: String) { streams[name]?.channel.writeAndFlush(ByteBuffer(string: "0\r\n\r\n"), promise: nil) }
 
@@ -224,7 +240,9 @@ private final class RelayServer: Sendable {
     /// What is answered to a request.
     private func answer(_ head: String, on channel: any Channel) -> String {
         let path = String(head.split(separator: " ")[1])
-        let relay = head.split(separator: "\r\n").first { $0.lowercased().hasPrefix("x-martlet-relay: ") }.map { String($0.dropFirst(17)) }
+        let relay = head.split(separator: "\r\n").first { $0.lowercased().hasPrefix("x-martlet-relay: ") }.map {
+            String($0.dropFirst(17))
+        }
         guard path != "/relay" else {
             guard !refusing else { return "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n" }
             state.withLock { ($0.relay, $0.relayID) = (channel, relay) }
@@ -248,7 +266,8 @@ private final class RelayServer: Sendable {
         func channelRead(context: ChannelHandlerContext, data: NIOAny) {
             head += String(buffer: unwrapInboundIn(data))
             guard head.hasSuffix("\r\n\r\n") else { return }
-            context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: server.answer(head, on: context.channel))), promise: nil)
+            context.writeAndFlush(
+                wrapOutboundOut(ByteBuffer(string: server.answer(head, on: context.channel))), promise: nil)
             head = ""
         }
     }

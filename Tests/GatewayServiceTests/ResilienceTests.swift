@@ -13,7 +13,10 @@ import Testing
                 if number == 100 { await test.upstreams[0].stop() }
                 let before = client.text.components(of: "HTTP/1.1 ").count
                 try await client.send(TestGateway.request("n\(number)"))
-                await eventually { client.text.components(of: "HTTP/1.1 ").count > before && client.text.components(of: "\r\n\r\nupstream-").count > before }
+                await eventually {
+                    client.text.components(of: "HTTP/1.1 ").count > before
+                        && client.text.components(of: "\r\n\r\nupstream-").count > before
+                }
                 if client.text.components(of: "HTTP/1.1 ").last?.prefix(3) != "200" { failures += 1 }
             }
             #expect(failures == 0)
@@ -23,7 +26,9 @@ import Testing
     }
 
     @Test(arguments: ["PUT", "PATCH", "DELETE"])
-    func `A request that changes something is not sent again when its upstream breaks off`(_ method: String) async throws {
+    func `A request that changes something is not sent again when its upstream breaks off`(_ method: String)
+        async throws
+    {
         try await withGateway { test in
             let client = try await test.connect()
             try await client.send(TestGateway.request("one"))
@@ -57,7 +62,8 @@ import Testing
     }
 
     @Test func `No route of objects waits longer for an answer than documented`() throws {
-        let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+        let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
         let file = try RouteFile.read(folder.appending(path: "gateway/routes.json").path)
         let objects = file.routes.filter { $0.path.hasPrefix("/api/{appKey}/storage") }
         #expect(objects.count > 3)
@@ -111,7 +117,8 @@ import Testing
         }
     }
 
-    /// Asks so often that nobody is left out by chance, each time with success; how often it was this upstream that answered.
+    /// Asks so often that nobody is left out by chance, each time with success; how often it was this upstream that
+    /// answered.
     private func arrivals(_ upstream: TestUpstream, _ test: TestGateway) async throws -> Int {
         let before = upstream.arrivals.count
         for _ in 0..<20 {
@@ -124,7 +131,9 @@ import Testing
     @Test func `An upstream that says it is not ready gets nothing until it is`() async throws {
         try await withGateway(upstreams: 2) { test async throws in
             test.upstreams[0].isHealthy = false
-            let isLeftOut = await eventually(within: .seconds(30)) { (try? await arrivals(test.upstreams[0], test)) == 0 }
+            let isLeftOut = await eventually(within: .seconds(30)) {
+                (try? await arrivals(test.upstreams[0], test)) == 0
+            }
             #expect(isLeftOut)
             #expect(try await arrivals(test.upstreams[0], test) == 0)
             let before = test.upstreams[0].arrivals.count
@@ -137,7 +146,8 @@ import Testing
         }
     }
 
-    @Test func `An upstream at a socket is asked for its health, dies and comes back like one at a port`() async throws {
+    @Test func `An upstream at a socket is asked for its health, dies and comes back like one at a port`() async throws
+    {
         let path = NSTemporaryDirectory() + "\(UUID().uuidString.prefix(8)).sock"
         let socket = try await TestUpstream.start("at a socket", socket: path)
         let port = try await TestUpstream.start("at a port")
@@ -166,7 +176,9 @@ import Testing
         try? FileManager.default.removeItem(atPath: path)
     }
 
-    @Test func `An upstream that does not answer in time is 504, one that breaks off closes the connection`() async throws {
+    @Test func `An upstream that does not answer in time is 504, one that breaks off closes the connection`()
+        async throws
+    {
         try await withGateway { test in
             let late = try await test.ask("never")
             #expect(late.status == 504, "\(late.text)")
@@ -179,18 +191,23 @@ import Testing
         }
     }
 
-    @Test func `Where clients throw away what was answered, they are left without an answer instead of getting a 5xx`() async throws {
+    @Test func `Where clients throw away what was answered, they are left without an answer instead of getting a 5xx`()
+        async throws
+    {
         try await withGateway { test in
             let auth = "Authorization: Basic " + Data("mi_live_A:".utf8).base64EncodedString()
             let request = "POST /kept/7/envelope/ HTTP/1.1\r\nHost: gw\r\n\(auth)\r\nContent-Length: 2\r\n\r\n{}"
-            #expect(try await test.exchange(request.replacing("\r\nContent", with: "\r\nConnection: close\r\nContent")).status == 200)
+            #expect(
+                try await test.exchange(request.replacing("\r\nContent", with: "\r\nConnection: close\r\nContent"))
+                    .status == 200)
             await test.upstream.stop()
             let client = try await test.connect()
             try await client.send(request)
             await eventually { client.isClosed }
             #expect(client.isClosed && client.text.isEmpty, "\(client.text)")
             // What the client did wrong it is told.
-            let wrong = try await test.exchange(request.replacing("mi_live_A", with: "x").replacing(auth, with: "Connection: close"))
+            let wrong = try await test.exchange(
+                request.replacing("mi_live_A", with: "x").replacing(auth, with: "Connection: close"))
             #expect(wrong.status == 401)
         }
     }
@@ -198,7 +215,9 @@ import Testing
     @Test func `Requests spread over the addresses`() async throws {
         try await withGateway(upstreams: 3) { test in
             for _ in 0..<30 { _ = try await test.ask("x") }
-            for upstream in test.upstreams { #expect((5...15).contains(upstream.arrivals.count), "\(upstream.arrivals.count)") }
+            for upstream in test.upstreams {
+                #expect((5...15).contains(upstream.arrivals.count), "\(upstream.arrivals.count)")
+            }
         }
     }
 }

@@ -12,7 +12,8 @@ import Testing
 
     private func token(_ session: String, issued: Int64) -> AccessToken {
         AccessToken(
-            appID: "alpha", environment: .live, userID: "ada", sessionID: session, issued: Date(timeIntervalSince1970: TimeInterval(issued)))
+            appID: "alpha", environment: .live, userID: "ada", sessionID: session,
+            issued: Date(timeIntervalSince1970: TimeInterval(issued)))
     }
 
     @Test func `What has run out is dropped, and the longer time of a session counts`() {
@@ -69,7 +70,10 @@ import Testing
             }
             #expect(try #require(try file.load(at: Self.now)).sessions.count < 2)
         }
-        for text in ["{}", "martlet revocations 2 0\n", "martlet revocations 1 x\n", "martlet revocations 1 0\na b\n", "martlet revocations 1 0\na\n"] {
+        for text in [
+            "{}", "martlet revocations 2 0\n", "martlet revocations 1 x\n", "martlet revocations 1 0\na b\n",
+            "martlet revocations 1 0\na\n",
+        ] {
             try Data(text.utf8).write(to: URL(fileURLWithPath: path))
             #expect(throws: RevocationFile.Failure.unreadable, "\(text)") { try file.load(at: Self.now) }
         }
@@ -89,14 +93,19 @@ import Testing
         }
         let auth = try await TestAuth.start(TestKeys.ring)
         try await withGateway(auth: auth, directory: directory) { test in
-            auth.publish { $0.signingKeys = [.init(id: "k1", publicKey: Base64URL.encode(key.publicKey.x963Representation), expires: nil)] }
+            auth.publish {
+                $0.signingKeys = [
+                    .init(id: "k1", publicKey: Base64URL.encode(key.publicKey.x963Representation), expires: nil)
+                ]
+            }
             let good = try request("s-9")
             await eventually { (try? await test.exchange(good).text.hasPrefix("HTTP/1.1 200")) == true }
             auth.revoke("s-9")
             await eventually { (try? await test.exchange(good).text.hasPrefix("HTTP/1.1 401")) == true }
             let isSaved = await eventually {
                 (try? String(contentsOfFile: directory + "/revocations.txt", encoding: .utf8))?.contains("s-9") == true
-                    && (try? String(contentsOfFile: directory + "/keyring.json", encoding: .utf8))?.contains("k1") == true
+                    && (try? String(contentsOfFile: directory + "/keyring.json", encoding: .utf8))?.contains("k1")
+                        == true
             }
             #expect(isSaved)
             for name in ["keyring.json", "revocations.txt"] {
@@ -116,10 +125,16 @@ import Testing
     @Test func `A cut-off counts on connections that are in use, too`() async throws {
         try await withGateway { test in
             let key = P256.Signing.PrivateKey()
-            test.auth.publish { $0.signingKeys = [.init(id: "k1", publicKey: Base64URL.encode(key.publicKey.x963Representation), expires: nil)] }
+            test.auth.publish {
+                $0.signingKeys = [
+                    .init(id: "k1", publicKey: Base64URL.encode(key.publicKey.x963Representation), expires: nil)
+                ]
+            }
             func request(age: TimeInterval) throws -> String {
                 let token = try AccessTokenSigner(keyID: "k1", privateKey: key.rawRepresentation).sign(
-                    AccessToken(appID: "alpha", environment: .live, userID: "ada", sessionID: "s-1", issued: Date(timeIntervalSinceNow: -age)))
+                    AccessToken(
+                        appID: "alpha", environment: .live, userID: "ada", sessionID: "s-1",
+                        issued: Date(timeIntervalSinceNow: -age)))
                 return TestGateway.request("x", ["Authorization: Bearer \(token)"])
             }
             let (old, fresh) = (try request(age: 600), try request(age: 0))

@@ -23,7 +23,9 @@ import Testing
         var ring = TestKeys.ring
         func add(_ id: String, _ kind: CredentialKind, _ text: String, scopes: [String]?, networks: [String]? = nil) {
             ring.apps[0].credentials.append(
-                .init(id: id, kind: kind, environment: nil, sha256: Credential.hexDigest(of: text), networks: networks, scopes: scopes))
+                .init(
+                    id: id, kind: kind, environment: nil, sha256: Credential.hexDigest(of: text), networks: networks,
+                    scopes: scopes))
         }
         add("s-read", .secret, "ms_READ", scopes: ["storage:read"])
         add("s-files", .secret, "ms_FILES", scopes: ["files", "auth:read"])
@@ -38,7 +40,8 @@ import Testing
     private static func withGateway(_ body: (TestGateway) async throws -> Void) async throws {
         let auth = try await TestAuth.start(ring())
         let other = try await TestUpstream.start("other")
-        try await GatewayServiceTests.withGateway(routes: routes, auth: auth, configure: { $0.upstreams["other"] = [other.address] }, body)
+        try await GatewayServiceTests.withGateway(
+            routes: routes, auth: auth, configure: { $0.upstreams["other"] = [other.address] }, body)
         await other.stop()
         await auth.stop()
     }
@@ -75,7 +78,8 @@ import Testing
         try await Self.withGateway { test in
             for (header, line, status) in cases {
                 let before = test.upstream.arrivals.count
-                let client = try await test.exchange("\(line) HTTP/1.1\r\nHost: gw\r\nConnection: close\r\nX-Martlet-\(header)\r\n\r\n")
+                let client = try await test.exchange(
+                    "\(line) HTTP/1.1\r\nHost: gw\r\nConnection: close\r\nX-Martlet-\(header)\r\n\r\n")
                 #expect(client.status == status, "\(header) \(line): \(client.text)")
                 if status == 403 { #expect(client.text.contains(#""code":"forbidden""#)) }
                 if status != 200 { #expect(test.upstream.arrivals.count == before, "\(header) \(line)") }
@@ -88,9 +92,11 @@ import Testing
             let client = try await test.connect()
             func status(_ method: String) async throws -> Int? {
                 let before = client.text.components(separatedBy: "HTTP/1.1 ").count
-                try await client.send("\(method) /api/mk_live_A/storage/x HTTP/1.1\r\nHost: gw\r\nX-Martlet-Secret: ms_READ\r\n\r\n")
+                try await client.send(
+                    "\(method) /api/mk_live_A/storage/x HTTP/1.1\r\nHost: gw\r\nX-Martlet-Secret: ms_READ\r\n\r\n")
                 await eventually(within: .seconds(30)) {
-                    client.text.components(separatedBy: "HTTP/1.1 ").count == before + 1 && client.text.components(separatedBy: "\r\n\r\n").count > before
+                    client.text.components(separatedBy: "HTTP/1.1 ").count == before + 1
+                        && client.text.components(separatedBy: "\r\n\r\n").count > before
                 }
                 return client.text.components(separatedBy: "HTTP/1.1 ").last.flatMap { Int($0.prefix(3)) }
             }
@@ -117,7 +123,9 @@ import Testing
         let configuration = GatewayConfiguration(
             routesFile: directory + "/routes.json", upstreams: ["storage": ["127.0.0.1:1"], "other": ["127.0.0.1:1"]],
             internalSecret: TestKeys.internalSecret, keyRingURL: "http://127.0.0.1:1", stateDirectory: directory)
-        #expect(throws: GatewayConfigurationError.self) { try RouteTable(RouteFile.read(configuration.routesFile), configuration: configuration) }
+        #expect(throws: GatewayConfigurationError.self) {
+            try RouteTable(RouteFile.read(configuration.routesFile), configuration: configuration)
+        }
     }
 
     @Test func `a key ring of the time before scopes is read, and limits nothing`() throws {
@@ -131,7 +139,8 @@ import Testing
         #expect(entry?.scopes == .all)
     }
 
-    /// The drill of a revoked key that a gateway still remembers: of many connections that never stop asking, none gets through any more.
+    /// The drill of a revoked key that a gateway still remembers: of many connections that never stop asking, none gets
+    /// through any more.
     @Test func `a key that is revoked under load passes nowhere two seconds later`() async throws {
         try await Self.withGateway { test in
             let drill = Drill()
@@ -145,7 +154,9 @@ import Testing
                             try await client.send(TestGateway.request("x"))
                             answers += 1
                             let expected = answers
-                            await eventually(within: .seconds(30)) { client.text.components(separatedBy: "HTTP/1.1 ").count == expected }
+                            await eventually(within: .seconds(30)) {
+                                client.text.components(separatedBy: "HTTP/1.1 ").count == expected
+                            }
                             let status = client.text.components(separatedBy: "HTTP/1.1 ").last?.prefix(3)
                             drill.state.withLock { state in
                                 if status == "401" { state.refused += 1 } else if isLate { state.late += 1 }

@@ -40,7 +40,9 @@ import Testing
         Case("coding with vertical tab", head + "Transfer-Encoding: \u{0b}chunked\r\n\r\n0\r\n\r\n" + next),
         Case("coding in quotes", head + "Transfer-Encoding: \"chunked\"\r\n\r\n0\r\n\r\n" + next),
         Case("coding twice", head + "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + next),
-        Case("coding twice, other one", head + "Transfer-Encoding: chunked\r\nTransfer-Encoding: x\r\n\r\n0\r\n\r\n" + next),
+        Case(
+            "coding twice, other one",
+            head + "Transfer-Encoding: chunked\r\nTransfer-Encoding: x\r\n\r\n0\r\n\r\n" + next),
         Case("blank before colon", head + "Transfer-Encoding : chunked\r\n\r\n0\r\n\r\n" + next),
         Case("folded line", head + "X-A: 1\r\n Transfer-Encoding: chunked\r\n\r\n" + next),
         Case("folded with tab", head + "X-A: 1\r\n\tb\r\n\r\n" + next),
@@ -59,7 +61,10 @@ import Testing
         Case("two Hosts", "GET /api/mk_live_A/storage/x HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n" + next),
         Case("Host with a path", "GET /api/mk_live_A/storage/x HTTP/1.1\r\nHost: a/b\r\n\r\n" + next),
         Case("empty Host", "GET /api/mk_live_A/storage/x HTTP/1.1\r\nHost:\r\n\r\n" + next),
-        Case("coding on 1.0", "POST /api/mk_live_A/storage/echo HTTP/1.0\r\nX-Martlet-Secret: ms_A\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"),
+        Case(
+            "coding on 1.0",
+            "POST /api/mk_live_A/storage/echo HTTP/1.0\r\nX-Martlet-Secret: ms_A\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
+        ),
         Case("two secrets", head + "X-Martlet-Secret: ms_B\r\n\r\n" + next),
     ]
 
@@ -83,13 +88,20 @@ import Testing
     ]
 
     static let paths = [
-        "/api/mk_live_A/storage/../collections/x", "/api/mk_live_A/storage/..", "/api/mk_live_A/storage/./x", "/api/mk_live_A/./storage/x",
-        "/api/mk_live_A/storage//x", "//api/mk_live_A/storage/x", "/api/mk_live_A/storage/%2e%2e/collections/x", "/api/mk_live_A/storage/.%2E/x",
-        "/api/mk_live_A/storage/%2e/x", "/api/mk_live_A/storage/..;/x", "/api/mk_live_A/storage/..;a=b/x", "/api/mk_live_A/storage/a%2Fb", "/api/mk_live_A/storage/a%2fb",
-        "/api/mk_live_A/storage/..%2Fcollections", "/api/mk_live_A/storage/a%5Cb", "/api/mk_live_A/storage/a\\b", "/api/mk_live_A/storage/%00", "/api/mk_live_A/storage/a%0d%0aX",
-        "/api/mk_live_A/storage/%zz", "/api/mk_live_A/storage/%2", "/api/mk_live_A/storage/%", "/api/mk_live_A/storage/x#y", "/api/mk_live_A/storage/é",
-        "/api/mk_live_A/storage/<x>", "/api/mk_live_A/storage/x?a=%zz", "/api/mk_live_A/storage/x?a#b", "/api/mk_live_A/storage/\u{7f}",
-        "/api/mk_live_A/storage/x?keys=%00", "/api/mk_live_A/storage/x?a=%0D%0aX", "/api/mk_live_A/storage/x?%1f", "/api/mk_live_A/storage/x?a=b%7F",
+        "/api/mk_live_A/storage/../collections/x", "/api/mk_live_A/storage/..", "/api/mk_live_A/storage/./x",
+        "/api/mk_live_A/./storage/x",
+        "/api/mk_live_A/storage//x", "//api/mk_live_A/storage/x", "/api/mk_live_A/storage/%2e%2e/collections/x",
+        "/api/mk_live_A/storage/.%2E/x",
+        "/api/mk_live_A/storage/%2e/x", "/api/mk_live_A/storage/..;/x", "/api/mk_live_A/storage/..;a=b/x",
+        "/api/mk_live_A/storage/a%2Fb", "/api/mk_live_A/storage/a%2fb",
+        "/api/mk_live_A/storage/..%2Fcollections", "/api/mk_live_A/storage/a%5Cb", "/api/mk_live_A/storage/a\\b",
+        "/api/mk_live_A/storage/%00", "/api/mk_live_A/storage/a%0d%0aX",
+        "/api/mk_live_A/storage/%zz", "/api/mk_live_A/storage/%2", "/api/mk_live_A/storage/%",
+        "/api/mk_live_A/storage/x#y", "/api/mk_live_A/storage/é",
+        "/api/mk_live_A/storage/<x>", "/api/mk_live_A/storage/x?a=%zz", "/api/mk_live_A/storage/x?a#b",
+        "/api/mk_live_A/storage/\u{7f}",
+        "/api/mk_live_A/storage/x?keys=%00", "/api/mk_live_A/storage/x?a=%0D%0aX", "/api/mk_live_A/storage/x?%1f",
+        "/api/mk_live_A/storage/x?a=b%7F",
     ].map { Case($0, target($0)) }
 
     static let chunked = head + "Transfer-Encoding: chunked\r\n\r\n"
@@ -140,7 +152,9 @@ import Testing
 
     @Test func `Good chunks with extensions and trailers arrive framed anew`() async throws {
         try await withGateway { test in
-            let request = Self.head + "Transfer-Encoding: Chunked\r\nConnection: close\r\n\r\n3;a=b\r\nabc\r\n00A\r\n0123456789\r\n0\r\nX-T: 1\r\n\r\n"
+            let request =
+                Self.head
+                + "Transfer-Encoding: Chunked\r\nConnection: close\r\n\r\n3;a=b\r\nabc\r\n00A\r\n0123456789\r\n0\r\nX-T: 1\r\n\r\n"
             let client = try await test.exchange(request)
             #expect(client.status == 200)
             #expect(client.body == "abc0123456789")
@@ -153,7 +167,9 @@ import Testing
             for byte in TestGateway.request("echo", method: "POST", body: "drip").utf8 { try await client.send([byte]) }
             await client.wait(for: "drip")
             #expect(client.text.hasSuffix("drip"))
-            try await client.send(TestGateway.request("one") + TestGateway.request("echo", method: "POST", body: "two") + TestGateway.request("three"))
+            try await client.send(
+                TestGateway.request("one") + TestGateway.request("echo", method: "POST", body: "two")
+                    + TestGateway.request("three"))
             await eventually { client.text.components(of: "HTTP/1.1 200").count == 5 }
             let uris = test.upstream.arrivals.map(\.head.uri)
             #expect(uris == ["/storage/echo", "/storage/one", "/storage/echo", "/storage/three"])

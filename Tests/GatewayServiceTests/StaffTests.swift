@@ -10,14 +10,17 @@ import Testing
 /// Staff: what opens their routes, and what services are told.
 @Suite struct StaffTests {
     private static let key = P256.Signing.PrivateKey()
-    private static let ada = StaffGrant(id: "staff-1", userName: "ada", rights: StaffRights(["alpha": [.storage: [.read]]]))
+    private static let ada = StaffGrant(
+        id: "staff-1", userName: "ada", rights: StaffRights(["alpha": [.storage: [.read]]]))
 
     private static func token(
-        _ session: String = "s-1", of staff: String = "staff-1", mustReset: Bool = false, age: TimeInterval = 0, kid: String = "k1",
+        _ session: String = "s-1", of staff: String = "staff-1", mustReset: Bool = false, age: TimeInterval = 0,
+        kid: String = "k1",
         key: P256.Signing.PrivateKey = key
     ) throws -> String {
         try AccessTokenSigner(keyID: kid, privateKey: key.rawRepresentation).sign(
-            StaffToken(staffID: staff, sessionID: session, mustReset: mustReset, issued: Date(timeIntervalSinceNow: -age)))
+            StaffToken(
+                staffID: staff, sessionID: session, mustReset: mustReset, issued: Date(timeIntervalSinceNow: -age)))
     }
 
     private static func userToken() throws -> String {
@@ -25,14 +28,20 @@ import Testing
             AccessToken(appID: "alpha", environment: .live, userID: "staff-1", sessionID: "s-1", issued: Date()))
     }
 
-    private static func request(_ token: String?, _ path: String = "/admin/staff", method: String = "GET", headers: [String] = []) -> String {
-        let lines = ["\(method) \(path) HTTP/1.1", "Host: gw", "Connection: close"] + headers + (token.map { ["Authorization: Bearer \($0)"] } ?? [])
+    private static func request(
+        _ token: String?, _ path: String = "/admin/staff", method: String = "GET", headers: [String] = []
+    ) -> String {
+        let lines =
+            ["\(method) \(path) HTTP/1.1", "Host: gw", "Connection: close"] + headers
+            + (token.map { ["Authorization: Bearer \($0)"] } ?? [])
         return lines.joined(separator: "\r\n") + "\r\n\r\n"
     }
 
     private func principal(_ test: TestGateway) -> Principal? {
         let signer = PrincipalSigner(internalSecret: TestKeys.internalSecret)
-        return test.upstream.arrivals.last?.head.headers.first(name: HeaderName.principal).flatMap { signer.principal(from: $0, at: Date())?.principal }
+        return test.upstream.arrivals.last?.head.headers.first(name: HeaderName.principal).flatMap {
+            signer.principal(from: $0, at: Date())?.principal
+        }
     }
 
     private func status(_ test: TestGateway, _ request: String) async throws -> Int {
@@ -43,7 +52,9 @@ import Testing
     private func withAda(_ body: @Sendable (TestGateway) async throws -> Void) async throws {
         try await withGateway { test in
             test.auth.publish {
-                $0.signingKeys = [.init(id: "k1", publicKey: Base64URL.encode(Self.key.publicKey.x963Representation), expires: nil)]
+                $0.signingKeys = [
+                    .init(id: "k1", publicKey: Base64URL.encode(Self.key.publicKey.x963Representation), expires: nil)
+                ]
                 $0.staff = [Self.ada]
             }
             let request = Self.request(try Self.token())
@@ -56,10 +67,14 @@ import Testing
         try await withAda { test in
             #expect(try await status(test, Self.request(try Self.token())) == 200)
             let known = try #require(principal(test))
-            #expect(known.kind == .staff && known.staff == Self.ada && known.sessionID == "s-1" && known.credentialID == "staff-1")
+            #expect(
+                known.kind == .staff && known.staff == Self.ada && known.sessionID == "s-1"
+                    && known.credentialID == "staff-1")
             #expect(known.appID == "" && known.userID == nil && known.environment == .live)
             let head = try #require(test.upstream.arrivals.last?.head)
-            #expect(!head.headers.contains(name: "authorization") && head.headers.first(name: HeaderName.address) == "0:ffff7f000001")
+            #expect(
+                !head.headers.contains(name: "authorization")
+                    && head.headers.first(name: HeaderName.address) == "0:ffff7f000001")
             // Who has to choose another password is known by the token.
             #expect(try await status(test, Self.request(try Self.token(mustReset: true))) == 200)
             #expect(principal(test)?.staff?.mustReset == true)
@@ -72,12 +87,20 @@ import Testing
         try await withAda { test in
             let token = try Self.token()
             #expect(try await status(test, Self.request(token, "/admin/apps/alpha/storage")) == 200)
-            #expect(principal(test)?.appID == "alpha" && principal(test)?.appNumber == 7 && principal(test)?.environment == .live)
-            #expect(try await status(test, Self.request(token, "/admin/apps/beta/storage", headers: ["X-Martlet-Environment: test"])) == 200)
+            #expect(
+                principal(test)?.appID == "alpha" && principal(test)?.appNumber == 7
+                    && principal(test)?.environment == .live)
+            #expect(
+                try await status(
+                    test, Self.request(token, "/admin/apps/beta/storage", headers: ["X-Martlet-Environment: test"]))
+                    == 200)
             #expect(principal(test)?.appID == "beta" && principal(test)?.environment == .test)
             let before = test.upstream.arrivals.count
             #expect(try await status(test, Self.request(token, "/admin/apps/gamma/storage")) == 404)
-            #expect(try await status(test, Self.request(token, "/admin/apps/alpha/storage", headers: ["X-Martlet-Environment: prod"])) == 400)
+            #expect(
+                try await status(
+                    test, Self.request(token, "/admin/apps/alpha/storage", headers: ["X-Martlet-Environment: prod"]))
+                    == 400)
             #expect(try await status(test, Self.request(nil, "/admin/apps/gamma/storage")) == 401)
             #expect(test.upstream.arrivals.count == before)
         }
@@ -90,14 +113,25 @@ import Testing
             let parts = good.split(separator: ".").map(String.init)
             func encoded(_ text: String) -> String { Base64URL.encode(Array(text.utf8)) }
             for (name, request) in [
-                ("none", Self.request(nil)), ("empty", Self.request("")), ("an end user's", Self.request(try Self.userToken())),
-                ("expired", Self.request(try Self.token(age: 901))), ("not of the staff", Self.request(try Self.token(of: "staff-2"))),
-                ("another key", Self.request(try Self.token(key: P256.Signing.PrivateKey()))), ("unknown kid", Self.request(try Self.token(kid: "k2"))),
-                ("type of users", Self.request([encoded(#"{"alg":"ES256","kid":"k1","typ":"at+jwt"}"#), parts[1], parts[2]].joined(separator: "."))),
+                ("none", Self.request(nil)), ("empty", Self.request("")),
+                ("an end user's", Self.request(try Self.userToken())),
+                ("expired", Self.request(try Self.token(age: 901))),
+                ("not of the staff", Self.request(try Self.token(of: "staff-2"))),
+                ("another key", Self.request(try Self.token(key: P256.Signing.PrivateKey()))),
+                ("unknown kid", Self.request(try Self.token(kid: "k2"))),
+                (
+                    "type of users",
+                    Self.request(
+                        [encoded(#"{"alg":"ES256","kid":"k1","typ":"at+jwt"}"#), parts[1], parts[2]].joined(
+                            separator: "."))
+                ),
                 ("alg none", Self.request(encoded(#"{"alg":"none","kid":"k1","typ":"staff+jwt"}"#) + ".\(parts[1]).")),
                 ("a cookie", Self.request(nil, headers: ["Cookie: accessToken=\(good); Authorization=Bearer \(good)"])),
                 ("in the query", Self.request(nil, "/admin/staff?access_token=\(good)")),
-                ("keys of an app", Self.request(nil, headers: ["X-Martlet-Master-Key: mm_A", "X-Martlet-Secret: ms_A"])),
+                (
+                    "keys of an app",
+                    Self.request(nil, headers: ["X-Martlet-Master-Key: mm_A", "X-Martlet-Secret: ms_A"])
+                ),
                 ("a forged principal", Self.request(nil, headers: ["X-Martlet-Principal: \(good)"])),
             ] {
                 #expect(try await status(test, request) == 401, "\(name)")
@@ -111,7 +145,9 @@ import Testing
             let before = test.upstream.arrivals.count
             let token = try Self.token()
             for headers in [["X-Martlet-Secret: ms_A"], ["X-Martlet-Master-Key: mm_A"], []] {
-                #expect(try await status(test, Self.request(token, "/api/mk_live_A/storage/Notes", headers: headers)) == 401)
+                #expect(
+                    try await status(test, Self.request(token, "/api/mk_live_A/storage/Notes", headers: headers)) == 401
+                )
             }
             #expect(test.upstream.arrivals.count == before)
         }
@@ -120,15 +156,25 @@ import Testing
     @Test func `Who comes to sign in needs no token, and nobody in particular asks`() async throws {
         try await withAda { test in
             for token in [nil, try Self.token(age: 10_000), try Self.token()] {
-                #expect(try await status(test, Self.request(token, "/admin/auth/login", method: "POST", headers: ["Content-Length: 0"])) == 200)
-                #expect(principal(test)?.kind == .staff && principal(test)?.staff == nil && principal(test)?.sessionID == nil)
+                #expect(
+                    try await status(
+                        test, Self.request(token, "/admin/auth/login", method: "POST", headers: ["Content-Length: 0"]))
+                        == 200)
+                #expect(
+                    principal(test)?.kind == .staff && principal(test)?.staff == nil
+                        && principal(test)?.sessionID == nil)
             }
             // What is no token at all is refused here, too.
-            #expect(try await status(test, Self.request("x", "/admin/auth/login", method: "POST", headers: ["Content-Length: 0"])) == 401)
+            #expect(
+                try await status(
+                    test, Self.request("x", "/admin/auth/login", method: "POST", headers: ["Content-Length: 0"])) == 401
+            )
         }
     }
 
-    @Test func `Rights that change and sessions that end count from the next request on, on an open connection, too`() async throws {
+    @Test func `Rights that change and sessions that end count from the next request on, on an open connection, too`()
+        async throws
+    {
         try await withAda { test in
             let client = try await test.connect()
             let keeping = Self.request(try Self.token()).replacing("Connection: close\r\n", with: "")

@@ -36,12 +36,16 @@ import Testing
     @Test func `100 MB go up without being held, with a length and in chunks`() async throws {
         try await withGateway { test in
             let client = try await test.connect()
-            try await client.send("POST /api/mk_live_A/storage/sink HTTP/1.1\r\nHost: gw\r\nX-Martlet-Secret: ms_A\r\nContent-Length: \(Self.size)\r\n\r\n")
+            try await client.send(
+                "POST /api/mk_live_A/storage/sink HTTP/1.1\r\nHost: gw\r\nX-Martlet-Secret: ms_A\r\nContent-Length: \(Self.size)\r\n\r\n"
+            )
             let block = [UInt8](repeating: 0x62, count: 1024 * 1024)
             for _ in 0..<100 { try await client.send(block) }
             await client.wait(for: "\(Self.size)", within: .seconds(30))
             #expect(client.text.hasSuffix("\r\n\r\n\(Self.size)"), "\(client.text)")
-            try await client.send("POST /api/mk_live_A/storage/sink HTTP/1.1\r\nHost: gw\r\nX-Martlet-Secret: ms_A\r\nTransfer-Encoding: chunked\r\n\r\n")
+            try await client.send(
+                "POST /api/mk_live_A/storage/sink HTTP/1.1\r\nHost: gw\r\nX-Martlet-Secret: ms_A\r\nTransfer-Encoding: chunked\r\n\r\n"
+            )
             for _ in 0..<20 {
                 try await client.send("100000\r\n")
                 try await client.send(block)
@@ -57,7 +61,8 @@ import Testing
     @Test func `Events pass as they come, and the upstream learns when the client is gone`() async throws {
         try await withGateway { test in
             let client = try await test.connect()
-            try await client.send("GET /api/mk_live_A/live/events HTTP/1.1\r\nHost: gw\r\nX-Martlet-Secret: ms_A\r\n\r\n")
+            try await client.send(
+                "GET /api/mk_live_A/live/events HTTP/1.1\r\nHost: gw\r\nX-Martlet-Secret: ms_A\r\n\r\n")
             await client.wait(for: "data: 1\n\n")
             #expect(!client.text.contains("data: 50\n\n"), "it came before its upstream had ended")
             await client.wait(for: "data: 3\n\n")
@@ -97,7 +102,10 @@ import Testing
 
     @Test func `A WebSocket becomes a pipe both ways, on streaming routes only`() async throws {
         let server = try await UpgradeServer.start()
-        try await withGateway(configure: { $0.upstreams = ["storage": [server.address]]; $0.healthPath = nil }) { test in
+        try await withGateway(configure: {
+            $0.upstreams = ["storage": [server.address]]
+            $0.healthPath = nil
+        }) { test in
             let upgrade = ["Connection: Upgrade", "Upgrade: websocket", "Sec-WebSocket-Key: abc"]
             let client = try await test.connect()
             let request = TestGateway.request("socket", upgrade).replacing("/storage/", with: "/live/")
@@ -156,8 +164,10 @@ final class UpgradeServer: Sendable {
             guard let end = head.range(of: "\r\n\r\n") else { return }
             let rest = String(head[end.upperBound...])
             isUpgraded = head.lowercased().contains("upgrade: websocket")
-            let answer = isUpgraded
-                ? "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nsec-websocket-accept: xyz\r\n\r\n" + rest
+            let answer =
+                isUpgraded
+                ? "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nsec-websocket-accept: xyz\r\n\r\n"
+                    + rest
                 : "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nplain"
             context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: answer)), promise: nil)
         }

@@ -11,26 +11,37 @@ import Testing
 @Suite struct TokenTests {
     private static let key = P256.Signing.PrivateKey()
 
-    private static func signingKey(_ id: String = "k1", _ key: P256.Signing.PrivateKey = key, expires: Date? = nil) -> KeyRing.SigningKey {
+    private static func signingKey(_ id: String = "k1", _ key: P256.Signing.PrivateKey = key, expires: Date? = nil)
+        -> KeyRing.SigningKey
+    {
         .init(id: id, publicKey: Base64URL.encode(key.publicKey.x963Representation), expires: expires)
     }
 
     private static func token(
-        _ session: String = "s-1", app: String = "alpha", environment: AppEnvironment = .live, age: TimeInterval = 0, kid: String = "k1",
+        _ session: String = "s-1", app: String = "alpha", environment: AppEnvironment = .live, age: TimeInterval = 0,
+        kid: String = "k1",
         key: P256.Signing.PrivateKey = key
     ) throws -> String {
         try AccessTokenSigner(keyID: kid, privateKey: key.rawRepresentation).sign(
-            AccessToken(appID: app, environment: environment, userID: "ada", sessionID: session, issued: Date(timeIntervalSinceNow: -age)))
+            AccessToken(
+                appID: app, environment: environment, userID: "ada", sessionID: session,
+                issued: Date(timeIntervalSinceNow: -age)))
     }
 
-    private static func request(_ token: String?, _ headers: [String] = ["X-Martlet-Secret: ms_A"], line: String = CredentialTests.storage) -> String {
-        let lines = [line + " HTTP/1.1", "Host: gw", "Connection: close"] + headers + (token.map { ["Authorization: Bearer \($0)"] } ?? [])
+    private static func request(
+        _ token: String?, _ headers: [String] = ["X-Martlet-Secret: ms_A"], line: String = CredentialTests.storage
+    ) -> String {
+        let lines =
+            [line + " HTTP/1.1", "Host: gw", "Connection: close"] + headers
+            + (token.map { ["Authorization: Bearer \($0)"] } ?? [])
         return lines.joined(separator: "\r\n") + "\r\n\r\n"
     }
 
     private func principal(_ test: TestGateway) -> Principal? {
         let signer = PrincipalSigner(internalSecret: TestKeys.internalSecret)
-        return test.upstream.arrivals.last?.head.headers.first(name: HeaderName.principal).flatMap { signer.principal(from: $0, at: Date())?.principal }
+        return test.upstream.arrivals.last?.head.headers.first(name: HeaderName.principal).flatMap {
+            signer.principal(from: $0, at: Date())?.principal
+        }
     }
 
     private func isAccepted(_ test: TestGateway, _ request: String) async throws -> Bool {
@@ -54,7 +65,9 @@ import Testing
         try await withKey { test in
             #expect(try await isAccepted(test, Self.request(try Self.token())))
             let known = try #require(principal(test))
-            #expect(known.kind == .client && known.userID == "ada" && known.sessionID == "s-1" && known.credentialID == "k-live")
+            #expect(
+                known.kind == .client && known.userID == "ada" && known.sessionID == "s-1"
+                    && known.credentialID == "k-live")
             #expect(test.upstream.arrivals.last?.head.headers.contains(name: "authorization") == false)
             // Without one, or with another scheme, nobody in particular asks.
             for headers in [["X-Martlet-Secret: ms_A"], ["X-Martlet-Secret: ms_A", "Authorization: Basic YTpi"]] {
@@ -73,12 +86,18 @@ import Testing
             let other = P256.Signing.PrivateKey()
             let before = test.upstream.arrivals.count
             for (name, request) in [
-                ("expired", Self.request(try Self.token(age: 901))), ("another app's", Self.request(try Self.token(app: "beta"))),
+                ("expired", Self.request(try Self.token(age: 901))),
+                ("another app's", Self.request(try Self.token(app: "beta"))),
                 ("of test", Self.request(try Self.token(environment: .test))),
                 ("for live at test", Self.request(good, ["X-Martlet-Secret: ms_A", "X-Martlet-Environment: test"])),
-                ("unknown kid", Self.request(try Self.token(kid: "k2", key: other))), ("another key", Self.request(try Self.token(key: other))),
+                ("unknown kid", Self.request(try Self.token(kid: "k2", key: other))),
+                ("another key", Self.request(try Self.token(key: other))),
                 ("changed", Self.request(good + "x")), ("empty", Self.request("")), ("no token", Self.request("x")),
-                ("alg none", Self.request(Base64URL.encode(Array(#"{"alg":"none"}"#.utf8)) + "." + good.split(separator: ".")[1] + ".")),
+                (
+                    "alg none",
+                    Self.request(
+                        Base64URL.encode(Array(#"{"alg":"none"}"#.utf8)) + "." + good.split(separator: ".")[1] + ".")
+                ),
                 ("no secret", Self.request(good, [])), ("wrong secret", Self.request(good, ["X-Martlet-Secret: ms_X"])),
                 ("another app's secret", Self.request(good, ["X-Martlet-Secret: ms_B"])),
                 ("and a user's name", Self.request(good, ["X-Martlet-Master-Key: mm_A", "X-Martlet-User: eve"])),
@@ -117,14 +136,19 @@ import Testing
         }
     }
 
-    @Test func `Keys follow one another without a token that is refused, and end when they have expired`() async throws {
+    @Test func `Keys follow one another without a token that is refused, and end when they have expired`() async throws
+    {
         try await withKey { test in
             let next = P256.Signing.PrivateKey()
             test.auth.publish { $0.signingKeys = [Self.signingKey(), Self.signingKey("k2", next)] }
             let fresh = Self.request(try Self.token(kid: "k2", key: next))
             await eventually { (try? await test.exchange(fresh).text.hasPrefix("HTTP/1.1 200")) == true }
             #expect(try await isAccepted(test, Self.request(try Self.token())))
-            test.auth.publish { $0.signingKeys = [Self.signingKey(expires: Date(timeIntervalSinceNow: -1)), Self.signingKey("k2", next)] }
+            test.auth.publish {
+                $0.signingKeys = [
+                    Self.signingKey(expires: Date(timeIntervalSinceNow: -1)), Self.signingKey("k2", next),
+                ]
+            }
             let old = Self.request(try Self.token())
             await eventually { (try? await test.exchange(old).text.hasPrefix("HTTP/1.1 401")) == true }
             #expect(try await !isAccepted(test, old))

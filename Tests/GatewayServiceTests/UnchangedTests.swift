@@ -7,7 +7,8 @@ import Testing
 /// Answers 304 that the gateway gives again by itself (`UnchangedAnswers`).
 @Suite struct UnchangedTests {
     private static let routes = testRoutes.replacing(
-        #""maximumBodyBytes": 200000000, "timeoutSeconds": 2"#, with: #""maximumBodyBytes": 200000000, "timeoutSeconds": 2, "generations": "/generations""#)
+        #""maximumBodyBytes": 200000000, "timeoutSeconds": 2"#,
+        with: #""maximumBodyBytes": 200000000, "timeoutSeconds": 2, "generations": "/generations""#)
     private static let ask = ["If-None-Match: \"v7\""]
 
     private func withGenerations(_ body: (TestGateway) async throws -> Void) async throws {
@@ -25,7 +26,9 @@ import Testing
         }
     }
 
-    private func passesOn(_ test: TestGateway, _ path: String = "unchanged", _ headers: [String] = ask) async throws -> Bool {
+    private func passesOn(_ test: TestGateway, _ path: String = "unchanged", _ headers: [String] = ask) async throws
+        -> Bool
+    {
         let before = test.upstream.arrivals.count
         _ = try await test.ask(path, headers)
         return test.upstream.arrivals.count > before
@@ -38,8 +41,11 @@ import Testing
             #expect(test.upstream.arrivals.count == before)
             let text = answer.text.lowercased()
             #expect(text.hasPrefix("http/1.1 304 not modified\r\n"), "\(text)")
-            #expect(text.contains("etag: \"v7\"\r\n") && text.contains("cache-control: private, no-cache\r\n") && text.contains("x-request-id: "), "\(text)")
-            #expect(!text.contains("x-martlet-") && !text.contains("x-drop") && !text.contains("content-length"), "\(text)")
+            #expect(
+                text.contains("etag: \"v7\"\r\n") && text.contains("cache-control: private, no-cache\r\n")
+                    && text.contains("x-request-id: "), "\(text)")
+            #expect(
+                !text.contains("x-martlet-") && !text.contains("x-drop") && !text.contains("content-length"), "\(text)")
             #expect(try await !passesOn(test, "unchanged", Self.ask + ["X-Whatever: 1"]))
         }
     }
@@ -59,7 +65,9 @@ import Testing
     /// What a service sees of two lines is none of theirs who send the first.
     @Test func severalTagsAreNobodysKey() async throws {
         try await withGenerations { (test: TestGateway) async throws in
-            for _ in 0..<3 { #expect(try await passesOn(test, "unchanged", ["If-None-Match: \"old\"", "If-None-Match: \"v7\""])) }
+            for _ in 0..<3 {
+                #expect(try await passesOn(test, "unchanged", ["If-None-Match: \"old\"", "If-None-Match: \"v7\""]))
+            }
             #expect(try await passesOn(test, "unchanged", ["If-None-Match: \"old\""]))
         }
     }
@@ -94,10 +102,14 @@ import Testing
     @Test func credentialsAreLookedAtFirst() async throws {
         try await withGenerations { test in
             let before = test.upstream.arrivals.count
-            let wrong = try await test.exchange(TestGateway.request("unchanged", Self.ask + ["Connection: close"], secret: "wrong"))
+            let wrong = try await test.exchange(
+                TestGateway.request("unchanged", Self.ask + ["Connection: close"], secret: "wrong"))
             #expect(wrong.text.hasPrefix("HTTP/1.1 401"))
             test.auth.publish { $0.apps[0].credentials.removeAll() }
-            #expect(await eventually(within: .seconds(30)) { (try? await test.ask("unchanged", Self.ask))?.text.hasPrefix("HTTP/1.1 401") == true })
+            #expect(
+                await eventually(within: .seconds(30)) {
+                    (try? await test.ask("unchanged", Self.ask))?.text.hasPrefix("HTTP/1.1 401") == true
+                })
             #expect(test.upstream.arrivals.count == before)
         }
     }

@@ -10,9 +10,11 @@ import Testing
 /// What a request may do that names a user beside another credential, on every route of `gateway/routes.json`.
 @Suite struct UserRightsTests {
     private static let key = P256.Signing.PrivateKey()
-    private static let file = #filePath.split(separator: "/").dropLast(3).reduce("") { $0 + "/" + $1 } + "/gateway/routes.json"
+    private static let file =
+        #filePath.split(separator: "/").dropLast(3).reduce("") { $0 + "/" + $1 } + "/gateway/routes.json"
 
-    /// Headers of a request, and what each kind of route makes of them: who the service is told is asking (kind and user), or the code of the refusal.
+    /// Headers of a request, and what each kind of route makes of them: who the service is told is asking (kind and
+    /// user), or the code of the refusal.
     private struct Case {
         var name: String
         var headers: [String]
@@ -23,7 +25,10 @@ import Testing
         /// All other routes that do not say otherwise.
         var others: [RouteCredential: String] = [:]
 
-        init(_ name: String, _ headers: [String], client: String, master: String, signIn: String, _ others: [RouteCredential: String] = [:]) {
+        init(
+            _ name: String, _ headers: [String], client: String, master: String, signIn: String,
+            _ others: [RouteCredential: String] = [:]
+        ) {
             self.name = name
             self.headers = headers
             self.client = client
@@ -49,7 +54,9 @@ import Testing
 
     private static func token(app: String = "alpha", age: TimeInterval = 0) throws -> String {
         try AccessTokenSigner(keyID: "k1", privateKey: key.rawRepresentation).sign(
-            AccessToken(appID: app, environment: .live, userID: "ada", sessionID: "s-1", issued: Date(timeIntervalSinceNow: -age)))
+            AccessToken(
+                appID: app, environment: .live, userID: "ada", sessionID: "s-1",
+                issued: Date(timeIntervalSinceNow: -age)))
     }
 
     private static func cases() throws -> [Case] {
@@ -65,43 +72,80 @@ import Testing
             Case("secret, token", [secret, good], client: "client ada", master: "forbidden", signIn: "client"),
             Case("master key", [master], client: "master", master: "master", signIn: "master"),
             Case("master key, token", [master, good], client: "client ada", master: "forbidden", signIn: "master"),
-            Case("master key, user", [master, user], client: "client eve", master: "forbidden", signIn: "client eve", named),
-            Case("secret, user", [secret, user], client: "unauthorized", master: "unauthorized", signIn: "unauthorized", named),
-            Case("master key, user and token", [master, user, good], client: "invalid-token", master: "invalid-token", signIn: "client eve",
+            Case(
+                "master key, user", [master, user], client: "client eve", master: "forbidden", signIn: "client eve",
+                named),
+            Case(
+                "secret, user", [secret, user], client: "unauthorized", master: "unauthorized", signIn: "unauthorized",
+                named),
+            Case(
+                "master key, user and token", [master, user, good], client: "invalid-token", master: "invalid-token",
+                signIn: "client eve",
                 [.link: "unauthorized", .none: "unauthorized", .staff: "unauthorized"]),
-            Case("token alone", [good], client: "unauthorized", master: "unauthorized", signIn: "unauthorized", [.link: "link"]),
-            Case("master key as token", [bearer("mm_A")], client: "invalid-token", master: "invalid-token", signIn: "invalid-token",
+            Case(
+                "token alone", [good], client: "unauthorized", master: "unauthorized", signIn: "unauthorized",
+                [.link: "link"]),
+            Case(
+                "master key as token", [bearer("mm_A")], client: "invalid-token", master: "invalid-token",
+                signIn: "invalid-token",
                 [.masterBearer: "master", .none: "invalid-token"]),
-            Case("master key as token, user", [bearer("mm_A"), user], client: "invalid-token", master: "invalid-token", signIn: "invalid-token",
+            Case(
+                "master key as token, user", [bearer("mm_A"), user], client: "invalid-token", master: "invalid-token",
+                signIn: "invalid-token",
                 [.masterBearer: "forbidden", .none: "invalid-token"]),
-            Case("evaluation key as token", [bearer("me_test_A")], client: "invalid-token", master: "invalid-token", signIn: "invalid-token",
+            Case(
+                "evaluation key as token", [bearer("me_test_A")], client: "invalid-token", master: "invalid-token",
+                signIn: "invalid-token",
                 [.evaluation: "evaluation", .none: "invalid-token"]),
-            Case("Basic beside a master key", [master, basic], client: "master", master: "master", signIn: "master", [.ingest: "ingest"]),
-            Case("Basic beside a secret", [secret, basic], client: "client", master: "forbidden", signIn: "client", [.ingest: "ingest"]),
-            Case("Basic and user", [basic, user], client: "unauthorized", master: "unauthorized", signIn: "unauthorized", named),
+            Case(
+                "Basic beside a master key", [master, basic], client: "master", master: "master", signIn: "master",
+                [.ingest: "ingest"]),
+            Case(
+                "Basic beside a secret", [secret, basic], client: "client", master: "forbidden", signIn: "client",
+                [.ingest: "ingest"]),
+            Case(
+                "Basic and user", [basic, user], client: "unauthorized", master: "unauthorized", signIn: "unauthorized",
+                named),
             // Tokens that count no more open nothing, but whoever signs in may still have one.
-            Case("master key, expired token", [master, bearer(try token(age: 901))], client: "invalid-token", master: "invalid-token", signIn: "master",
+            Case(
+                "master key, expired token", [master, bearer(try token(age: 901))], client: "invalid-token",
+                master: "invalid-token", signIn: "master",
                 [.link: "link"]),
-            Case("master key, another app's token", [master, bearer(try token(app: "beta"))], client: "invalid-token", master: "invalid-token",
+            Case(
+                "master key, another app's token", [master, bearer(try token(app: "beta"))], client: "invalid-token",
+                master: "invalid-token",
                 signIn: "master", [.link: "link"]),
-            Case("secret, expired token", [secret, bearer(try token(age: 901))], client: "invalid-token", master: "invalid-token", signIn: "client",
+            Case(
+                "secret, expired token", [secret, bearer(try token(age: 901))], client: "invalid-token",
+                master: "invalid-token", signIn: "client",
                 [.link: "link"]),
-        ] + ["Bearer null", "Bearer", "Bearer a.b", "Bearer a..c", "Bearer a.b.c.d", "Bearer a.b.c d", "bearer x", "null", "Token x",
-            String(good.dropFirst("Authorization: Bearer ".count)), "Bearer " + String(repeating: "a", count: 2_045) + ".b.c"].flatMap { text in
-            [master, secret].map { key in
-                Case("\(key), \(text.prefix(20))", [key, "Authorization: \(text)"], client: "invalid-token", master: "invalid-token",
-                    signIn: "invalid-token", malformed)
+        ]
+            + [
+                "Bearer null", "Bearer", "Bearer a.b", "Bearer a..c", "Bearer a.b.c.d", "Bearer a.b.c d", "bearer x",
+                "null", "Token x",
+                String(good.dropFirst("Authorization: Bearer ".count)),
+                "Bearer " + String(repeating: "a", count: 2_045) + ".b.c",
+            ].flatMap { text in
+                [master, secret].map { key in
+                    Case(
+                        "\(key), \(text.prefix(20))", [key, "Authorization: \(text)"], client: "invalid-token",
+                        master: "invalid-token",
+                        signIn: "invalid-token", malformed)
+                }
             }
-        }
     }
 
     private static func path(_ entry: RouteFile.Entry) -> String {
         let values = ["{appKey}": "mk_live_A", "{app}": "alpha", "{project}": "7", "{ingestKey}": "mi_none"]
         return entry.path.split(separator: "/", omittingEmptySubsequences: false)
-            .map { part in part == "**" ? "x" : part.hasPrefix("{") ? values[String(part)] ?? "x" : String(part) }.joined(separator: "/")
+            .map { part in part == "**" ? "x" : part.hasPrefix("{") ? values[String(part)] ?? "x" : String(part) }
+            .joined(separator: "/")
     }
 
-    @Test func `Who names a user has that user's rights on every route, and a malformed token is refused on every route`() async throws {
+    @Test
+    func `Who names a user has that user's rights on every route, and a malformed token is refused on every route`()
+        async throws
+    {
         let routes = try RouteFile.read(Self.file).routes
         let cases = try Self.cases()
         try await withGateway(
@@ -112,9 +156,12 @@ import Testing
             }
         ) { test in
             test.auth.publish {
-                $0.signingKeys = [.init(id: "k1", publicKey: Base64URL.encode(Self.key.publicKey.x963Representation), expires: nil)]
+                $0.signingKeys = [
+                    .init(id: "k1", publicKey: Base64URL.encode(Self.key.publicKey.x963Representation), expires: nil)
+                ]
             }
-            let ready = TestGateway.request("Notes", ["Authorization: Bearer \(try Self.token())", "Connection: close"])
+            let ready = TestGateway.request(
+                "Notes", ["Authorization: Bearer \(try Self.token())", "Connection: close"])
             await eventually { (try? await test.exchange(ready).status) == 200 }
             for (number, route) in routes.enumerated() {
                 try await withThrowingTaskGroup(of: Void.self) { group in
@@ -130,11 +177,14 @@ import Testing
     private static func check(_ item: Case, at route: RouteFile.Entry, id: String, _ test: TestGateway) async throws {
         // An answer to HEAD has no code to look at.
         let method = route.methods.first { $0 != "HEAD" } ?? "GET"
-        let lines = ["\(method) \(path(route)) HTTP/1.1", "Host: gw", "Connection: close", "X-Request-Id: \(id)"] + item.headers
+        let lines =
+            ["\(method) \(path(route)) HTTP/1.1", "Host: gw", "Connection: close", "X-Request-Id: \(id)"] + item.headers
         let client = try await test.exchange(lines.joined(separator: "\r\n") + "\r\n\r\n", within: .seconds(60))
         let arrival = test.upstream.arrivals.first { $0.head.headers.first(name: HeaderName.requestID) == id }
         let signer = PrincipalSigner(internalSecret: TestKeys.internalSecret)
-        let principal = arrival?.head.headers.first(name: HeaderName.principal).flatMap { signer.principal(from: $0, at: Date())?.principal }
+        let principal = arrival?.head.headers.first(name: HeaderName.principal).flatMap {
+            signer.principal(from: $0, at: Date())?.principal
+        }
         let code = client.body.split(separator: "\"code\":\"").dropFirst().first?.prefix { $0 != "\"" }
         let found = principal.map { $0.kind.rawValue + ($0.userID.map { " " + $0 } ?? "") } ?? code.map(String.init)
         let expected = item.expected(of: route)

@@ -36,14 +36,18 @@ extension IntegrationTests {
             return text
         }
 
-        @Test func `A key that staff make opens what its scopes say, is rotated, and is refused once it is revoked`() async throws {
+        @Test func `A key that staff make opens what its scopes say, is rotated, and is refused once it is revoked`()
+            async throws
+        {
             let token = try await console.asAdministrator()
             let (app, client) = try await make("Console", as: token)
             func keys(_ method: String, _ path: String = "", _ body: String? = nil) async throws -> Reply {
                 try await console.send(method, "apps/\(app)/keys\(path)", body, as: token)
             }
             let made = try await keys("POST", "", #"{"kind":"secret","label":"reader","scopes":["storage:read"]}"#)
-            let (id, reader) = (try #require(made.string("record.id")), client.adding(HeaderName.secret, try text(of: made)))
+            let (id, reader) = (
+                try #require(made.string("record.id")), client.adding(HeaderName.secret, try text(of: made))
+            )
             try await waitUntilOpen(reader)
             #expect(try await reader.post("storage/Notes", #"{"_id":"a"}"#).isProblem(.forbidden))
             #expect(try await client.get("storage/Notes")["count"] == "0")
@@ -58,7 +62,9 @@ extension IntegrationTests {
             try await waitUntilOpen(reader)
 
             let rotated = try await keys("POST", "/\(id)/rotate", #"{"graceSeconds":3600}"#)
-            let (next, second) = (try #require(rotated.string("record.id")), client.adding(HeaderName.secret, try text(of: rotated)))
+            let (next, second) = (
+                try #require(rotated.string("record.id")), client.adding(HeaderName.secret, try text(of: rotated))
+            )
             try await waitUntilOpen(second)
             #expect(try await reader.get("storage/Notes").status == 200, "both are live during the grace")
             let again = try await keys("POST", "/\(id)/rotate", #"{"graceSeconds":0}"#)
@@ -90,17 +96,23 @@ extension IntegrationTests {
             let token = try await console.asAdministrator()
             let app = try await server.makeApp("By command")
             let made = try await console.send("GET", "audit?app=\(app.appId)", as: token)
-            #expect(made["count"] == "1" && made.string("data.0.action") == "create" && made.string("data.0.staff.userName") == "operator", "\(made)")
-            let key = try await server.martlet("key", "create", "--app", app.appId, "--kind", "secret", "--label", "logged")
+            #expect(
+                made["count"] == "1" && made.string("data.0.action") == "create"
+                    && made.string("data.0.staff.userName") == "operator", "\(made)")
+            let key = try await server.martlet(
+                "key", "create", "--app", app.appId, "--kind", "secret", "--label", "logged")
             let text = key.output.trimmingCharacters(in: .whitespacesAndNewlines)
             try #require(key.status == 0 && text.hasPrefix("ms_"), "\(key)")
             server.note(secret: text)
             let added = try await console.send("GET", "audit?app=\(app.appId)&limit=1", as: token)
-            #expect(added.string("data.0.action") == "create-key" && added.string("data.0.after.label") == "logged" && !added.text.contains(text), "\(added)")
+            #expect(
+                added.string("data.0.action") == "create-key" && added.string("data.0.after.label") == "logged"
+                    && !added.text.contains(text), "\(added)")
             let id = try #require(added.string("data.0.target"))
             #expect(try await server.martlet("key", "revoke", id).status == 0)
             let revoked = try await console.send("GET", "audit?app=\(app.appId)&limit=1", as: token)
-            #expect(revoked.string("data.0.action") == "revoke-key" && revoked.string("data.0.target") == id, "\(revoked)")
+            #expect(
+                revoked.string("data.0.action") == "revoke-key" && revoked.string("data.0.target") == id, "\(revoked)")
         }
 
         @Test func `Staff begin at a provider without a token, also with one that is none any more`() async throws {
@@ -114,8 +126,12 @@ extension IntegrationTests {
             let body = #"{"redirectURL":"https://console.example/","codeChallenge":"x"}"#
             for token in [nil, gone] as [String?] {
                 #expect(try await console.send("POST", "auth/oidc/none/start", body, as: token).isProblem(.notFound))
-                #expect(try await console.send("GET", "auth/oidc/callback?state=x&code=y", as: token).isProblem(.invalidLink))
-                #expect(try await console.send("POST", "auth/oidc/finish", #"{"code":"x","codeVerifier":"y"}"#, as: token).isProblem(.invalidToken))
+                #expect(
+                    try await console.send("GET", "auth/oidc/callback?state=x&code=y", as: token).isProblem(
+                        .invalidLink))
+                #expect(
+                    try await console.send("POST", "auth/oidc/finish", #"{"code":"x","codeVerifier":"y"}"#, as: token)
+                        .isProblem(.invalidToken))
             }
         }
     }

@@ -13,7 +13,10 @@ extension IntegrationTests {
                     try server.signal("config", SIGKILL)
                     let wrong = try await Programs.run("martlet", ["doctor", "--state", server.state.path])
                     #expect(wrong.status == 1)
-                    #expect(wrong.output.split(separator: "\n").filter { $0.hasPrefix("WRONG") } == ["WRONG config is ready"])
+                    #expect(
+                        wrong.output.split(separator: "\n").filter { $0.hasPrefix("WRONG") } == [
+                            "WRONG config is ready"
+                        ])
                     try server.signal("postgres", SIGKILL)
                     let worse = try await Programs.run("martlet", ["doctor", "--state", server.state.path])
                     #expect(worse.status == 1 && worse.output.contains("WRONG the database answers"), "\(worse)")
@@ -58,11 +61,14 @@ extension IntegrationTests {
         }
 
         static let wrong = [
-            Wrong(what: "no internal secret", environment: ["MARTLET_INTERNAL_SECRET": nil], names: "MARTLET_INTERNAL_SECRET"),
+            Wrong(
+                what: "no internal secret", environment: ["MARTLET_INTERNAL_SECRET": nil],
+                names: "MARTLET_INTERNAL_SECRET"),
             Wrong(
                 what: "a short internal secret", environment: ["MARTLET_INTERNAL_SECRET": "topsecret"],
                 names: "MARTLET_INTERNAL_SECRET"),
-            Wrong(what: "a port that is no number", environment: ["MARTLET_HTTP_PORT": "x"], names: "MARTLET_HTTP_PORT"),
+            Wrong(
+                what: "a port that is no number", environment: ["MARTLET_HTTP_PORT": "x"], names: "MARTLET_HTTP_PORT"),
             Wrong(what: "a port out of range", environment: ["MARTLET_HTTP_PORT": "65536"], names: "MARTLET_HTTP_PORT"),
             Wrong(
                 what: "an internal port out of range", environment: ["MARTLET_INTERNAL_PORT": "-1"],
@@ -70,7 +76,9 @@ extension IntegrationTests {
             Wrong(
                 what: "a misspelt setting", environment: ["MARTLET_INTERNAL_PROT": "0"],
                 names: "MARTLET_INTERNAL_PROT is not a setting of Martlet. Did you mean MARTLET_INTERNAL_PORT?"),
-            Wrong(what: "a log level that is none", environment: ["MARTLET_LOG_LEVEL": "loud"], names: "MARTLET_LOG_LEVEL"),
+            Wrong(
+                what: "a log level that is none", environment: ["MARTLET_LOG_LEVEL": "loud"], names: "MARTLET_LOG_LEVEL"
+            ),
             Wrong(
                 programs: ["auth", "storage", "config", "analytics", "notifications"], what: "no database",
                 environment: ["MARTLET_DATABASE_URL": nil], names: "MARTLET_DATABASE_URL"),
@@ -99,7 +107,8 @@ extension IntegrationTests {
                 environment: ["MARTLET_TLS_CERTIFICATE": "/nowhere.pem"],
                 names: "MARTLET_TLS_KEY"),
             Wrong(
-                programs: ["gateway"], what: "a network that is none", environment: ["MARTLET_TRUSTED_PROXIES": "nonsense"],
+                programs: ["gateway"], what: "a network that is none",
+                environment: ["MARTLET_TRUSTED_PROXIES": "nonsense"],
                 names: "nonsense"),
         ]
 
@@ -115,7 +124,8 @@ extension IntegrationTests {
                     "MARTLET_DATABASE_URL": "postgresql://martlet_x:password-of-the-tests@127.0.0.1:1/martlet",
                     "MARTLET_HTTP_PORT": "0", "MARTLET_INTERNAL_PORT": "0", "MARTLET_KEYRING_URL": "http://127.0.0.1:1",
                     "MARTLET_ROUTES_FILE": Repository.routes.path, "MARTLET_UPSTREAM_STORAGE": "127.0.0.1:1",
-                    "MARTLET_UPSTREAM_AUTH": "127.0.0.1:1", "MARTLET_UPSTREAM_CONFIG": "127.0.0.1:1", "MARTLET_UPSTREAM_ANALYTICS": "127.0.0.1:1",
+                    "MARTLET_UPSTREAM_AUTH": "127.0.0.1:1", "MARTLET_UPSTREAM_CONFIG": "127.0.0.1:1",
+                    "MARTLET_UPSTREAM_ANALYTICS": "127.0.0.1:1",
                     "MARTLET_UPSTREAM_NOTIFICATIONS": "127.0.0.1:1",
                     "MARTLET_STATE_DIRECTORY": folder.path,
                 ]
@@ -124,7 +134,8 @@ extension IntegrationTests {
                 #expect(result.status == 1 && result.output == "", "\(program): \(result)")
                 let lines = result.errors.split(separator: "\n", omittingEmptySubsequences: false)
                 #expect(lines.count == 2 && lines.last == "", "one line of \(program): \(result.errors)")
-                #expect(result.errors.hasPrefix(program + ": ") && result.errors.contains(wrong.names), "\(result.errors)")
+                #expect(
+                    result.errors.hasPrefix(program + ": ") && result.errors.contains(wrong.names), "\(result.errors)")
                 for secret in ["topsecret", "password-of-the-tests"] { #expect(!result.errors.contains(secret)) }
             }
         }

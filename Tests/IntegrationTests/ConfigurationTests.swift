@@ -15,38 +15,52 @@ extension IntegrationTests {
             server = try .current
             let app = try await server.makeApp("Configured")
             client = server.client(app)
-            master = Client(url: server.connection.url, appKey: app.appKey, headers: [HeaderName.masterKey: app.masterKey])
+            master = Client(
+                url: server.connection.url, appKey: app.appKey, headers: [HeaderName.masterKey: app.masterKey])
         }
 
         @Test func `what is published is read, told in lists, and goes on without config's database`() async throws {
             try await eventually("the app is known") { try await client.get("storage/Note").status == 200 }
             #expect(try await client.get("storage/Note")["config.version"] == "null")
             #expect(try await client.get("remote/1.0").isProblem(.documentNotFound))
-            let body = #"{"appVersion":"1.0","theme":"Dark","configuration":{"version":"1.0.1","mainSettings":{"size":1.0}}}"#
+            let body =
+                #"{"appVersion":"1.0","theme":"Dark","configuration":{"version":"1.0.1","mainSettings":{"size":1.0}}}"#
             #expect(try await client.post("remote", body).isProblem(.forbidden))
             let published = try await master.post("remote", body)
             #expect(published.status == 201, "\(published)")
 
             let read = try await client.get("remote/1.0/Dark")
-            #expect(read.status == 200 && read["mainSettings.size"] == "1.0" && read.string("config.version") == "1.0.1", "\(read)")
+            #expect(
+                read.status == 200 && read["mainSettings.size"] == "1.0" && read.string("config.version") == "1.0.1",
+                "\(read)")
             let tag = try #require(read.header("etag"))
             let again = try await client.adding("if-none-match", tag).get("remote/1.2")
             #expect(again.status == 304 && again.text.isEmpty, "\(again)")
 
-            try await eventually("lists tell it") { try await client.get("storage/Note").string("config.version") == "1.0.1" }
+            try await eventually("lists tell it") {
+                try await client.get("storage/Note").string("config.version") == "1.0.1"
+            }
             let list = try await client.get("storage/Note")
             let date = try #require(read.string("config.date"))
-            #expect(list.string("config.date") == date && list.header(HeaderName.configVersion) == "\"1.0.1\";date=\"\(date)\"", "\(list)")
+            #expect(
+                list.string("config.date") == date
+                    && list.header(HeaderName.configVersion) == "\"1.0.1\";date=\"\(date)\"", "\(list)")
 
             #expect(try await master.post("remote", body.replacing("1.0.1", with: "1.0.2")).status == 201)
-            try await eventually("lists tell the next") { try await client.get("storage/Note").string("config.version") == "1.0.2" }
-            try await eventually("who has the old one gets the next") { try await client.adding("if-none-match", tag).get("remote/1.0").status == 200 }
+            try await eventually("lists tell the next") {
+                try await client.get("storage/Note").string("config.version") == "1.0.2"
+            }
+            try await eventually("who has the old one gets the next") {
+                try await client.adding("if-none-match", tag).get("remote/1.0").status == 200
+            }
 
             try await server.withoutSupervisor {
                 try server.signal("config", SIGKILL)
                 #expect(try await client.get("storage/Note").string("config.version") == "1.0.2", "the last known stay")
             }
-            try await eventually("config is back", within: .seconds(60)) { try await client.get("remote/1.0/Dark").status == 200 }
+            try await eventually("config is back", within: .seconds(60)) {
+                try await client.get("remote/1.0/Dark").status == 200
+            }
         }
     }
 }

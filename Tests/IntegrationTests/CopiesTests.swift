@@ -13,7 +13,8 @@ extension IntegrationTests {
 
         init() throws { server = try .current }
 
-        @Test func `two copies of storage share the work, and the loss of one fails no read but those in flight`() async throws
+        @Test func `two copies of storage share the work, and the loss of one fails no read but those in flight`()
+            async throws
         {
             let second = try await start("storage", upstreams: [])
             defer { second.stop() }
@@ -59,7 +60,9 @@ extension IntegrationTests {
             // What a copy remembers is good for 10 s: well before that, it was told.
             #expect(try await master.send("PUT", "roles/editors", #"{"add":["ada"]}"#).isSuccess)
             let (start, limit) = (ContinuousClock.now, Duration.seconds(5))
-            try await eventually("the role holds", within: limit) { try await user.get("storage/Ruled/a").status == 200 }
+            try await eventually("the role holds", within: limit) {
+                try await user.get("storage/Ruled/a").status == 200
+            }
             #expect(try await master.send("PUT", "collections/Ruled/rules", #"{"rules":{"find":[]}}"#).isSuccess)
             try await eventually("the rule holds", within: limit) { try await other.get("storage/Ruled").status == 403 }
             print("rules and roles in the other copy after \(ContinuousClock.now - start)")
@@ -113,7 +116,8 @@ extension IntegrationTests {
             let program = try RunningProgram.start(
                 [try Programs.path(name)], environment: environment, output: log, errors: log)
             let copy = Copy(
-                program: program, address: "http://127.0.0.1:\(port)", internalAddress: "http://127.0.0.1:\(internalPort)")
+                program: program, address: "http://127.0.0.1:\(port)",
+                internalAddress: "http://127.0.0.1:\(internalPort)")
             try await eventually("the copy of \(name) is ready") {
                 (try? await Client.send("GET", copy.internalAddress + "/health/ready"))?.status == 200
             }

@@ -23,17 +23,23 @@ extension IntegrationTests {
 
         /// A user with many objects of their own, a shared one, a role and a file.
         private func user(_ name: String) async throws -> (id: String, client: Client) {
-            let tokens = try await client.post("auth/signup", #"{"userName":"\#(name)","email":"\#(name)@example.org","password":"correct horse"}"#)
+            let tokens = try await client.post(
+                "auth/signup", #"{"userName":"\#(name)","email":"\#(name)@example.org","password":"correct horse"}"#)
             try #require(tokens.status == 201, "\(tokens)")
             let (token, id) = (try #require(tokens.string("accessToken")), try #require(tokens.string("user.id")))
             for secret in [token, "correct horse"] { server.note(secret: secret) }
             let asUser = client.adding("authorization", "Bearer \(token)")
-            #expect(try await master.send("PUT", "collections/Diary/rules", #"{"defaults":{"writers":["owner"]}}"#).status == 200)
+            #expect(
+                try await master.send("PUT", "collections/Diary/rules", #"{"defaults":{"writers":["owner"]}}"#).status
+                    == 200)
             for start in stride(from: 0, to: Self.objects, by: 500) {
-                let objects = (start..<start + 500).map { #"{"_id":"\#(name)\#($0)","n":\#($0)}"# }.joined(separator: ",")
+                let objects = (start..<start + 500).map { #"{"_id":"\#(name)\#($0)","n":\#($0)}"# }.joined(
+                    separator: ",")
                 #expect(try await asUser.post("storage/all/Diary", "[\(objects)]").status == 201)
             }
-            #expect(try await asUser.post("storage/Diary", #"{"_id":"\#(name)-shared","_writers":["\#(id)","other"]}"#).status == 201)
+            #expect(
+                try await asUser.post("storage/Diary", #"{"_id":"\#(name)-shared","_writers":["\#(id)","other"]}"#)
+                    .status == 201)
             #expect(try await master.send("PUT", "roles/team", #"{"add":["\#(id)"]}"#).status == 204)
             #expect(try await asUser.send("PUT", "upload/\(name)/a.txt", "text").status == 201)
             return (id, asUser)
@@ -51,14 +57,17 @@ extension IntegrationTests {
                 for row in tables {
                     let (schema, table): (String, String) = (try row.decode(0), try row.decode(1))
                     let name = try #require(PostgresIdentifier(schema: schema, name: table))
-                    let rows = try await database.query("SELECT t::text FROM \(name) AS t WHERE t::text LIKE \("%\(id)%") LIMIT 1")
+                    let rows = try await database.query(
+                        "SELECT t::text FROM \(name) AS t WHERE t::text LIKE \("%\(id)%") LIMIT 1")
                     found += try rows.map { "\(schema).\(table): \(try $0.decode(0, as: String.self))" }
                 }
                 return found
             }
         }
 
-        @Test func `Storage and auth die in the middle of a deletion, the receipt ends complete and nothing is left`() async throws {
+        @Test func `Storage and auth die in the middle of a deletion, the receipt ends complete and nothing is left`()
+            async throws
+        {
             let (id, asUser) = try await user("anna")
             let (otherID, asOther) = try await user("berta")
             #expect(try await !traces(of: id).isEmpty)
@@ -88,12 +97,15 @@ extension IntegrationTests {
             #expect(receipt["erased.auth.accounts"] == "1" && !receipt.text.contains(id), "\(receipt)")
             #expect(try await traces(of: id) == [])
             #expect(try await master.get("storage/Diary/anna-shared")["_writers"] == #"["other"]"#)
-            try await eventually("the token is refused", within: .seconds(20)) { try await asUser.get("storage/Diary").status == 401 }
+            try await eventually("the token is refused", within: .seconds(20)) {
+                try await asUser.get("storage/Diary").status == 401
+            }
             // Another user's are untouched.
             #expect(try await asOther.get("auth/me").string("id") == otherID)
             let left: Int = try await server.withDatabase { database in
                 let diary = try #require(PostgresIdentifier(schema: "app_" + server.connection.appId, name: "Diary"))
-                return try await database.query("SELECT count(*) FROM \(diary) WHERE writers = ARRAY[\(otherID)]")[0].decode(0)
+                return try await database.query("SELECT count(*) FROM \(diary) WHERE writers = ARRAY[\(otherID)]")[0]
+                    .decode(0)
             }
             #expect(left == Self.objects)
         }
@@ -101,12 +113,16 @@ extension IntegrationTests {
         @Test func `A user fetches all that is held of them through the gateway`() async throws {
             let (id, asUser) = try await user("carla")
             #expect(try await asUser.post("auth/me/export", "").status == 202)
-            try await eventually("the export is done", within: .seconds(120)) { try await asUser.get("auth/me/export").string("state") == "done" }
+            try await eventually("the export is done", within: .seconds(120)) {
+                try await asUser.get("auth/me/export").string("state") == "done"
+            }
             let content = try await asUser.get("auth/me/export/content")
             #expect(content.status == 200 && content.header("content-type") == "application/jsonl")
             let lines = content.text.split(separator: "\n")
             #expect(lines.count { $0.contains(#""kind":"object""#) } == Self.objects)
-            for kind in ["account", "session", "role", "file"] { #expect(lines.count { $0.contains(#""kind":"\#(kind)""#) } == 1, "\(kind)") }
+            for kind in ["account", "session", "role", "file"] {
+                #expect(lines.count { $0.contains(#""kind":"\#(kind)""#) } == 1, "\(kind)")
+            }
             #expect(try await master.get("auth/users/\(id)/export").string("state") == "done")
         }
     }

@@ -24,10 +24,13 @@ extension IntegrationTests {
         @Test(.enabled(if: ProcessInfo.processInfo.environment["MARTLET_TEST_PYTHON"]?.isEmpty == false))
         func `segment-analytics-python and rudder-sdk-python send what they have, as they are`() async throws {
             let python = try #require(ProcessInfo.processInfo.environment["MARTLET_TEST_PYTHON"])
-            let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(path: "Support/segment_clients.py")
+            let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(
+                path: "Support/segment_clients.py")
             let program = try RunningProgram.start(
-                [python, script.path, server.connection.url + "/segment", server.connection.ingestKey], environment: ["PATH": "/usr/bin:/bin"],
-                output: server.folder.appending(path: "segment.out"), errors: server.folder.appending(path: "segment.err"))
+                [python, script.path, server.connection.url + "/segment", server.connection.ingestKey],
+                environment: ["PATH": "/usr/bin:/bin"],
+                output: server.folder.appending(path: "segment.out"),
+                errors: server.folder.appending(path: "segment.err"))
             let status = try await program.exitStatus(limit: .seconds(120))
             let errors = try String(contentsOf: server.folder.appending(path: "segment.err"), encoding: .utf8)
             try #require(status == 0, "\(errors.suffix(8_000))")
@@ -39,42 +42,59 @@ extension IntegrationTests {
                     FROM analytics.events AS e LEFT JOIN analytics.terms AS t ON t.id = e.name
                     WHERE e.properties ? 'client' OR e.properties ? 'groupId' OR e.kind IN (4, 6) GROUP BY 1
                     """
-                ).map { row in "\(try row.decode(0, as: String.self)): \(try row.decode(1, as: Int.self)) \(try row.decode(2, as: Bool.self))" }
+                ).map { row in
+                    "\(try row.decode(0, as: String.self)): \(try row.decode(1, as: Int.self)) \(try row.decode(2, as: Bool.self))"
+                }
             }
             #expect(
                 Set(stored) == [
-                    "segment 1 Bought: 250 true", "segment 2 Home: 1 true", "segment 3 Start: 1 true", "rudder 1 Bought: 250 true", "rudder 2 Home: 1 true",
+                    "segment 1 Bought: 250 true", "segment 2 Home: 1 true", "segment 3 Start: 1 true",
+                    "rudder 1 Bought: 250 true", "rudder 2 Home: 1 true",
                     "rudder 3 Start: 1 true", "4: 2 true", "5: 2 true", "6: 2 true",
                 ])
             let traits = try await server.withDatabase { database in
-                try await database.query("SELECT traits ->> 'name' FROM analytics.people WHERE traits <> '{}' ORDER BY 1").map { try $0.decode(0, as: String.self) }
+                try await database.query(
+                    "SELECT traits ->> 'name' FROM analytics.people WHERE traits <> '{}' ORDER BY 1"
+                ).map { try $0.decode(0, as: String.self) }
             }
             #expect(traits == ["Ann", "Bob"])
         }
 
-        @Test func `an ingest key is asked for, its own app's events are stored, and an app on a device has its own door`() async throws {
+        @Test
+        func `an ingest key is asked for, its own app's events are stored, and an app on a device has its own door`()
+            async throws
+        {
             let body = #"{"batch":[{"type":"track","event":"Door","userId":"u1"}]}"#
             func post(_ key: String) async throws -> Reply {
-                try await Client.send("POST", server.connection.url + "/segment/v1/batch", headers: Self.headers(key), body)
+                try await Client.send(
+                    "POST", server.connection.url + "/segment/v1/batch", headers: Self.headers(key), body)
             }
-            for key in ["", "mi_live_wrong", server.connection.masterKey, server.connection.appKey, server.connection.evaluationKey] {
+            for key in [
+                "", "mi_live_wrong", server.connection.masterKey, server.connection.appKey,
+                server.connection.evaluationKey,
+            ] {
                 #expect(try await post(key).isProblem(.unauthorized))
             }
             #expect(try await post(server.connection.ingestKey)["accepted"] == "1")
-            let settings = try await Client.send("GET", "\(server.connection.url)/segment/v1/projects/\(server.connection.ingestKey)/settings")
+            let settings = try await Client.send(
+                "GET", "\(server.connection.url)/segment/v1/projects/\(server.connection.ingestKey)/settings")
             #expect(settings.status == 200 && settings["plan"] != nil, "\(settings)")
             #expect(settings.text.contains(#""apiKey":"\#(server.connection.ingestKey)""#), "\(settings)")
             // As mobile clients and browsers send: the key is in the address, and nowhere else that counts.
             func post(by key: String, _ path: String, _ body: String) async throws -> Reply {
                 try await Client.send(
-                    "POST", "\(server.connection.url)/segment/v1/projects/\(key)/\(path)", headers: ["Content-Type": "text/plain"], body)
+                    "POST", "\(server.connection.url)/segment/v1/projects/\(key)/\(path)",
+                    headers: ["Content-Type": "text/plain"], body)
             }
             #expect(try await post(by: server.connection.ingestKey, "b", body)["accepted"] == "1")
-            #expect(try await post(by: server.connection.ingestKey, "t", #"{"event":"Door","userId":"u1","writeKey":"x"}"#)["accepted"] == "1")
+            #expect(
+                try await post(by: server.connection.ingestKey, "t", #"{"event":"Door","userId":"u1","writeKey":"x"}"#)[
+                    "accepted"] == "1")
             for key in ["mi_live_wrong", server.connection.masterKey, server.connection.appKey] {
                 #expect(try await post(by: key, "b", body).isProblem(.unauthorized))
             }
-            let read = try await Client.send("GET", "\(server.connection.url)/segment/v1/projects/\(server.connection.ingestKey)/b")
+            let read = try await Client.send(
+                "GET", "\(server.connection.url)/segment/v1/projects/\(server.connection.ingestKey)/b")
             #expect(read.status == 405 && read.header("allow") == "POST", "\(read)")
             let client = Client(server.connection)
             #expect(try await client.post("events", body)["accepted"] == "1")
@@ -86,7 +106,9 @@ extension IntegrationTests {
             #expect(try await master.get("analytics/settings")["privacy"] == #""standard""#)
         }
 
-        @Test func `analytics and PostgreSQL killed while events come lose none that was acknowledged and double none`() async throws {
+        @Test func `analytics and PostgreSQL killed while events come lose none that was acknowledged and double none`()
+            async throws
+        {
             let book = Book()
             try await Load.run(Self.writers) { writer, round in
                 await send(writer, round, book)
@@ -111,12 +133,17 @@ extension IntegrationTests {
                     WHERE properties ? 'batch' GROUP BY 1
                     """)
                 return (
-                    Dictionary(uniqueKeysWithValues: try rows.map { (try $0.decode(0, as: String.self), try $0.decode(1, as: Int.self)) }),
+                    Dictionary(
+                        uniqueKeysWithValues: try rows.map {
+                            (try $0.decode(0, as: String.self), try $0.decode(1, as: Int.self))
+                        }),
                     try rows.reduce(0) { $0 + (try $1.decode(2, as: Int.self)) }
                 )
             }
             #expect(doubled == 0)
-            #expect(entries.acknowledged.allSatisfy { batches[$0] == Self.eventsPerBatch }, "every acknowledged event is there")
+            #expect(
+                entries.acknowledged.allSatisfy { batches[$0] == Self.eventsPerBatch },
+                "every acknowledged event is there")
         }
 
         /// Sends a batch until it is acknowledged, as Segment's clients do.
@@ -128,7 +155,9 @@ extension IntegrationTests {
             let body = #"{"batch":[\#(messages.joined(separator: ","))]}"#
             for _ in 0..<400 {
                 let isStored = await book.note(id) {
-                    try await Client.send("POST", server.connection.url + "/segment/v1/batch", headers: Self.headers(server.connection.ingestKey), body)
+                    try await Client.send(
+                        "POST", server.connection.url + "/segment/v1/batch",
+                        headers: Self.headers(server.connection.ingestKey), body)
                 }
                 if isStored { return }
                 try? await Task.sleep(for: .milliseconds(50))
@@ -136,7 +165,10 @@ extension IntegrationTests {
         }
 
         private static func headers(_ key: String) -> [String: String] {
-            ["Authorization": "Basic " + Data("\(key):".utf8).base64EncodedString(), "Content-Type": "application/json"]
+            [
+                "Authorization": "Basic " + Data("\(key):".utf8).base64EncodedString(),
+                "Content-Type": "application/json",
+            ]
         }
     }
 }

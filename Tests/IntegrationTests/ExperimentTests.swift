@@ -22,11 +22,16 @@ extension IntegrationTests {
             server = try .current
         }
 
-        @Test func `who is given a variation and what they do are joined in results, which stay readable without analytics`() async throws {
+        @Test
+        func `who is given a variation and what they do are joined in results, which stay readable without analytics`()
+            async throws
+        {
             let client = Client(server.connection), master = Client.master(server.connection)
-            #expect(try await master.adding("if-none-match", "*").send("PUT", "config/flags/default", Self.flags).isSuccess)
+            #expect(
+                try await master.adding("if-none-match", "*").send("PUT", "config/flags/default", Self.flags).isSuccess)
             #expect(try await master.post("config/flags/default/publish", "{}").status == 200)
-            let stored = try await master.adding("if-none-match", "*").send("PUT", "config/experiment/checkout", Self.experiment)
+            let stored = try await master.adding("if-none-match", "*").send(
+                "PUT", "config/experiment/checkout", Self.experiment)
             try #require(stored.status == 201, "\(stored)")
             #expect(try await master.post("config/experiment/checkout/start", "{}").status == 200)
 
@@ -38,13 +43,16 @@ extension IntegrationTests {
                     return reply.string("experiments.checkout") != nil
                 }
                 let variation = try #require(reply.string("experiments.checkout"))
-                #expect(reply.header("experiments") == "checkout=" + variation && (reply.string("flags.title.value") == "dark") == (variation == "dark"))
+                #expect(
+                    reply.header("experiments") == "checkout=" + variation
+                        && (reply.string("flags.title.value") == "dark") == (variation == "dark"))
                 given[variation, default: []].append("d\(number)")
             }
             let (control, dark) = (try #require(given["control"]), try #require(given["dark"]))
             let before = Date().addingTimeInterval(-86_400)
             try await send([
-                Self.bought(dark[0], 40, at: before), Self.bought(dark[0], 10, says: "dark"), Self.bought(dark[0], 2.5), Self.bought(control[0], 3, says: "control"),
+                Self.bought(dark[0], 40, at: before), Self.bought(dark[0], 10, says: "dark"), Self.bought(dark[0], 2.5),
+                Self.bought(control[0], 3, says: "control"),
             ])
 
             var results = try await master.get("config/experiment/checkout/results")
@@ -57,11 +65,16 @@ extension IntegrationTests {
             try await eventually("results are of all of them", within: .seconds(60)) {
                 try await Task.sleep(for: .milliseconds(300))
                 results = try await master.get("config/experiment/checkout/results")
-                return results["metrics.0.variations.0.units"] == "\(dark.count)" && results["metrics.0.control.units"] == "\(control.count)"
+                return results["metrics.0.variations.0.units"] == "\(dark.count)"
+                    && results["metrics.0.control.units"] == "\(control.count)"
                     && results["conversions.seen"] == #"{"control":1,"dark":1}"#
             }
-            #expect(results["conversions.problem"] == "null" && results["conversions.seen"] == #"{"control":1,"dark":1}"#, "\(results)")
-            #expect(results["metrics.0.variations.0.mean"] == "\(1 / Double(dark.count))" && results["metrics.0.control.mean"] == "\(1 / Double(control.count))")
+            #expect(
+                results["conversions.problem"] == "null" && results["conversions.seen"] == #"{"control":1,"dark":1}"#,
+                "\(results)")
+            #expect(
+                results["metrics.0.variations.0.mean"] == "\(1 / Double(dark.count))"
+                    && results["metrics.0.control.mean"] == "\(1 / Double(control.count))")
             #expect(results["metrics.1.variations.0.mean"] == "\(12.5 / Double(dark.count))", "\(results)")
 
             try await server.withoutSupervisor {
@@ -70,7 +83,9 @@ extension IntegrationTests {
                 try await eventually("results say that analytics is away", within: .seconds(60)) {
                     try await Task.sleep(for: .milliseconds(300))
                     results = try await master.get("config/experiment/checkout/results")
-                    #expect(results.status == 200 && results["metrics.1.variations.0.mean"] == "\(12.5 / Double(dark.count))", "\(results)")
+                    #expect(
+                        results.status == 200
+                            && results["metrics.1.variations.0.mean"] == "\(12.5 / Double(dark.count))", "\(results)")
                     return results.string("conversions.problem") == "unavailable"
                 }
             }
@@ -85,21 +100,32 @@ extension IntegrationTests {
         @Test func `what a user says in the profile is an attribute of conditions`() async throws {
             let app = try await server.makeApp("Profiles")
             let client = server.client(app)
-            let master = Client(url: server.connection.url, appKey: app.appKey, headers: [HeaderName.masterKey: app.masterKey])
+            let master = Client(
+                url: server.connection.url, appKey: app.appKey, headers: [HeaderName.masterKey: app.masterKey])
             try await eventually("the app is known") { try await client.get("storage/Note").status == 200 }
-            let tokens = try await client.post("auth/signup", #"{"userName":"ada","password":"correct horse","profile":{"plan":"gold"}}"#)
+            let tokens = try await client.post(
+                "auth/signup", #"{"userName":"ada","password":"correct horse","profile":{"plan":"gold"}}"#)
             let token = try #require(tokens.string("accessToken"), "\(tokens)")
             for secret in [token, "correct horse"] { server.note(secret: secret) }
-            #expect(try await master.adding("if-none-match", "*").send("PUT", "config/flags/default", Self.flags).status == 201)
+            #expect(
+                try await master.adding("if-none-match", "*").send("PUT", "config/flags/default", Self.flags).status
+                    == 201)
             #expect(try await master.post("config/flags/default/publish", "{}").status == 200)
             let claim = #"{"context":{"user":{"id":"x","profile":{"plan":"gold"}}}}"#
-            try await eventually("flags are live") { try await client.post("flags/evaluate", claim)["flags.gold.value"] == "false" }
-            #expect(try await client.adding("authorization", "Bearer \(token)").post("flags/evaluate", claim)["flags.gold.value"] == "true")
+            try await eventually("flags are live") {
+                try await client.post("flags/evaluate", claim)["flags.gold.value"] == "false"
+            }
+            #expect(
+                try await client.adding("authorization", "Bearer \(token)").post("flags/evaluate", claim)[
+                    "flags.gold.value"] == "true")
         }
 
-        private static func bought(_ device: String, _ price: Double, says variation: String? = nil, at date: Date = Date()) -> String {
+        private static func bought(
+            _ device: String, _ price: Double, says variation: String? = nil, at date: Date = Date()
+        ) -> String {
             let context = variation.map { #","context":{"experiments":{"checkout":"\#($0)"}}"# } ?? ""
-            return #"{"type":"track","event":"Bought","anonymousId":"\#(device)","timestamp":"\#(date.ISO8601Format())","messageId":"\#(UUID())","properties":{"price":\#(price)}\#(context)}"#
+            return
+                #"{"type":"track","event":"Bought","anonymousId":"\#(device)","timestamp":"\#(date.ISO8601Format())","messageId":"\#(UUID())","properties":{"price":\#(price)}\#(context)}"#
         }
 
         private func send(_ messages: [String]) async throws {
@@ -107,7 +133,8 @@ extension IntegrationTests {
             // As Segment's clients do: their clock may be another one than ours.
             let body = #"{"sentAt":"\#(Date().ISO8601Format())","batch":[\#(messages.joined(separator: ","))]}"#
             let reply = try await Client.send(
-                "POST", server.connection.url + "/segment/v1/batch", headers: ["Authorization": "Basic " + key, "Content-Type": "application/json"], body)
+                "POST", server.connection.url + "/segment/v1/batch",
+                headers: ["Authorization": "Basic " + key, "Content-Type": "application/json"], body)
             try #require(reply["accepted"] == String(messages.count), "\(reply)")
         }
     }

@@ -18,7 +18,8 @@ extension IntegrationTests {
             let made = try await client.send("PUT", "upload/a/b%20c.txt", "hello")
             #expect(made.status == 201 && made.string("path") == "a/b c.txt", "\(made)")
             let part = try await client.adding("range", "bytes=1-3").get("upload/a/b%20c.txt")
-            #expect(part.status == 206 && part.text == "ell" && part.header("content-range") == "bytes 1-3/5", "\(part)")
+            #expect(
+                part.status == 206 && part.text == "ell" && part.header("content-range") == "bytes 1-3/5", "\(part)")
             #expect(try await client.get("upload/a/")["count"] == "1")
             for root in ["upload", "upload/"] { #expect(try await client.get(root)["count"] != nil) }
             let link = try #require(try await client.post("upload-link/a/b%20c.txt", "{}").string("path"))
@@ -40,7 +41,8 @@ extension IntegrationTests {
             var line: RawConnection? = try RawConnection(port: server.port)
             try line?.write(
                 "PUT /api/\(client.appKey)/upload/\(path) HTTP/1.1\r\nHost: x\r\n\(HeaderName.secret): \(server.connection.secret)\r\n"
-                    + (isChunked ? "Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n" : "Content-Length: 100\r\n\r\nhello"))
+                    + (isChunked
+                        ? "Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n" : "Content-Length: 100\r\n\r\nhello"))
             try await Task.sleep(for: .milliseconds(300))
             line = nil
             try await Task.sleep(for: .milliseconds(700))
@@ -51,7 +53,8 @@ extension IntegrationTests {
         @Test func `what arrived of a resumable upload before the connection broke is kept`() async throws {
             let metadata = "path " + Data("resumed".utf8).base64EncodedString()
             let tus = client.adding("Tus-Resumable", "1.0.0")
-            let created = try await tus.adding("Upload-Length", "10").adding("Upload-Metadata", metadata).send("POST", "files/tus")
+            let created = try await tus.adding("Upload-Length", "10").adding("Upload-Metadata", metadata).send(
+                "POST", "files/tus")
             #expect(created.status == 201, "\(created)")
             let upload = "files/" + (try #require(created.header("location")))
             var line: RawConnection? = try RawConnection(port: server.port)
@@ -64,8 +67,10 @@ extension IntegrationTests {
             try await eventually("five bytes are kept", within: .seconds(10)) {
                 try await tus.send("HEAD", upload).header("upload-offset") == "5"
             }
-            let rest = try await tus.adding("Upload-Offset", "5").adding("Content-Type", "application/offset+octet-stream")
-                .send("PATCH", upload, "56789")
+            let rest = try await tus.adding("Upload-Offset", "5").adding(
+                "Content-Type", "application/offset+octet-stream"
+            )
+            .send("PATCH", upload, "56789")
             #expect(rest.status == 204, "\(rest)")
             #expect(try await client.get("upload/resumed").text == "0123456789")
         }
@@ -76,9 +81,13 @@ extension IntegrationTests {
             let file = server.folder.appending(path: "large.csv")
             let text = (0..<150_000).map { "\($0),x" }.joined(separator: "\n")
             try Data(text.utf8).write(to: file)
-            let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(path: "Support/tus_upload.py")
+            let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(
+                path: "Support/tus_upload.py")
             let program = try RunningProgram.start(
-                [python, script.path, "\(client.url)/api/\(client.appKey)/files/tus", server.connection.secret, file.path, "big/large.csv"],
+                [
+                    python, script.path, "\(client.url)/api/\(client.appKey)/files/tus", server.connection.secret,
+                    file.path, "big/large.csv",
+                ],
                 environment: ["PATH": "/usr/bin:/bin"], output: server.folder.appending(path: "tus.out"),
                 errors: server.folder.appending(path: "tus.err"))
             let status = try await program.exitStatus()

@@ -19,13 +19,15 @@ extension IntegrationTests {
         @Test(.enabled(if: ProcessInfo.processInfo.environment["MARTLET_TEST_PYTHON"]?.isEmpty == false))
         func `openfeature-provider-ofrep and schemathesis find the protocol as it is published`() async throws {
             let python = try #require(ProcessInfo.processInfo.environment["MARTLET_TEST_PYTHON"])
-            let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(path: "Support/ofrep_client.py")
+            let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(
+                path: "Support/ofrep_client.py")
             let vectors = ProcessInfo.processInfo.environment["MARTLET_VECTORS"] ?? "../shared/vectors"
             let description = URL(fileURLWithPath: vectors).appending(path: "flags/ofrep-openapi-0.3.0.yaml").path
             let connection = server.connection
             let program = try RunningProgram.start(
                 [
-                    python, script.path, client.url, "\(client.url)/api/\(client.appKey)", connection.masterKey, connection.secret,
+                    python, script.path, client.url, "\(client.url)/api/\(client.appKey)", connection.masterKey,
+                    connection.secret,
                     connection.evaluationKey, FileManager.default.fileExists(atPath: description) ? description : "-",
                 ],
                 environment: ["PATH": "/usr/bin:/bin"], output: server.folder.appending(path: "ofrep.out"),
@@ -46,20 +48,28 @@ extension IntegrationTests {
             #expect(try await post(["Authorization": "Bearer " + server.connection.secret]) == 401)
             #expect(try await post(["X-API-Key": server.connection.evaluationKey]) != 401)
         }
-        @Test func `A role that storage gives a user changes what flags and configurations answer, within ten seconds`() async throws {
+        @Test func `A role that storage gives a user changes what flags and configurations answer, within ten seconds`()
+            async throws
+        {
             let app = try await server.makeApp("Roles")
             let client = server.client(app)
-            let master = Client(url: server.connection.url, appKey: app.appKey, headers: [HeaderName.masterKey: app.masterKey])
+            let master = Client(
+                url: server.connection.url, appKey: app.appKey, headers: [HeaderName.masterKey: app.masterKey])
             try await eventually("the app is known") { try await client.get("storage/Note").status == 200 }
             let tokens = try await client.post("auth/signup", #"{"userName":"ada","password":"correct horse"}"#)
-            let (token, id) = (try #require(tokens.string("accessToken"), "\(tokens)"), try #require(tokens.string("user.id")))
+            let (token, id) = (
+                try #require(tokens.string("accessToken"), "\(tokens)"), try #require(tokens.string("user.id"))
+            )
             for secret in [token, "correct horse"] { server.note(secret: secret) }
             let asAda = client.adding("authorization", "Bearer \(token)")
 
-            let flags = #"{"flags":{"editor":{"type":"boolean","default":false,"rules":[{"when":{"user.roles":{"$in":["editors"]}},"value":true}]}}}"#
-            #expect(try await master.adding("if-none-match", "*").send("PUT", "config/flags/default", flags).status == 201)
+            let flags =
+                #"{"flags":{"editor":{"type":"boolean","default":false,"rules":[{"when":{"user.roles":{"$in":["editors"]}},"value":true}]}}}"#
+            #expect(
+                try await master.adding("if-none-match", "*").send("PUT", "config/flags/default", flags).status == 201)
             #expect(try await master.post("config/flags/default/publish", "{}").status == 200)
-            let configuration = #"{"appVersion":"1.0","configuration":{"mainSettings":{"menu":"plain"},"overrides":[{"when":{"user.roles":{"$in":["editors"]}},"patch":{"mainSettings":{"menu":"editor"}}}]}}"#
+            let configuration =
+                #"{"appVersion":"1.0","configuration":{"mainSettings":{"menu":"plain"},"overrides":[{"when":{"user.roles":{"$in":["editors"]}},"patch":{"mainSettings":{"menu":"editor"}}}]}}"#
             #expect(try await master.post("remote", configuration).status == 201)
 
             func answers() async throws -> [String?] {
@@ -75,11 +85,15 @@ extension IntegrationTests {
             #expect(try await master.send("PUT", "roles/editors", #"{"add":["\#(id)"]}"#).status == 204)
             try await eventually("the role counts", within: .seconds(12)) { try await answers() == ["true", "editor"] }
             #expect(try await asAda.adding("if-none-match", tag).get("remote/1.0").status == 200)
-            #expect(try await client.post("flags/evaluate", #"{"context":{"user":{"roles":["editors"]}}}"#)["flags.editor.value"] == "false")
+            #expect(
+                try await client.post("flags/evaluate", #"{"context":{"user":{"roles":["editors"]}}}"#)[
+                    "flags.editor.value"] == "false")
             #expect(try await client.get("remote/1.0").string("mainSettings.menu") == "plain")
 
             #expect(try await master.send("PUT", "roles/editors", #"{"remove":["\#(id)"]}"#).status == 204)
-            try await eventually("it counts no more", within: .seconds(12)) { try await answers() == ["false", "plain"] }
+            try await eventually("it counts no more", within: .seconds(12)) {
+                try await answers() == ["false", "plain"]
+            }
         }
     }
 }

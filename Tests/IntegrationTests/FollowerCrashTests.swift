@@ -7,10 +7,12 @@ import Synchronization
 import Testing
 
 extension IntegrationTests {
-    /// PostgreSQL killed under all that follows changes: what it loses nobody has seen, and the numbers it gives out again nobody passes over.
+    /// PostgreSQL killed under all that follows changes: what it loses nobody has seen, and the numbers it gives out
+    /// again nobody passes over.
     @Suite(.localServer(environment: ["MARTLET_HOOKS_PRIVATE_ALLOWED": "true"]))
     struct FollowerCrashTests {
-        /// More than a process may fail to start: to be killed is not that. A drill of more than 30 meets the suite's time limit.
+        /// More than a process may fail to start: to be killed is not that. A drill of more than 30 meets the suite's
+        /// time limit.
         static let kills = ProcessInfo.processInfo.environment["MARTLET_KILLS"].flatMap { Int($0) } ?? 6
         static let writers = 4
 
@@ -24,15 +26,21 @@ extension IntegrationTests {
             master = .master(server.connection)
         }
 
-        @Test func `streams, the feed, hooks, rules and roll-ups are complete, however often PostgreSQL is killed under load`() async throws {
+        @Test
+        func
+            `streams, the feed, hooks, rules and roll-ups are complete, however often PostgreSQL is killed under load`()
+            async throws
+        {
             #expect(try await master.post("storage/Drill", #"{"_id":"first"}"#).isSuccess)
             let receiver = try await HookReceiver()
-            let hook = try await master.send("PUT", "hooks/tell", #"{"event":"afterSave","collection":"Drill","url":"\#(receiver.url)"}"#)
+            let hook = try await master.send(
+                "PUT", "hooks/tell", #"{"event":"afterSave","collection":"Drill","url":"\#(receiver.url)"}"#)
             try #require(hook.status == 201, "\(hook)")
             server.note(secret: hook.string("secret") ?? "")
             let rule = try await master.send(
                 "PUT", "notifications/rules/note",
-                #"{"when":{"collection":"Drill","events":["created"]},"to":[{"field":"object.nobody"}],"content":{"title":"New","body":"one"}}"#)
+                #"{"when":{"collection":"Drill","events":["created"]},"to":[{"field":"object.nobody"}],"content":{"title":"New","body":"one"}}"#
+            )
             try #require(rule.status == 201, "\(rule)")
             let streams = (0..<4).map { _ in Subscriber(client, collection: "Drill") }
             let readers = (0..<2).map { _ in FeedReader(client, collection: "Drill") }
@@ -43,12 +51,16 @@ extension IntegrationTests {
                 for stream in streams { group.addTask { await stream.run() } }
                 for reader in readers { group.addTask { await reader.run() } }
                 group.addTask { await Self.rollBack(server) { spent.note($0) } }
-                try await eventually("every follower has a cursor") { streams.allSatisfy(\.isOpen) && readers.allSatisfy(\.isOpen) }
-                try await Load.run(Self.writers) { [client, ingest = server.connection.ingestKey, url = server.connection.url] number, round in
+                try await eventually("every follower has a cursor") {
+                    streams.allSatisfy(\.isOpen) && readers.allSatisfy(\.isOpen)
+                }
+                try await Load.run(Self.writers) {
+                    [client, ingest = server.connection.ingestKey, url = server.connection.url] number, round in
                     await book.write(to: "Drill", as: client, number: number, round: round)
                     let credential = Data("\(ingest):".utf8).base64EncodedString()
                     _ = try? await Client.send(
-                        "POST", url + "/segment/v1/batch", headers: ["Authorization": "Basic \(credential)", "Content-Type": "application/json"],
+                        "POST", url + "/segment/v1/batch",
+                        headers: ["Authorization": "Basic \(credential)", "Content-Type": "application/json"],
                         #"{"batch":[{"type":"track","event":"Drill","userId":"u\#(round % 50)"}]}"#)
                     try? await Task.sleep(for: .milliseconds(30))
                 } during: {
@@ -66,18 +78,29 @@ extension IntegrationTests {
                 let log = try await changes()
                 let (numbers, ids) = (log.map(\.seq), Set(log.map(\.id)))
                 #expect(ids.isSuperset(of: entries.acknowledged))
-                try? await eventually("streams have everything") { streams.allSatisfy { $0.events.count >= numbers.count } }
+                try? await eventually("streams have everything") {
+                    streams.allSatisfy { $0.events.count >= numbers.count }
+                }
                 try? await eventually("the feed has everything") { readers.allSatisfy { $0.ids.isSuperset(of: ids) } }
-                func told() -> Set<String> { Set(receiver.received.compactMap { $0["object._id"].map { String($0.dropFirst().dropLast()) } }) }
-                try? await eventually("the hook has been told everything", within: .seconds(120)) { told().isSuperset(of: ids) }
-                try? await eventually("the rule has acted on everything", within: .seconds(120)) { try await acted().isSuperset(of: ids) }
+                func told() -> Set<String> {
+                    Set(receiver.received.compactMap { $0["object._id"].map { String($0.dropFirst().dropLast()) } })
+                }
+                try? await eventually("the hook has been told everything", within: .seconds(120)) {
+                    told().isSuperset(of: ids)
+                }
+                try? await eventually("the rule has acted on everything", within: .seconds(120)) {
+                    try await acted().isSuperset(of: ids)
+                }
                 let events = try await number("SELECT count(*) FROM analytics.events")
                 try? await eventually("all events are rolled up", within: .seconds(180)) {
-                    try await number("SELECT coalesce(sum(events), 0)::bigint FROM analytics.hours WHERE dimension = 0") >= events
+                    try await number("SELECT coalesce(sum(events), 0)::bigint FROM analytics.hours WHERE dimension = 0")
+                        >= events
                 }
                 for stream in streams { stream.stop() }
                 group.cancelAll()
-                print("follower crashes: \(Self.kills) kills, after \(reused) of them numbers were given out again; \(numbers.count) changes, \(entries)")
+                print(
+                    "follower crashes: \(Self.kills) kills, after \(reused) of them numbers were given out again; \(numbers.count) changes, \(entries)"
+                )
                 for stream in streams {
                     #expect(stream.refusal == nil)
                     #expect(stream.events.sorted() == numbers, "each once: \(stream.events.count) of \(numbers.count)")
@@ -89,8 +112,12 @@ extension IntegrationTests {
                 #expect(ids.subtracting(told()) == [])
                 let untold = ids.subtracting(try await acted())
                 #expect(untold == [])
-                #expect(try await number("SELECT coalesce(sum(events), 0)::bigint FROM analytics.hours WHERE dimension = 0") == events && events > 0)
-                #expect(try await number("SELECT coalesce(sum(events), 0)::bigint FROM analytics.days WHERE dimension = 0") == events)
+                #expect(
+                    try await number("SELECT coalesce(sum(events), 0)::bigint FROM analytics.hours WHERE dimension = 0")
+                        == events && events > 0)
+                #expect(
+                    try await number("SELECT coalesce(sum(events), 0)::bigint FROM analytics.days WHERE dimension = 0")
+                        == events)
             }
         }
 
@@ -102,7 +129,9 @@ extension IntegrationTests {
                     while !Task.isCancelled {
                         do {
                             try await database.withTransaction { transaction in
-                                note(try await transaction.query("SELECT pg_current_xact_id()::text::bigint")[0].decode(0))
+                                note(
+                                    try await transaction.query("SELECT pg_current_xact_id()::text::bigint")[0].decode(
+                                        0))
                                 throw RolledBack()
                             }
                         } catch is RolledBack {}
@@ -133,7 +162,10 @@ extension IntegrationTests {
         /// The objects that the rule has acted on.
         private func acted() async throws -> Set<String> {
             try await server.withDatabase { database in
-                Set(try await database.query("SELECT substr(object, 7) FROM public.drill_runs WHERE object LIKE 'Drill/%'").map { try $0.decode(0, as: String.self) })
+                Set(
+                    try await database.query(
+                        "SELECT substr(object, 7) FROM public.drill_runs WHERE object LIKE 'Drill/%'"
+                    ).map { try $0.decode(0, as: String.self) })
             }
         }
 
@@ -143,7 +175,10 @@ extension IntegrationTests {
             return try await server.withDatabase { database in
                 // The app's id comes from the server itself.
                 let rows = try await database.query(
-                    .init(unescaped: "SELECT seq, id FROM \(schema)._changes WHERE collection = 'Drill' AND id <> 'first' ORDER BY seq"))
+                    .init(
+                        unescaped:
+                            "SELECT seq, id FROM \(schema)._changes WHERE collection = 'Drill' AND id <> 'first' ORDER BY seq"
+                    ))
                 return try rows.map { (Int(try $0.decode(0, as: Int64.self)), try $0.decode(1, as: String.self)) }
             }
         }
@@ -184,12 +219,16 @@ private final class FeedReader: Sendable {
     func run() async {
         while !Task.isCancelled, refusal == nil {
             let since = state.withLock { $0.cursor }.map { "&since=\($0)" } ?? ""
-            guard let page = try? await client.get("changes/\(collection)?limit=20&wait=1\(since)"), page.status < 500, page.status != 429 else {
+            guard let page = try? await client.get("changes/\(collection)?limit=20&wait=1\(since)"), page.status < 500,
+                page.status != 429
+            else {
                 try? await Task.sleep(for: .milliseconds(50))
                 continue
             }
             state.withLock { state in
-                guard page.status == 200, let cursor = page.string("cursor"), case .array(let changed) = page.json?["changed"] else {
+                guard page.status == 200, let cursor = page.string("cursor"),
+                    case .array(let changed) = page.json?["changed"]
+                else {
                     state.refusal = "\(page)"
                     return
                 }

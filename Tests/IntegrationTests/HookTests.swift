@@ -18,20 +18,25 @@ extension IntegrationTests {
         }
 
         @Test(.enabled(if: ProcessInfo.processInfo.environment["MARTLET_TEST_PYTHON"]?.isEmpty == false))
-        func `an app's own server is asked, called, and told of every write, although storage is killed`() async throws {
+        func `an app's own server is asked, called, and told of every write, although storage is killed`() async throws
+        {
             let python = try #require(ProcessInfo.processInfo.environment["MARTLET_TEST_PYTHON"])
             let files = ["address", "secrets", "told"].map { server.folder.appending(path: "hooks.\($0)") }
-            let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(path: "Support/hook_server.py")
+            let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(
+                path: "Support/hook_server.py")
             let program = try RunningProgram.start(
                 [python, script.path] + files.map(\.path), environment: ["PATH": "/usr/bin:/bin"],
                 output: server.folder.appending(path: "hooks.out"), errors: server.folder.appending(path: "hooks.err"))
             defer { program.signal(SIGKILL) }
-            try await eventually("the hooks' server is there", within: .seconds(20)) { FileManager.default.fileExists(atPath: files[0].path) }
+            try await eventually("the hooks' server is there", within: .seconds(20)) {
+                FileManager.default.fileExists(atPath: files[0].path)
+            }
             let url = try String(contentsOf: files[0], encoding: .utf8)
 
             var secrets: [String: String] = [:]
             for (name, rest) in [
-                ("sum", #""event":"function","callers":["*"]"#), ("check", #""event":"beforeSave","collection":"Notes""#),
+                ("sum", #""event":"function","callers":["*"]"#),
+                ("check", #""event":"beforeSave","collection":"Notes""#),
                 ("tell", #""event":"afterSave","collection":"Notes""#),
             ] {
                 let made = try await master.send("PUT", "hooks/\(name)", #"{"url":"\#(url)",\#(rest)}"#)
@@ -45,7 +50,9 @@ extension IntegrationTests {
             let sum = try await client.post("functions/sum", "[1,2,3]")
             #expect(sum.status == 200 && sum.text == #"{"result":{"sum":6,"user":null}}"#, "\(sum)")
             #expect(try await client.post("storage/Notes", #"{"bad":true}"#).isProblem(.hookRefused))
-            for number in 0..<20 { #expect(try await client.post("storage/Notes", #"{"_id":"n\#(number)"}"#).status == 201) }
+            for number in 0..<20 {
+                #expect(try await client.post("storage/Notes", #"{"_id":"n\#(number)"}"#).status == 201)
+            }
             try server.signal("storage", SIGKILL)
             try await eventually("every write is told of", within: .seconds(90)) {
                 let told = (try? String(contentsOf: files[2], encoding: .utf8)) ?? ""

@@ -19,19 +19,23 @@ extension IntegrationTests {
         @Test func `a principal sent by a client is ignored, even one signed with our own secret`() async throws {
             let other = try await server.makeApp("Victim")
             let victim = server.client(other)
-            try await eventually("the app is known") { try await victim.post("storage/Private", #"{"_id":"x"}"#).isSuccess }
+            try await eventually("the app is known") {
+                try await victim.post("storage/Private", #"{"_id":"x"}"#).isSuccess
+            }
             for secret in [try internalSecret(), Secret(String(repeating: "z", count: 43))] {
                 let header = try signed(for: other.appId, by: secret, at: Date())
                 let client = Client(connection).adding(HeaderName.principal, header)
                 let reply = try await client.get("storage/Private")
                 #expect(reply.status == 200 && reply["count"] == "0", "the answer is of the client's own app: \(reply)")
-                let keyless = Client(url: connection.url, appKey: connection.appKey, headers: [HeaderName.principal: header])
+                let keyless = Client(
+                    url: connection.url, appKey: connection.appKey, headers: [HeaderName.principal: header])
                 #expect(try await keyless.get("storage/Private").isProblem(.unauthorized))
             }
         }
 
         @Test(arguments: [
-            ("auth", "/internal/keyring"), ("storage", "/collections"), ("storage", "/storage/Notes"), ("config", "/anything"),
+            ("auth", "/internal/keyring"), ("storage", "/collections"), ("storage", "/storage/Notes"),
+            ("config", "/anything"),
             ("analytics", "/anything"), ("notifications", "/anything"), ("auth", "/anything"), ("storage", "/metrics"),
         ])
         func `a service answers 401 on its own port without a fresh and genuine principal`(
@@ -41,12 +45,14 @@ extension IntegrationTests {
             let genuine = try internalSecret()
             let now = Date()
             let headers: [String?] = [
-                nil, "", "e30.e30", try signed(for: connection.appId, by: Secret(String(repeating: "z", count: 43)), at: now),
+                nil, "", "e30.e30",
+                try signed(for: connection.appId, by: Secret(String(repeating: "z", count: 43)), at: now),
                 try signed(for: connection.appId, by: genuine, at: now - 600),
                 try signed(for: connection.appId, by: genuine, at: now + 600),
             ]
             for header in headers {
-                let reply = try await Client.send("GET", address, headers: header.map { [HeaderName.principal: $0] } ?? [:])
+                let reply = try await Client.send(
+                    "GET", address, headers: header.map { [HeaderName.principal: $0] } ?? [:])
                 #expect(reply.isRefusal(.unauthorized), "\(header ?? "no header"): \(reply)")
             }
         }
@@ -54,8 +60,11 @@ extension IntegrationTests {
         @Test func `an app's principal does not open what is the gateway's`() async throws {
             let header = try signed(for: connection.appId, by: try internalSecret(), at: Date())
             var calls = [
-                ("auth", "GET", "/internal/keyring"), ("auth", "POST", "/internal/credentials/used"), ("auth", "POST", "/internal/staff/names"),
-                ("notifications", "POST", "/internal/users/sign-out"), ("notifications", "POST", "/internal/notifications/mail"), ("notifications", "POST", "/internal/mail/returned"),
+                ("auth", "GET", "/internal/keyring"), ("auth", "POST", "/internal/credentials/used"),
+                ("auth", "POST", "/internal/staff/names"),
+                ("notifications", "POST", "/internal/users/sign-out"),
+                ("notifications", "POST", "/internal/notifications/mail"),
+                ("notifications", "POST", "/internal/mail/returned"),
             ]
             for service in connection.services.keys where service != "gateway" {
                 calls += ["erase", "export"].map { (service, "POST", "/internal/users/" + $0) }
@@ -97,7 +106,8 @@ extension IntegrationTests {
         }
 
         private func signed(for app: String, by secret: Secret, at time: Date) throws -> String {
-            let principal = Principal(kind: .master, appID: app, appNumber: 1, environment: .live, credentialID: "forged")
+            let principal = Principal(
+                kind: .master, appID: app, appNumber: 1, environment: .live, credentialID: "forged")
             return try PrincipalSigner(internalSecret: secret).header(for: principal, at: time)
         }
     }

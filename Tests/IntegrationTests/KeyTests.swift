@@ -76,7 +76,8 @@ extension IntegrationTests {
 
         @Test(arguments: [
             ("GET", "collections"), ("DELETE", "collections/Kept"), ("POST", "collections/Kept/rename"),
-            ("GET", "collections/Kept/indexes"), ("POST", "collections/Kept/indexes"), ("DELETE", "collections/Kept/indexes/x"),
+            ("GET", "collections/Kept/indexes"), ("POST", "collections/Kept/indexes"),
+            ("DELETE", "collections/Kept/indexes/x"),
         ])
         func `management with a client's secret is 403`(method: String, path: String) async throws {
             #expect(try await client.post("storage/Kept", #"{"_id":"a"}"#).isSuccess)
@@ -97,7 +98,8 @@ extension IntegrationTests {
 
         @Test func `a secret rotates without an outage`() async throws {
             let (old, new) = (
-                try await server.makeKey("secret", "--label", "old"), try await server.makeKey("secret", "--label", "new")
+                try await server.makeKey("secret", "--label", "old"),
+                try await server.makeKey("secret", "--label", "new")
             )
             let (before, after) = (client.adding(HeaderName.secret, old.key), client.adding(HeaderName.secret, new.key))
             try await waitUntilOpen(before)
@@ -118,7 +120,9 @@ extension IntegrationTests {
             let managing = client.adding(HeaderName.masterKey, master.key)
             try await waitUntilOpen(own)
             try await waitUntilOpen(managing)
-            for id in [key.record.id, master.record.id] { #expect(try await server.martlet("key", "revoke", id).status == 0) }
+            for id in [key.record.id, master.record.id] {
+                #expect(try await server.martlet("key", "revoke", id).status == 0)
+            }
             try await waitUntilRefused(own)
             try await waitUntilRefused(managing)
         }
@@ -129,7 +133,8 @@ extension IntegrationTests {
             try await waitUntilOpen(expiring)
             let id = try #require(UUID(uuidString: secret.record.id))
             try await server.withDatabase {
-                _ = try await $0.execute("UPDATE auth.credentials SET expires = now() + interval '2 seconds' WHERE id = \(id)")
+                _ = try await $0.execute(
+                    "UPDATE auth.credentials SET expires = now() + interval '2 seconds' WHERE id = \(id)")
             }
             try await waitUntilRefused(expiring)
         }
@@ -163,7 +168,9 @@ extension IntegrationTests {
             }
             #expect(try await client.get("storage/Env/a").string("in") == "live")
             #expect(try await client.adding(HeaderName.environment, "live").get("storage/Env/a").string("in") == "live")
-            #expect(try await client.adding(HeaderName.environment, "other").get("storage/Env/a").isProblem(.invalidParameter))
+            #expect(
+                try await client.adding(HeaderName.environment, "other").get("storage/Env/a").isProblem(
+                    .invalidParameter))
             let master = Client.master(connection).adding(HeaderName.environment, "test")
             #expect(try await master.send("DELETE", "collections/Env").status == 204)
             #expect(try await byKey.get("storage/Env")["count"] == "0")

@@ -35,7 +35,9 @@ extension IntegrationTests {
                 let log = try await Self.log(server)
                 #expect(Set(log.map(\.id)).isSuperset(of: entries.acknowledged))
                 let expected = log.map(\.seq)
-                try? await eventually("every subscriber has every event") { subscribers.allSatisfy { $0.events.count >= expected.count } }
+                try? await eventually("every subscriber has every event") {
+                    subscribers.allSatisfy { $0.events.count >= expected.count }
+                }
                 for subscriber in subscribers { subscriber.stop() }
                 group.cancelAll()
                 let breaks = subscribers.map(\.breaks)
@@ -43,7 +45,9 @@ extension IntegrationTests {
                 #expect(breaks.allSatisfy { $0 >= 5 }, "the kills were felt")
                 for subscriber in subscribers {
                     #expect(subscriber.refusal == nil)
-                    #expect(subscriber.events.sorted() == expected, "each event once: \(subscriber.events.count) of \(expected.count)")
+                    #expect(
+                        subscriber.events.sorted() == expected,
+                        "each event once: \(subscriber.events.count) of \(expected.count)")
                 }
             }
         }
@@ -56,7 +60,9 @@ extension IntegrationTests {
             for _ in 0..<5 {
                 let line = try RawConnection(port: server.port)
                 let path = "/api/\(server.connection.appKey)/live/Gone"
-                try line.write("GET \(path) HTTP/1.1\r\nhost: localhost\r\n\(HeaderName.secret): \(server.connection.secret)\r\n\r\n")
+                try line.write(
+                    "GET \(path) HTTP/1.1\r\nhost: localhost\r\n\(HeaderName.secret): \(server.connection.secret)\r\n\r\n"
+                )
                 lines.append(line)
             }
             try await eventually("five streams are open") { try await Self.subscribers(server) == before + 5 }
@@ -64,7 +70,9 @@ extension IntegrationTests {
             try await eventually("a stream has a relay") {
                 let line = try RawConnection(port: server.port)
                 let path = "/api/\(server.connection.appKey)/live/Gone"
-                try line.write("GET \(path) HTTP/1.1\r\nhost: localhost\r\n\(HeaderName.secret): \(server.connection.secret)\r\n\r\n")
+                try line.write(
+                    "GET \(path) HTTP/1.1\r\nhost: localhost\r\n\(HeaderName.secret): \(server.connection.secret)\r\n\r\n"
+                )
                 lines.append(line)
                 try await Task.sleep(for: .milliseconds(50))
                 return try await Self.gauge("martlet_storage_live_relayed", server) > 0
@@ -74,7 +82,9 @@ extension IntegrationTests {
             try await eventually("none is left", within: .seconds(10)) { try await Self.subscribers(server) == before }
         }
 
-        private static func subscribers(_ server: LocalServer) async throws -> Int { try await gauge("martlet_storage_live_subscribers", server) }
+        private static func subscribers(_ server: LocalServer) async throws -> Int {
+            try await gauge("martlet_storage_live_subscribers", server)
+        }
 
         private static func gauge(_ name: String, _ server: LocalServer) async throws -> Int {
             let address = try #require(server.connection.internalServices["storage"])
@@ -89,7 +99,10 @@ extension IntegrationTests {
             return try await server.withDatabase { database in
                 // The app's id comes from the server itself.
                 let rows = try await database.query(
-                    .init(unescaped: "SELECT seq, id FROM \(schema)._changes WHERE collection = 'Break' AND id <> 'first' ORDER BY seq"))
+                    .init(
+                        unescaped:
+                            "SELECT seq, id FROM \(schema)._changes WHERE collection = 'Break' AND id <> 'first' ORDER BY seq"
+                    ))
                 return try rows.map { (Int(try $0.decode(0, as: Int64.self)), try $0.decode(1, as: String.self)) }
             }
         }

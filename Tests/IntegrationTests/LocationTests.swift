@@ -23,32 +23,49 @@ extension IntegrationTests {
         }
 
         static let makings = [
-            Making(path: "storage/Located", body: #"{"_id":"ab","id":"other","number":7}"#, place: "storage/Located/ab", isMaster: false),
+            Making(
+                path: "storage/Located", body: #"{"_id":"ab","id":"other","number":7}"#, place: "storage/Located/ab",
+                isMaster: false),
             Making(path: "storage/Located", body: #"{"name":"x"}"#, place: "storage/Located/", isMaster: false),
             Making(path: "storage/all/Located", body: #"[{"n":1},{"n":2}]"#, place: "storage/Located", isMaster: false),
-            Making(path: "collections/Located/indexes", body: #"{"fields":["n"],"name":"by_n"}"#, place: "collections/Located/indexes/by_n", isRead: false),
+            Making(
+                path: "collections/Located/indexes", body: #"{"fields":["n"],"name":"by_n"}"#,
+                place: "collections/Located/indexes/by_n", isRead: false),
             Making(path: "upload?name=root.txt", body: "x", place: "upload/root.txt"),
             Making(path: "upload/?name=slash.txt", body: "x", place: "upload/slash.txt"),
             Making(path: "upload/d%20e/?name=f%26g.txt", body: "x", place: "upload/d%20e/f%26g.txt"),
             Making(method: "PUT", path: "upload/x/y.txt", body: "x", place: "upload/x/y.txt"),
             Making(path: "upload-link/x/y.txt", body: "{}", place: "link/"),
-            Making(method: "PUT", path: "hooks/located", body: #"{"collection":"Located","event":"afterSave","url":"https://hooks.example.org/x"}"#, place: "hooks/located"),
-            Making(path: "auth/signup", body: #"{"userName":"located","password":"a long password 17"}"#, place: "auth/me", isRead: false),
+            Making(
+                method: "PUT", path: "hooks/located",
+                body: #"{"collection":"Located","event":"afterSave","url":"https://hooks.example.org/x"}"#,
+                place: "hooks/located"),
+            Making(
+                path: "auth/signup", body: #"{"userName":"located","password":"a long password 17"}"#, place: "auth/me",
+                isRead: false),
             Making(path: "auth/anonymous", body: "{}", place: "auth/me", isRead: false),
             Making(path: "auth/invitations", body: "{}", place: "auth/invitations/", isRead: false),
-            Making(path: "auth/clients", body: #"{"name":"Located","type":"public","redirectUris":["https://x.example.org/back"],"scopes":["openid"]}"#, place: "auth/clients/"),
-            Making(path: "remote", body: #"{"appVersion":"1.0","theme":"Light","configuration":{},"live":false}"#, place: "config/configuration/"),
+            Making(
+                path: "auth/clients",
+                body:
+                    #"{"name":"Located","type":"public","redirectUris":["https://x.example.org/back"],"scopes":["openid"]}"#,
+                place: "auth/clients/"),
+            Making(
+                path: "remote", body: #"{"appVersion":"1.0","theme":"Light","configuration":{},"live":false}"#,
+                place: "config/configuration/"),
             Making(
                 method: "PUT", path: "config/flags/default", body: #"{"flags":{}}"#, place: "config/flags/default",
                 headers: ["If-None-Match": "*"]),
             Making(path: "tickets", body: #"{"title":"Located"}"#, place: "tickets/"),
             Making(path: "tickets/1/comments", body: #"{"text":"Here"}"#, place: "tickets/1/comments/", isRead: false),
             Making(path: "tickets/1/attachments?name=a.txt", body: "x", place: "tickets/1/attachments/"),
-            Making(path: "tickets/labels", body: #"{"name":"big one"}"#, place: "tickets/labels/big%20one", isRead: false),
+            Making(
+                path: "tickets/labels", body: #"{"name":"big one"}"#, place: "tickets/labels/big%20one", isRead: false),
             Making(path: "tickets/sprints", body: #"{"name":"First"}"#, place: "tickets/sprints/"),
             Making(path: "storage/TBAnalytics", body: #"{"event":"x"}"#, place: "storage/TBAnalytics", isRead: false),
             Making(
-                path: "notifications/messages", body: #"{"content":{"title":"Hello"},"audience":{"everyone":true}}"#, place: "notifications/messages/"),
+                path: "notifications/messages", body: #"{"content":{"title":"Hello"},"audience":{"everyone":true}}"#,
+                place: "notifications/messages/"),
         ]
 
         @Test func `everything that is made is where Location says`() async throws {
@@ -63,7 +80,8 @@ extension IntegrationTests {
                     continue
                 }
                 let base = "\(client.url)/api/\(client.appKey)/"
-                let place = try #require(URL(string: location, relativeTo: URL(string: base + making.path))?.absoluteString)
+                let place = try #require(
+                    URL(string: location, relativeTo: URL(string: base + making.path))?.absoluteString)
                 guard place.hasPrefix(base + making.place) else {
                     missing.append("\(making): \(location) is \(place)")
                     continue
@@ -81,14 +99,20 @@ extension IntegrationTests {
             let made = try await client.post("storage/Packed", #"{"_id":"p","text":"\#(text)"}"#)
             #expect(made.status == 201)
             let packed = try await client.adding("Accept-Encoding", "gzip, br").get("storage/Packed/p")
-            #expect(packed.status == 200 && packed.header("content-encoding") == "br" && packed.header("vary")?.contains("Accept-Encoding") == true)
+            #expect(
+                packed.status == 200 && packed.header("content-encoding") == "br"
+                    && packed.header("vary")?.contains("Accept-Encoding") == true)
             let tag = try #require(packed.header("etag"))
             #expect(tag.hasPrefix("W/"))
-            let same = try await client.adding("If-None-Match", tag).adding("Accept-Encoding", "br").get("storage/Packed/p")
+            let same = try await client.adding("If-None-Match", tag).adding("Accept-Encoding", "br").get(
+                "storage/Packed/p")
             #expect(same.status == 304 && same.header("etag") == tag)
-            #expect(try await client.adding("If-Match", tag).send("PATCH", "storage/Packed/p", #"{"n":1}"#).status == 200)
-            #expect(try await client.adding("If-Match", tag).send("PATCH", "storage/Packed/p", #"{"n":2}"#).status == 412)
-            let user = #"{"userName":"unpacked","password":"a long password 17","profile":{"text":"\#(text.prefix(1_500))"}}"#
+            #expect(
+                try await client.adding("If-Match", tag).send("PATCH", "storage/Packed/p", #"{"n":1}"#).status == 200)
+            #expect(
+                try await client.adding("If-Match", tag).send("PATCH", "storage/Packed/p", #"{"n":2}"#).status == 412)
+            let user =
+                #"{"userName":"unpacked","password":"a long password 17","profile":{"text":"\#(text.prefix(1_500))"}}"#
             let signed = try await client.adding("Accept-Encoding", "br, gzip").post("auth/signup", user)
             #expect(signed.status == 201 && signed.header("content-encoding") == nil)
         }

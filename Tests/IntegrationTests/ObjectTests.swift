@@ -27,7 +27,9 @@ extension IntegrationTests {
             let again = try await client.post("storage/Tour", #"{"_id":"a","name":"Tom"}"#)
             #expect(again.status == 200 && again["_version"] == "2" && again["age"] == nil, "\(again)")
             let replaced = try await client.send("PUT", "storage/Tour/a", #"{"name":"Tam","n":1}"#)
-            #expect(replaced.status == 200 && replaced["_version"] == "3" && replaced.string("name") == "Tam", "\(replaced)")
+            #expect(
+                replaced.status == 200 && replaced["_version"] == "3" && replaced.string("name") == "Tam", "\(replaced)"
+            )
             let changed = try await client.send("PATCH", "storage/Tour/a", #"{"n":2}"#)
             #expect(changed.status == 200 && changed["n"] == "2" && changed.string("name") == "Tam", "\(changed)")
 
@@ -44,9 +46,11 @@ extension IntegrationTests {
         }
 
         @Test func `objects are posted in bulk, paged, filtered, ordered and counted`() async throws {
-            let objects = (0..<10).map { #"{"_id":"p\#($0)","n":\#($0),"even":\#($0 % 2 == 0)}"# }.joined(separator: ",")
+            let objects = (0..<10).map { #"{"_id":"p\#($0)","n":\#($0),"even":\#($0 % 2 == 0)}"# }.joined(
+                separator: ",")
             let posted = try await client.post("storage/all/Pages", "[\(objects)]")
-            #expect(posted.status == 201 && posted["count"] == "10" && posted.ids == (0..<10).map { "p\($0)" }, "\(posted)")
+            #expect(
+                posted.status == 201 && posted["count"] == "10" && posted.ids == (0..<10).map { "p\($0)" }, "\(posted)")
             let cases: [(method: String, path: String, body: String?, ids: [String])] = [
                 ("GET", "storage/Pages?limit=2", nil, ["p0", "p1"]),
                 ("GET", "storage/Pages/3/2", nil, ["p3", "p4"]),
@@ -66,10 +70,13 @@ extension IntegrationTests {
             #expect(counted["count"] == "5" && counted.ids.count == 1)
         }
 
-        @Test func `the master key lists, renames and drops collections, and makes, lists and drops indexes`() async throws {
+        @Test func `the master key lists, renames and drops collections, and makes, lists and drops indexes`()
+            async throws
+        {
             #expect(try await client.post("storage/Old", #"{"_id":"a","n":1}"#).status == 201)
             #expect(try await master.get("collections").text.contains(#""name":"Old""#))
-            let index = try await master.post("collections/Old/indexes", #"{"fields":["n"],"name":"byN","unique":true}"#)
+            let index = try await master.post(
+                "collections/Old/indexes", #"{"fields":["n"],"name":"byN","unique":true}"#)
             #expect(index.status == 201, "\(index)")
             #expect(try await client.post("storage/Old", #"{"n":1}"#).isProblem(.conflict))
             let indexes = try await master.get("collections/Old/indexes")
@@ -116,24 +123,32 @@ extension IntegrationTests {
             Refused(method: "GET", path: "nowhere", code: .notFound),
             Refused(method: "DELETE", path: "collections/Nowhere", code: .collectionNotFound, usesMasterKey: true),
             Refused(
-                method: "POST", path: "collections/Nowhere/rename", body: #"{"name":"There"}"#, code: .collectionNotFound,
+                method: "POST", path: "collections/Nowhere/rename", body: #"{"name":"There"}"#,
+                code: .collectionNotFound,
                 usesMasterKey: true),
             Refused(method: "GET", path: "collections/Nowhere/indexes", code: .collectionNotFound, usesMasterKey: true),
             Refused(
-                method: "POST", path: "collections/Nowhere/indexes", body: #"{"fields":["n"]}"#, code: .collectionNotFound,
+                method: "POST", path: "collections/Nowhere/indexes", body: #"{"fields":["n"]}"#,
+                code: .collectionNotFound,
                 usesMasterKey: true),
-            Refused(method: "POST", path: "collections/Nowhere/indexes", body: "{}", code: .invalidBody, usesMasterKey: true),
-            Refused(method: "DELETE", path: "collections/Nowhere/indexes/x", code: .collectionNotFound, usesMasterKey: true),
+            Refused(
+                method: "POST", path: "collections/Nowhere/indexes", body: "{}", code: .invalidBody, usesMasterKey: true
+            ),
+            Refused(
+                method: "DELETE", path: "collections/Nowhere/indexes/x", code: .collectionNotFound, usesMasterKey: true),
         ]
 
         @Test(arguments: refused)
         func `what is refused is a whole problem answer and writes nothing`(_ request: Refused) async throws {
-            let reply = try await (request.usesMasterKey ? master : client).send(request.method, request.path, request.body)
+            let reply = try await (request.usesMasterKey ? master : client).send(
+                request.method, request.path, request.body)
             #expect(reply.isProblem(request.code), "\(reply)")
             #expect(try await client.get("storage/Bad")["count"] == "0")
         }
 
-        @Test func `a client names its request and finds the name in the answer, the problem and both logs`() async throws {
+        @Test func `a client names its request and finds the name in the answer, the problem and both logs`()
+            async throws
+        {
             let name = "named-by-the-client-1"
             let reply = try await client.adding(HeaderName.requestID, name).get("storage/Nowhere/x")
             #expect(reply.isProblem(.objectNotFound) && reply.string("requestId") == name)

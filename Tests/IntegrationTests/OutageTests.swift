@@ -27,7 +27,9 @@ extension IntegrationTests {
                     #expect(try await stranger.get("storage/Outage/a").isProblem(.unauthorized))
                 }
                 try server.signal("postgres", SIGKILL)
-                try await eventually("storage notices") { try await client.get("storage/Outage/a").isProblem(.unavailable) }
+                try await eventually("storage notices") {
+                    try await client.get("storage/Outage/a").isProblem(.unavailable)
+                }
                 #expect(try await stranger.get("storage/Outage/a").isProblem(.unauthorized))
                 #expect(try await client.get("collections").isProblem(.forbidden))
                 let reply = try await client.get("storage/Outage/a")
@@ -78,7 +80,8 @@ extension IntegrationTests {
 
         private func postgresProcesses() throws -> [pid_t] {
             let postmaster = try server.pid(of: "postgres")
-            let children = try String(contentsOfFile: "/proc/\(postmaster)/task/\(postmaster)/children", encoding: .utf8)
+            let children = try String(
+                contentsOfFile: "/proc/\(postmaster)/task/\(postmaster)/children", encoding: .utf8)
             return [postmaster] + children.split(separator: " ").compactMap { pid_t($0) }
         }
     }

@@ -17,7 +17,9 @@ extension IntegrationTests {
             master = .master(server.connection)
         }
 
-        private static let python = ProcessInfo.processInfo.environment["MARTLET_TEST_PYTHON"].flatMap { $0.isEmpty ? nil : $0 }
+        private static let python = ProcessInfo.processInfo.environment["MARTLET_TEST_PYTHON"].flatMap {
+            $0.isEmpty ? nil : $0
+        }
 
         /// Lets a user sign in by a program of others, in Python.
         ///
@@ -25,16 +27,25 @@ extension IntegrationTests {
         private func signIn(by script: String) async throws -> String {
             let python = try #require(Self.python)
             let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(path: "Support/\(script)")
-            let (output, errors) = (server.folder.appending(path: script + ".out"), server.folder.appending(path: script + ".err"))
+            let (output, errors) = (
+                server.folder.appending(path: script + ".out"), server.folder.appending(path: script + ".err")
+            )
             let program = try RunningProgram.start(
-                [python, file.path, server.connection.oidcIssuer, "\(client.url)/api/\(client.appKey)", server.connection.masterKey, server.connection.secret],
-                environment: ["PATH": "/usr/bin:/bin", "AUTHLIB_INSECURE_TRANSPORT": "1", "OAUTHLIB_INSECURE_TRANSPORT": "1"],
+                [
+                    python, file.path, server.connection.oidcIssuer, "\(client.url)/api/\(client.appKey)",
+                    server.connection.masterKey, server.connection.secret,
+                ],
+                environment: [
+                    "PATH": "/usr/bin:/bin", "AUTHLIB_INSECURE_TRANSPORT": "1", "OAUTHLIB_INSECURE_TRANSPORT": "1",
+                ],
                 output: output, errors: errors)
             let status = try await program.exitStatus()
             let trouble = try String(contentsOf: errors, encoding: .utf8)
             try #require(status == 0, "\(trouble)")
             let text = try String(contentsOf: output, encoding: .utf8)
-            guard case .string(let user)? = try JSONValue(parsing: text.utf8)["user"] else { throw Trouble("no user in \(text)") }
+            guard case .string(let user)? = try JSONValue(parsing: text.utf8)["user"] else {
+                throw Trouble("no user in \(text)")
+            }
             return user
         }
 
@@ -52,20 +63,24 @@ extension IntegrationTests {
             #expect(grants.status == 200 && grants["count"] == "1", "\(grants)")
         }
 
-        @Test func `An ID token opens nothing of the app, by whatever algorithm, and no forged one does`() async throws {
+        @Test func `An ID token opens nothing of the app, by whatever algorithm, and no forged one does`() async throws
+        {
             let keys = try await Client.send("GET", server.connection.oidcIssuer + "/jwks")
             guard case .array(let published)? = keys.json?["keys"] else { throw Trouble("no keys in \(keys)") }
             #expect(published.map { $0["alg"] } == [.string("RS256"), .string("ES256")], "\(keys)")
             // The keys for an app's own server are those of access tokens alone.
             let own = try await Client(url: client.url, appKey: client.appKey, headers: [:]).get("auth/jwks")
             #expect(own["keys.0.alg"] == #""ES256""# && own["keys.1.alg"] != #""RS256""#, "\(own)")
-            let claims = #"{"aud":"\#(server.connection.appId)","env":"live","sub":"x","sid":"x","iat":1,"exp":9999999999}"#
+            let claims =
+                #"{"aud":"\#(server.connection.appId)","env":"live","sub":"x","sid":"x","iat":1,"exp":9999999999}"#
             for key in published {
                 guard case .string(let id)? = key["kid"] else { throw Trouble("no kid") }
                 for algorithm in ["RS256", "ES256", "HS256", "none"] {
                     for type in ["at+jwt", "JWT", "staff+jwt"] {
                         let header = #"{"alg":"\#(algorithm)","kid":"\#(id)","typ":"\#(type)"}"#
-                        let text = Base64URL.encode(header.utf8) + "." + Base64URL.encode(claims.utf8) + "." + Base64URL.encode(key.text.utf8)
+                        let text =
+                            Base64URL.encode(header.utf8) + "." + Base64URL.encode(claims.utf8) + "."
+                            + Base64URL.encode(key.text.utf8)
                         let answer = try await client.adding("authorization", "Bearer \(text)").get("storage/Notes")
                         #expect(answer.isProblem(.invalidToken), "\(header): \(answer)")
                     }
@@ -79,7 +94,8 @@ extension IntegrationTests {
             func get(_ address: String) async throws -> Reply { try await Client.send("GET", address) }
             let metadata = try await get(issuer + "/.well-known/openid-configuration")
             #expect(metadata.status == 200 && metadata.string("issuer") == issuer, "\(metadata)")
-            #expect(try await get(issuer + "-test/.well-known/openid-configuration").string("issuer") == issuer + "-test")
+            #expect(
+                try await get(issuer + "-test/.well-known/openid-configuration").string("issuer") == issuer + "-test")
             #expect(try await get("\(client.url)/oidc/nobody/jwks").status == 404)
             for path in ["../../internal/keyring", "%2e%2e/%2e%2e/internal/keyring", "..%2f..%2finternal/keyring"] {
                 #expect(try await get(issuer + "/" + path).status >= 400)

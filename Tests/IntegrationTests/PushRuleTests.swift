@@ -6,25 +6,30 @@ import MartletTesting
 import Testing
 
 extension IntegrationTests {
-    /// What is written through the gateway comes out as pushes at a simulated APNs, by rules alone: storage, notifications and delivery as they are run.
+    /// What is written through the gateway comes out as pushes at a simulated APNs, by rules alone: storage,
+    /// notifications and delivery as they are run.
     @Suite struct PushRuleTests {
         /// A server whose pushes go to a simulator that knows `key`.
         private static func withSimulator(_ body: (LocalServer, APNsSimulator) async throws -> Void) async throws {
             let (apns, key) = (try await APNsSimulator.start(), SimulatedKey())
             apns.trust(key)
-            let certificates = FileManager.default.temporaryDirectory.appending(path: "martlet-apns-\(UUID().uuidString).pem")
+            let certificates = FileManager.default.temporaryDirectory.appending(
+                path: "martlet-apns-\(UUID().uuidString).pem")
             try Data(TestCertificate.certificate.utf8).write(to: certificates)
             defer { try? FileManager.default.removeItem(at: certificates) }
             let address = "\(apns.host):\(apns.port)"
             try await LocalServer.with(environment: [
-                "MARTLET_PUSH_APNS_SANDBOX": address, "MARTLET_PUSH_APNS_PRODUCTION": address, "MARTLET_PUSH_APNS_CERTIFICATES": certificates.path,
+                "MARTLET_PUSH_APNS_SANDBOX": address, "MARTLET_PUSH_APNS_PRODUCTION": address,
+                "MARTLET_PUSH_APNS_CERTIFICATES": certificates.path,
                 "MARTLET_HOOKS_PRIVATE_ALLOWED": "true",
             ]) { server in
                 let file = JSONValue.object([
-                    .init("key", .string(key.pem)), .init("keyId", .string(key.keyID)), .init("teamId", .string(key.teamID)),
+                    .init("key", .string(key.pem)), .init("keyId", .string(key.keyID)),
+                    .init("teamId", .string(key.teamID)),
                     .init("bundleIds", .array([.string("app.example")])),
                 ])
-                let uploaded = try await Client.master(server.connection).send("PUT", "notifications/credentials/apns", file.text)
+                let uploaded = try await Client.master(server.connection).send(
+                    "PUT", "notifications/credentials/apns", file.text)
                 try #require(uploaded.isSuccess, "\(uploaded)")
                 try await body(server, apns)
             }
@@ -48,7 +53,8 @@ extension IntegrationTests {
             server.note(secret: secret)
             let registered = try await signedIn.adding("Installation-Secret", secret).send(
                 "PUT", "installations/\(UUID().uuidString.lowercased())",
-                #"{"platform":"ios","push":{"service":"apns","token":"\#(token)","bundleId":"app.example","sandbox":true}}"#)
+                #"{"platform":"ios","push":{"service":"apns","token":"\#(token)","bundleId":"app.example","sandbox":true}}"#
+            )
             try #require(registered.isSuccess, "\(registered)")
             return Person(id: try #require(tokens.string("user.id")), client: signedIn, device: token)
         }
@@ -57,7 +63,9 @@ extension IntegrationTests {
             apns.requests.filter { $0.device == person.device }.compactMap { try? JSONValue(parsing: $0.payload) }
         }
 
-        @Test func `FindMyBike: a sighting is pushed to the bike's owner, although notifications is killed in between`() async throws {
+        @Test func `FindMyBike: a sighting is pushed to the bike's owner, although notifications is killed in between`()
+            async throws
+        {
             try await Self.withSimulator { server, apns in
                 let (ann, eve) = (try await Self.person("ann", on: server), try await Self.person("eve", on: server))
                 let master = Client.master(server.connection)
@@ -69,15 +77,24 @@ extension IntegrationTests {
                     """)
                 try #require(rule.status == 201, "\(rule)")
                 #expect(try await master.post("storage/Bikes", #"{"_id":"b1","owner":"\#(ann.id)"}"#).status == 201)
-                #expect(try await eve.client.post("storage/Sightings", #"{"_id":"s1","bikeId":"b1","place":"Harbour"}"#).status == 201)
-                try await eventually("the push has come", within: .seconds(30)) { Self.requests(apns, to: ann).count == 1 }
+                #expect(
+                    try await eve.client.post("storage/Sightings", #"{"_id":"s1","bikeId":"b1","place":"Harbour"}"#)
+                        .status == 201)
+                try await eventually("the push has come", within: .seconds(30)) {
+                    Self.requests(apns, to: ann).count == 1
+                }
                 let push = try #require(Self.requests(apns, to: ann).first)
-                #expect(push["aps"]?["alert"]?["body"] == .string("Harbour") && push["sighting"] == .string("s1"), "\(push.text)")
-                #expect(try await ann.client.post("storage/Sightings", #"{"_id":"s2","bikeId":"b1","place":"Home"}"#).status == 201)
+                #expect(
+                    push["aps"]?["alert"]?["body"] == .string("Harbour") && push["sighting"] == .string("s1"),
+                    "\(push.text)")
+                #expect(
+                    try await ann.client.post("storage/Sightings", #"{"_id":"s2","bikeId":"b1","place":"Home"}"#).status
+                        == 201)
 
                 try server.signal("notifications", SIGKILL)
                 for number in 0..<10 {
-                    let seen = try await eve.client.post("storage/Sightings", #"{"_id":"k\#(number)","bikeId":"b1","place":"Station"}"#)
+                    let seen = try await eve.client.post(
+                        "storage/Sightings", #"{"_id":"k\#(number)","bikeId":"b1","place":"Station"}"#)
                     #expect(seen.status == 201)
                 }
                 try await eventually("all have come", within: .seconds(90)) { Self.requests(apns, to: ann).count >= 11 }
@@ -89,9 +106,14 @@ extension IntegrationTests {
             }
         }
 
-        @Test func `SportLook: chat reaches all participants but the sender, an invitation whom it is for`() async throws {
+        @Test func `SportLook: chat reaches all participants but the sender, an invitation whom it is for`()
+            async throws
+        {
             try await Self.withSimulator { server, apns in
-                let people = [try await Self.person("ann", on: server), try await Self.person("ben", on: server), try await Self.person("cem", on: server)]
+                let people = [
+                    try await Self.person("ann", on: server), try await Self.person("ben", on: server),
+                    try await Self.person("cem", on: server),
+                ]
                 let master = Client.master(server.connection)
                 let chat = """
                     {"when":{"collection":"Messages","events":["created"]},"to":[{"field":"participants","of":{"collection":"Events","id":"object.event"}}],
@@ -103,19 +125,33 @@ extension IntegrationTests {
                 #expect(try await master.send("PUT", "notifications/rules/chat", chat).status == 201)
                 #expect(try await master.send("PUT", "notifications/rules/invitation", invitation).status == 201)
                 let ids = people.map { JSONValue.quote($0.id) }.joined(separator: ",")
-                #expect(try await master.post("storage/Events", #"{"_id":"e1","participants":[\#(ids)]}"#).status == 201)
-                #expect(try await people[0].client.post("storage/Messages", #"{"event":"e1","text":"Hi"}"#).status == 201)
-                #expect(try await people[0].client.post("storage/Invitations", #"{"invitee":"\#(people[2].id)","sport":"Tennis"}"#).status == 201)
+                #expect(
+                    try await master.post("storage/Events", #"{"_id":"e1","participants":[\#(ids)]}"#).status == 201)
+                #expect(
+                    try await people[0].client.post("storage/Messages", #"{"event":"e1","text":"Hi"}"#).status == 201)
+                #expect(
+                    try await people[0].client.post(
+                        "storage/Invitations", #"{"invitee":"\#(people[2].id)","sport":"Tennis"}"#
+                    ).status == 201)
                 try await eventually("the pushes have come", within: .seconds(30)) { apns.requests.count >= 3 }
-                func bodies(_ person: Person) -> [String] { Self.requests(apns, to: person).compactMap { $0["aps"]?["alert"]?["body"]?.text }.sorted() }
-                #expect(bodies(people[0]) == [] && bodies(people[1]) == ["\"Hi\""] && bodies(people[2]) == ["\"Hi\"", "\"Tennis\""])
+                func bodies(_ person: Person) -> [String] {
+                    Self.requests(apns, to: person).compactMap { $0["aps"]?["alert"]?["body"]?.text }.sorted()
+                }
+                #expect(
+                    bodies(people[0]) == [] && bodies(people[1]) == ["\"Hi\""]
+                        && bodies(people[2]) == ["\"Hi\"", "\"Tennis\""])
                 #expect(Self.requests(apns, to: people[1]).first?["eventId"] == .string("e1"))
             }
         }
 
-        @Test func `SportLook: one user invites another by a template, as the app's client-rules allow it`() async throws {
+        @Test func `SportLook: one user invites another by a template, as the app's client-rules allow it`()
+            async throws
+        {
             try await Self.withSimulator { server, apns in
-                let people = [try await Self.person("ann", on: server), try await Self.person("ben", on: server), try await Self.person("cem", on: server)]
+                let people = [
+                    try await Self.person("ann", on: server), try await Self.person("ben", on: server),
+                    try await Self.person("cem", on: server),
+                ]
                 let master = Client.master(server.connection)
                 let body = """
                     {"template":"invitation","variables":{"sport":"Tennis"},"audience":{"users":["\(people[1].id)"]}}
@@ -124,7 +160,8 @@ extension IntegrationTests {
                     try await client.adding("Idempotency-Key", key).post("notifications/messages", body)
                 }
                 #expect(try await invite(people[0].client, key: "i0").isProblem(.forbidden), "there are no rules yet")
-                let template = #"{"content":{"title":"Invitation","body":"{{sport}}?","data":{"invitedBy":"{{sender}}"}}}"#
+                let template =
+                    #"{"content":{"title":"Invitation","body":"{{sport}}?","data":{"invitedBy":"{{sender}}"}}}"#
                 #expect(try await master.send("PUT", "notifications/templates/invitation", template).isSuccess)
                 let rules = """
                     {"templates":{"invitation":{"maximumRecipients":10,"limit":{"count":20,"seconds":3600},"when":{"!":{"in":[{"var":"sender"},{"var":"recipients"}]}}}}}
@@ -133,15 +170,20 @@ extension IntegrationTests {
                 let sent = try await invite(people[0].client, key: "i1")
                 #expect(sent.status == 201 && sent.string("template") == "invitation", "\(sent)")
                 #expect(try await invite(people[0].client, key: "i1").status == 200)
-                try await eventually("the invitation has come", within: .seconds(30)) { !Self.requests(apns, to: people[1]).isEmpty }
+                try await eventually("the invitation has come", within: .seconds(30)) {
+                    !Self.requests(apns, to: people[1]).isEmpty
+                }
                 let push = try #require(Self.requests(apns, to: people[1]).first)
-                #expect(push["aps"]?["alert"]?["body"] == .string("Tennis?") && push["invitedBy"] == .string(people[0].id), "\(push.text)")
+                #expect(
+                    push["aps"]?["alert"]?["body"] == .string("Tennis?") && push["invitedBy"] == .string(people[0].id),
+                    "\(push.text)")
                 #expect(Self.requests(apns, to: people[0]).isEmpty && Self.requests(apns, to: people[2]).isEmpty)
 
                 #expect(try await invite(people[1].client, key: "i2").isProblem(.forbidden), "to oneself")
                 #expect(try await invite(Client(server.connection), key: "i3").isProblem(.forbidden), "not signed in")
                 #expect(try await people[0].client.get("notifications/messages").isProblem(.forbidden))
-                let free = try await people[0].client.post("notifications/messages", #"{"content":{"body":"free"},"audience":{"everyone":true}}"#)
+                let free = try await people[0].client.post(
+                    "notifications/messages", #"{"content":{"body":"free"},"audience":{"everyone":true}}"#)
                 #expect(free.isProblem(.invalidBody), "\(free)")
                 #expect(try await master.get("notifications/messages")["count"] == "1")
             }

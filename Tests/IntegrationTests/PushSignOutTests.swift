@@ -13,11 +13,13 @@ extension IntegrationTests {
 
         /// Somebody's device: its installation, and the client that is signed in on it.
         private func device(_ tokens: Reply) async throws -> (path: String, client: Client) {
-            let client = Client(server.connection).adding("authorization", "Bearer \(try #require(tokens.string("accessToken")))")
+            let client = Client(server.connection).adding(
+                "authorization", "Bearer \(try #require(tokens.string("accessToken")))")
             let path = "installations/\(UUID().uuidString.lowercased())"
             let secret = Base64URL.encode((0..<32).map { _ in UInt8.random(in: 0...255) })
             server.note(secret: secret)
-            let answer = try await client.adding("Installation-Secret", secret).send("PUT", path, #"{"platform":"android"}"#)
+            let answer = try await client.adding("Installation-Secret", secret).send(
+                "PUT", path, #"{"platform":"android"}"#)
             try #require(answer.status == 201 && answer.string("user") == tokens.string("user.id"), "\(answer)")
             return (path, client)
         }
@@ -28,20 +30,29 @@ extension IntegrationTests {
             return answer.string("user")
         }
 
-        @Test func `Who signs out everywhere else gets no push there any more, and a changed password does the same`() async throws {
+        @Test func `Who signs out everywhere else gets no push there any more, and a changed password does the same`()
+            async throws
+        {
             let client = Client(server.connection)
             let name = "push\(UUID().uuidString.prefix(8).lowercased())"
             let first = try await client.post("auth/signup", #"{"userName":"\#(name)","password":"correct horse"}"#)
             try #require(first.status == 201, "\(first)")
-            func logIn() async throws -> Reply { try await client.post("auth/login", #"{"userName":"\#(name)","password":"correct horse"}"#) }
-            let (kept, second, third) = (try await device(first), try await device(try await logIn()), try await device(try await logIn()))
+            func logIn() async throws -> Reply {
+                try await client.post("auth/login", #"{"userName":"\#(name)","password":"correct horse"}"#)
+            }
+            let (kept, second, third) = (
+                try await device(first), try await device(try await logIn()), try await device(try await logIn())
+            )
 
             #expect(try await third.client.send("POST", "auth/logout").status == 204)
             try await eventually("the one is signed out") { try await user(third.path) == nil }
             let (others, keeps) = (try await user(second.path), try await user(kept.path))
             #expect(others != nil && keeps != nil)
 
-            #expect(try await kept.client.send("PUT", "auth/me/password", #"{"password":"correct horse","newPassword":"battery staple"}"#).status == 204)
+            #expect(
+                try await kept.client.send(
+                    "PUT", "auth/me/password", #"{"password":"correct horse","newPassword":"battery staple"}"#
+                ).status == 204)
             try await eventually("the others are signed out") { try await user(second.path) == nil }
             #expect(try await user(kept.path) == first.string("user.id"))
 

@@ -25,7 +25,9 @@ extension IntegrationTests {
             try text.replacing("/storage/**\",\n      \"upstream", with: "/objects/**\",\n      \"upstream")
                 .write(to: server.routes, atomically: true, encoding: .utf8)
             try server.signal("gateway", SIGHUP)
-            try await eventually("the new route is there", within: .seconds(15)) { try line.status(of: new, headers) == 200 }
+            try await eventually("the new route is there", within: .seconds(15)) {
+                try line.status(of: new, headers) == 200
+            }
             #expect(try line.status(of: old, headers) == 404)
 
             try "{".write(to: server.routes, atomically: true, encoding: .utf8)
@@ -37,7 +39,9 @@ extension IntegrationTests {
 
             try text.write(to: server.routes, atomically: true, encoding: .utf8)
             try server.signal("gateway", SIGHUP)
-            try await eventually("the old route is back", within: .seconds(15)) { try line.status(of: old, headers) == 200 }
+            try await eventually("the old route is back", within: .seconds(15)) {
+                try line.status(of: old, headers) == 200
+            }
         }
     }
 }

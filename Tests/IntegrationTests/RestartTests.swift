@@ -59,10 +59,13 @@ extension IntegrationTests {
             let stored = try await client.allIDs(of: collection)
             #expect(stored.count == Set(stored).count, "each once")
             #expect(Set(stored) == entries.acknowledged)
-            // On all connections: each event loop of the gateway has a breaker of its own, which may pause still from this drill.
+            // On all connections: each event loop of the gateway has a breaker of its own, which may pause still from
+            // this drill.
             try await eventually("every connection is served") {
                 try await withThrowingTaskGroup(of: Int.self) { group in
-                    for _ in 0..<2 * Self.writers { group.addTask { try await client.get("storage/\(collection)?limit=1").status } }
+                    for _ in 0..<2 * Self.writers {
+                        group.addTask { try await client.get("storage/\(collection)?limit=1").status }
+                    }
                     return try await group.allSatisfy { $0 == 200 }
                 }
             }

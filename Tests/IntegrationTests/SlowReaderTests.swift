@@ -16,7 +16,10 @@ extension IntegrationTests {
             client = Client(server.connection)
         }
 
-        @Test func `200 clients that do not read fill no process's memory, others go on, and the silent ones are cut off`() async throws {
+        @Test
+        func `200 clients that do not read fill no process's memory, others go on, and the silent ones are cut off`()
+            async throws
+        {
             let text = String(repeating: "x", count: 900_000)
             for number in 0..<12 {
                 #expect(try await client.post("storage/Long", #"{"_id":"o\#(number)","t":"\#(text)"}"#).isSuccess)
@@ -27,11 +30,14 @@ extension IntegrationTests {
             let secret = server.connection.secret
             for connection in silent {
                 try connection.write(
-                    "GET /api/\(server.connection.appKey)/storage/Long HTTP/1.1\r\nhost: localhost\r\n\(HeaderName.secret): \(secret)\r\n\r\n")
+                    "GET /api/\(server.connection.appKey)/storage/Long HTTP/1.1\r\nhost: localhost\r\n\(HeaderName.secret): \(secret)\r\n\r\n"
+                )
             }
             var peak = before
             try await eventually("large lists are refused for lack of memory", within: .seconds(60)) {
-                peak = try (storage: max(peak.storage, resident("storage")), gateway: max(peak.gateway, resident("gateway")))
+                peak = try (
+                    storage: max(peak.storage, resident("storage")), gateway: max(peak.gateway, resident("gateway"))
+                )
                 let reply = try await client.get("storage/Long")
                 #expect(reply.isSuccess || [429, 503].contains(reply.status), "\(reply)")
                 return reply.isProblem(.unavailable) && reply.header("retry-after") != nil
@@ -40,7 +46,9 @@ extension IntegrationTests {
             let small = try await client.get("storage/Long/o1?keys=_id")
             #expect(small.isSuccess || small.status == 429, "\(small)")
             try await eventually("the silent clients are cut off, and there is room again", within: .seconds(180)) {
-                peak = try (storage: max(peak.storage, resident("storage")), gateway: max(peak.gateway, resident("gateway")))
+                peak = try (
+                    storage: max(peak.storage, resident("storage")), gateway: max(peak.gateway, resident("gateway"))
+                )
                 return try await client.get("storage/Long").isSuccess
             }
             // 128 MiB of answers, as much again of rows they are made of, and libpq's buffers of four connections.
@@ -50,7 +58,8 @@ extension IntegrationTests {
         }
 
         private func resident(_ name: String) throws -> Int {
-            let fields = try String(contentsOfFile: "/proc/\(server.pid(of: name))/statm", encoding: .utf8).split(separator: " ")
+            let fields = try String(contentsOfFile: "/proc/\(server.pid(of: name))/statm", encoding: .utf8).split(
+                separator: " ")
             return (fields.count > 1 ? Int(fields[1]) ?? 0 : 0) * sysconf(Int32(_SC_PAGESIZE))
         }
     }

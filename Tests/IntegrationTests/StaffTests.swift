@@ -17,17 +17,24 @@ extension IntegrationTests {
         }
 
         /// Somebody with a password of their own, whom the gateway knows.
-        private func make(_ name: String, rights: String, by administrator: String) async throws -> (id: String, tokens: Reply) {
-            let body = #"{"userName":"\#(name)","password":"a horse of \#(name)","mustReset":false,"rights":\#(rights)}"#
+        private func make(_ name: String, rights: String, by administrator: String) async throws -> (
+            id: String, tokens: Reply
+        ) {
+            let body =
+                #"{"userName":"\#(name)","password":"a horse of \#(name)","mustReset":false,"rights":\#(rights)}"#
             let made = try await console.send("POST", "staff", body, as: administrator)
             try #require(made.status == 201, "\(made)")
             let tokens = try await console.signIn(name, "a horse of \(name)")
             let token = try #require(tokens.string("accessToken"))
-            try await eventually("the gateway knows \(name)", within: .seconds(30)) { try await console.send("GET", "me", as: token).status == 200 }
+            try await eventually("the gateway knows \(name)", within: .seconds(30)) {
+                try await console.send("GET", "me", as: token).status == 200
+            }
             return (try #require(made.string("id")), tokens)
         }
 
-        @Test func `The administrator of connection.json signs in, makes staff, and what was done is in the log`() async throws {
+        @Test func `The administrator of connection.json signs in, makes staff, and what was done is in the log`()
+            async throws
+        {
             let token = try await console.asAdministrator()
             #expect(try await console.send("GET", "me", as: token).string("userName") == server.connection.staffUser)
             let (id, tokens) = try await make("berta", rights: #"{"*":{"staff":["read"]}}"#, by: token)
@@ -35,7 +42,9 @@ extension IntegrationTests {
             #expect(try await console.send("GET", "staff", as: berta).status == 200)
             #expect(try await console.send("GET", "audit", as: berta).isProblem(.forbidden))
             let log = try await console.send("GET", "audit?action=create&limit=1", as: token)
-            #expect(log.string("data.0.target") == id && log.string("data.0.staff.userName") == server.connection.staffUser, "\(log)")
+            #expect(
+                log.string("data.0.target") == id && log.string("data.0.staff.userName") == server.connection.staffUser,
+                "\(log)")
             #expect(log.string("data.0.address") == "127.0.0.1")
             let export = try await console.send("GET", "audit/export?format=csv", as: token)
             #expect(export.status == 200 && export.text.contains(id) && !export.text.contains("horse"), "\(export)")
@@ -53,17 +62,26 @@ extension IntegrationTests {
             #expect(try await console.send("GET", "apps/\(app)/keys", as: karla).isProblem(.forbidden))
         }
 
-        @Test func `Rights that are taken away and accounts that are disabled count within two seconds, with tokens of before`() async throws {
+        @Test
+        func
+            `Rights that are taken away and accounts that are disabled count within two seconds, with tokens of before`()
+            async throws
+        {
             let token = try await console.asAdministrator()
             let (id, tokens) = try await make("carla", rights: #"{"*":{"staff":["read"]}}"#, by: token)
             let carla = try #require(tokens.string("accessToken"))
             #expect(try await console.send("GET", "staff", as: carla).status == 200)
             #expect(try await console.send("PATCH", "staff/\(id)", #"{"rights":{}}"#, as: token).status == 200)
-            try await eventually("the right is gone", within: .seconds(2)) { try await console.send("GET", "staff", as: carla).isProblem(.forbidden) }
+            try await eventually("the right is gone", within: .seconds(2)) {
+                try await console.send("GET", "staff", as: carla).isProblem(.forbidden)
+            }
             #expect(try await console.send("GET", "me", as: carla).status == 200)
             #expect(try await console.send("PATCH", "staff/\(id)", #"{"disabled":true}"#, as: token).status == 200)
-            try await eventually("the token is refused", within: .seconds(2)) { try await console.send("GET", "me", as: carla).isProblem(.invalidToken) }
-            let refresh = try await console.send("POST", "auth/refresh", #"{"refreshToken":"\#(try #require(tokens.string("refreshToken")))"}"#)
+            try await eventually("the token is refused", within: .seconds(2)) {
+                try await console.send("GET", "me", as: carla).isProblem(.invalidToken)
+            }
+            let refresh = try await console.send(
+                "POST", "auth/refresh", #"{"refreshToken":"\#(try #require(tokens.string("refreshToken")))"}"#)
             #expect(refresh.isProblem(.invalidToken))
         }
 
@@ -75,7 +93,9 @@ extension IntegrationTests {
             let given = try await app.post("tickets", #"{"title":"t","assignee":"\#(id)"}"#)
             #expect(given.status == 201 && given.string("assignee") == id, "\(given)")
             for nobody in [UUID().uuidString, stranger] {
-                #expect(try await app.post("tickets", #"{"title":"t","assignee":"\#(nobody)"}"#).isProblem(.invalidBody), "\(nobody)")
+                #expect(
+                    try await app.post("tickets", #"{"title":"t","assignee":"\#(nobody)"}"#).isProblem(.invalidBody),
+                    "\(nobody)")
             }
             #expect(try await console.send("PATCH", "staff/\(id)", #"{"disabled":true}"#, as: token).status == 200)
             #expect(try await app.post("tickets", #"{"title":"t","assignee":"\#(id)"}"#).isProblem(.invalidBody))
@@ -97,14 +117,16 @@ extension IntegrationTests {
 
         @Test func `A new password by others is changed first, and counts at once`() async throws {
             let token = try await console.asAdministrator()
-            let made = try await console.send("POST", "staff", #"{"userName":"dora","isAdministrator":true}"#, as: token)
+            let made = try await console.send(
+                "POST", "staff", #"{"userName":"dora","isAdministrator":true}"#, as: token)
             let password = try #require(made.string("password"), "\(made)")
             server.note(secret: password)
             let dora = try #require(try await console.signIn("dora", password).string("accessToken"))
             try await eventually("the gateway knows dora", within: .seconds(30)) {
                 try await console.send("GET", "staff", as: dora).isProblem(.passwordResetRequired)
             }
-            let changed = try await console.send("PUT", "me/password", #"{"password":"\#(password)","newPassword":"a horse of dora"}"#, as: dora)
+            let changed = try await console.send(
+                "PUT", "me/password", #"{"password":"\#(password)","newPassword":"a horse of dora"}"#, as: dora)
             #expect(changed.status == 200, "\(changed)")
             let fresh = try #require(changed.string("accessToken"))
             #expect(try await console.send("GET", "staff", as: fresh).status == 200)
@@ -116,12 +138,18 @@ extension IntegrationTests {
             let user = try await client.post("auth/signup", #"{"userName":"stafflike","password":"correct horse"}"#)
             let userToken = try #require(user.string("accessToken"), "\(user)")
             server.note(secret: userToken)
-            for path in ["me", "staff", "audit", "sessions"] { #expect(try await console.send("GET", path, as: userToken).isProblem(.invalidToken)) }
+            for path in ["me", "staff", "audit", "sessions"] {
+                #expect(try await console.send("GET", path, as: userToken).isProblem(.invalidToken))
+            }
             let asStaff = client.adding("authorization", "Bearer \(token)")
-            for path in ["auth/me", "storage/Notes", "auth/sessions"] { #expect(try await asStaff.get(path).isProblem(.invalidToken)) }
+            for path in ["auth/me", "storage/Notes", "auth/sessions"] {
+                #expect(try await asStaff.get(path).isProblem(.invalidToken))
+            }
             // Nor do keys of an app, or a cookie.
             for headers in [[HeaderName.masterKey: server.connection.masterKey], ["cookie": "accessToken=\(token)"]] {
-                #expect(try await Client.send("GET", server.connection.url + "/admin/staff", headers: headers).isProblem(.invalidToken))
+                #expect(
+                    try await Client.send("GET", server.connection.url + "/admin/staff", headers: headers).isProblem(
+                        .invalidToken))
             }
         }
 
@@ -135,10 +163,13 @@ extension IntegrationTests {
             #expect(reset.status == 0 && password.count >= 32, "\(reset)")
             server.note(secret: password)
             let emma = try #require(tokens.string("accessToken"))
-            try await eventually("the session has ended", within: .seconds(2)) { try await console.send("GET", "me", as: emma).isProblem(.invalidToken) }
+            try await eventually("the session has ended", within: .seconds(2)) {
+                try await console.send("GET", "me", as: emma).isProblem(.invalidToken)
+            }
             #expect(try await console.signIn("emma", password)["staff.mustReset"] == "true")
             #expect(try await server.martlet("staff", "disable", "emma").status == 0)
-            let refused = try await console.send("POST", "auth/login", #"{"userName":"emma","password":"\#(password)"}"#)
+            let refused = try await console.send(
+                "POST", "auth/login", #"{"userName":"emma","password":"\#(password)"}"#)
             #expect(refused.isProblem(.signInFailed))
             let log = try await console.send("GET", "audit?action=disable&limit=1", as: token)
             #expect(log.string("data.0.staff.userName") == "operator" && log.string("data.0.target") == id, "\(log)")

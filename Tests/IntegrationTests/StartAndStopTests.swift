@@ -22,7 +22,9 @@ extension IntegrationTests {
                 try await server.stop(limit: .seconds(15))
                 await #expect(throws: (any Error).self, "nobody listens") { try await client.get("storage/Notes") }
                 try await server.startAgain()
-                #expect(server.connection.secret == before.secret && server.connection.staffPassword == before.staffPassword)
+                #expect(
+                    server.connection.secret == before.secret && server.connection.staffPassword == before.staffPassword
+                )
                 let again = try await Client(server.connection).get("storage/Notes/\(made.string("_id") ?? "")")
                 #expect(again.status == 200 && again.text == made.text, "\(again)")
             }
@@ -38,7 +40,8 @@ extension IntegrationTests {
                 }
                 let object = try JSONSerialization.jsonObject(with: Data(contentsOf: file)) as? [String: Any]
                 let texts = [
-                    "url", "appId", "appKey", "secret", "masterKey", "testAppKey", "ingestKey", "evaluationKey", "staffUser",
+                    "url", "appId", "appKey", "secret", "masterKey", "testAppKey", "ingestKey", "evaluationKey",
+                    "staffUser",
                     "staffPassword", "databaseURL",
                 ]
                 for key in texts { #expect((object?[key] as? String)?.isEmpty == false, "\(key)") }
@@ -49,7 +52,8 @@ extension IntegrationTests {
                     #expect(reply.status == 200, "\(name) at \(address)")
                 }
                 #expect(try await server.withDatabase { try await $0.query("SELECT 1").count } == 1, "databaseURL")
-                let announcement = try String(contentsOf: server.folder.appending(path: "announcement"), encoding: .utf8)
+                let announcement = try String(
+                    contentsOf: server.folder.appending(path: "announcement"), encoding: .utf8)
                 for text in [server.connection.url, server.connection.appKey, server.connection.secret, "curl"] {
                     #expect(announcement.contains(text), "\(text) is announced")
                 }
@@ -60,13 +64,17 @@ extension IntegrationTests {
             try await LocalServer.with { server in
                 let second = try await Programs.run(
                     "martlet",
-                    ["up", "--state", server.state.path, "--programs", Programs.folder.path, "--routes", server.routes.path],
+                    [
+                        "up", "--state", server.state.path, "--programs", Programs.folder.path, "--routes",
+                        server.routes.path,
+                    ],
                     environment: ["MARTLET_PORT": String(try FreePort.find())])
                 #expect(second.status == 1)
                 #expect(second.output == "")
                 #expect(
                     second.errors
-                        == "martlet up: a server is already running in \(server.state.path) (stop it with deploy/down)\n")
+                        == "martlet up: a server is already running in \(server.state.path) (stop it with deploy/down)\n"
+                )
                 #expect(try await Client(server.connection).get("storage/Notes").status == 200, "the first one goes on")
             }
         }
@@ -91,7 +99,8 @@ extension IntegrationTests {
                 environment: ["MARTLET_PORT": String(try FreePort.find()), "MARTLET_MIAL_HOST": "x"])
             #expect(result.status == 1)
             #expect(
-                result.errors == "martlet up: MARTLET_MIAL_HOST is not a setting of Martlet. Did you mean MARTLET_MAIL_HOST?\n")
+                result.errors
+                    == "martlet up: MARTLET_MIAL_HOST is not a setting of Martlet. Did you mean MARTLET_MAIL_HOST?\n")
             #expect(!FileManager.default.fileExists(atPath: state.appending(path: "postgres").path))
         }
 

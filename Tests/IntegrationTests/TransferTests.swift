@@ -24,11 +24,14 @@ extension IntegrationTests {
             }
         }
 
-        @Test func `a file is imported, exported, exported by a job, and copied to test, through the gateway`() async throws {
+        @Test func `a file is imported, exported, exported by a job, and copied to test, through the gateway`()
+            async throws
+        {
             // More than the gateway lets other calls send.
             let count = 3_000
             let text = String(repeating: "x", count: 900)
-            let file = (0..<count).map { #"{"_id":"o\#($0)","n":\#($0),"t":"\#(text)"}"# }.joined(separator: "\n") + "\n"
+            let file =
+                (0..<count).map { #"{"_id":"o\#($0)","n":\#($0),"t":"\#(text)"}"# }.joined(separator: "\n") + "\n"
             let job = try await finished(master.post("imports/Moved?format=jsonl", file))
             #expect(job.string("state") == "done" && job["result.created"] == "\(count)", "\(job)")
             #expect(try await client.get("storage/Moved/o77")["n"] == "77")
@@ -46,7 +49,9 @@ extension IntegrationTests {
             #expect(copied.string("state") == "done", "\(copied)")
             let test = client.adding(HeaderName.environment, "test")
             #expect(try await test.get("storage/Moved/o77").isProblem(.forbidden))
-            #expect(try await master.adding(HeaderName.environment, "test").send("PUT", "environment", #"{"open":true}"#).isProblem(.forbidden))
+            #expect(
+                try await master.adding(HeaderName.environment, "test").send("PUT", "environment", #"{"open":true}"#)
+                    .isProblem(.forbidden))
             #expect(try await master.send("PUT", "environment", #"{"open":true}"#).status == 200)
             #expect(try await test.get("storage/Moved/o77")["n"] == "77")
             #expect(try await master.send("DELETE", "environment").status == 204)
@@ -55,7 +60,10 @@ extension IntegrationTests {
         }
 
         @Test func `without the master key nothing of this is open`() async throws {
-            for (method, path) in [("POST", "imports/X?format=json"), ("GET", "exports/X?format=json"), ("GET", "jobs"), ("DELETE", "environment")] {
+            for (method, path) in [
+                ("POST", "imports/X?format=json"), ("GET", "exports/X?format=json"), ("GET", "jobs"),
+                ("DELETE", "environment"),
+            ] {
                 #expect(try await client.send(method, path, method == "POST" ? "[]" : nil).isProblem, "\(path)")
             }
             #expect(try await master.post("imports/X?format=xml", "[]").isProblem(.invalidParameter))

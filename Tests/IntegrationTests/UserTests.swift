@@ -30,7 +30,8 @@ extension IntegrationTests {
         @Test func `Who is signed in owns what they store, and others do not see it`() async throws {
             let (anna, asAnna) = try await signUp("anna")
             let (_, asBerta) = try await signUp("berta")
-            let rules = #"{"rules":{"create":["authenticated"],"get":["field:by"],"find":["field:by"],"update":["field:by"]}}"#
+            let rules =
+                #"{"rules":{"create":["authenticated"],"get":["field:by"],"find":["field:by"],"update":["field:by"]}}"#
             let set = try await master.send("PUT", "collections/Diary/rules", rules)
             #expect(set.status == 200, "\(set)")
             let id = try #require(anna.string("user.id"))
@@ -44,18 +45,30 @@ extension IntegrationTests {
 
         /// One call of each kind of management, of every service.
         static let management = [
-            ("GET", "collections", nil), ("PUT", "collections/Diary/rules", "{}"), ("DELETE", "collections/Diary", nil), ("GET", "roles", nil),
-            ("PUT", "roles/editors", #"{"add":["x"]}"#), ("GET", "hooks", nil), ("PUT", "hooks/h", #"{"event":"function","url":"https://example.com/"}"#),
-            ("GET", "jobs", nil), ("POST", "exports/Diary", "{}"), ("POST", "imports/Diary", "[]"), ("DELETE", "environment", nil), ("GET", "files/usage", nil),
-            ("GET", "config/flags", nil), ("PUT", "config/flags/default", #"{"flags":{}}"#), ("POST", "config/flags/default/publish", "{}"),
-            ("GET", "tickets", nil), ("POST", "tickets", #"{"title":"t"}"#), ("GET", "tickets/events", nil), ("GET", "crashes/issues", nil),
-            ("POST", "crashes/alerts", "{}"), ("GET", "analytics/names", nil), ("POST", "analytics/funnel", "{}"), ("GET", "notifications/templates", nil),
-            ("POST", "notifications/messages", #"{"template":"t","audience":{"users":["x"]}}"#), ("POST", "notifications/preview", "{}"),
+            ("GET", "collections", nil), ("PUT", "collections/Diary/rules", "{}"), ("DELETE", "collections/Diary", nil),
+            ("GET", "roles", nil),
+            ("PUT", "roles/editors", #"{"add":["x"]}"#), ("GET", "hooks", nil),
+            ("PUT", "hooks/h", #"{"event":"function","url":"https://example.com/"}"#),
+            ("GET", "jobs", nil), ("POST", "exports/Diary", "{}"), ("POST", "imports/Diary", "[]"),
+            ("DELETE", "environment", nil), ("GET", "files/usage", nil),
+            ("GET", "config/flags", nil), ("PUT", "config/flags/default", #"{"flags":{}}"#),
+            ("POST", "config/flags/default/publish", "{}"),
+            ("GET", "tickets", nil), ("POST", "tickets", #"{"title":"t"}"#), ("GET", "tickets/events", nil),
+            ("GET", "crashes/issues", nil),
+            ("POST", "crashes/alerts", "{}"), ("GET", "analytics/names", nil), ("POST", "analytics/funnel", "{}"),
+            ("GET", "notifications/templates", nil),
+            ("POST", "notifications/messages", #"{"template":"t","audience":{"users":["x"]}}"#),
+            ("POST", "notifications/preview", "{}"),
             ("GET", "auth/users", nil), ("POST", "auth/users/import", "{}"),
-            ("GET", "auth/clients", nil), ("PUT", "auth/settings", "{}"), ("GET", "auth/settings", nil), ("GET", "auth/providers", nil),
+            ("GET", "auth/clients", nil), ("PUT", "auth/settings", "{}"), ("GET", "auth/settings", nil),
+            ("GET", "auth/providers", nil),
         ]
 
-        @Test func `A master key beside a user's token has that user's rights, in every service, and beside a malformed one none at all`() async throws {
+        @Test
+        func
+            `A master key beside a user's token has that user's rights, in every service, and beside a malformed one none at all`()
+            async throws
+        {
             let (tokens, _) = try await signUp("helga")
             let token = try #require(tokens.string("accessToken"))
             #expect(try await master.post("storage/Diary", #"{"_id":"kept"}"#).isSuccess)
@@ -63,7 +76,8 @@ extension IntegrationTests {
             for (method, path, body) in Self.management {
                 let asUser = try await master.adding("authorization", "Bearer \(token)").send(method, path, body)
                 #expect(asUser.isProblem(.forbidden), "\(method) \(path): \(asUser)")
-                let named = try await master.adding(HeaderName.user, try #require(tokens.string("user.id"))).send(method, path, body)
+                let named = try await master.adding(HeaderName.user, try #require(tokens.string("user.id"))).send(
+                    method, path, body)
                 #expect(named.isProblem(.forbidden), "\(method) \(path): \(named)")
                 for malformed in ["Bearer null", "Bearer \(token)x.y", token] {
                     let refused = try await master.adding("authorization", malformed).send(method, path, body)
@@ -81,9 +95,12 @@ extension IntegrationTests {
             #expect(try await asUser.get("auth/me").status == 200)
             #expect(try await asUser.get("storage/Notes").status == 200)
             #expect(try await asUser.post("auth/logout", "").status == 204)
-            try await eventually("the token is refused", within: .seconds(2)) { try await asUser.get("storage/Notes").status == 401 }
+            try await eventually("the token is refused", within: .seconds(2)) {
+                try await asUser.get("storage/Notes").status == 401
+            }
             #expect(try await asUser.get("auth/me").isProblem(.invalidToken))
-            let refresh = try await client.post("auth/refresh", #"{"refreshToken":"\#(try #require(tokens.string("refreshToken")))"}"#)
+            let refresh = try await client.post(
+                "auth/refresh", #"{"refreshToken":"\#(try #require(tokens.string("refreshToken")))"}"#)
             #expect(refresh.isProblem(.invalidToken), "\(refresh)")
         }
 
@@ -91,21 +108,28 @@ extension IntegrationTests {
             let (tokens, asUser) = try await signUp("dora")
             for name in ["auth", "gateway", "postgres"] { try await server.restart(name) }
             try await eventually("everything is ready", within: .seconds(60)) { await server.isEverythingReady() }
-            try await eventually("the token is good", within: .seconds(20)) { try await asUser.get("auth/me").status == 200 }
-            let refreshed = try await client.post("auth/refresh", #"{"refreshToken":"\#(try #require(tokens.string("refreshToken")))"}"#)
+            try await eventually("the token is good", within: .seconds(20)) {
+                try await asUser.get("auth/me").status == 200
+            }
+            let refreshed = try await client.post(
+                "auth/refresh", #"{"refreshToken":"\#(try #require(tokens.string("refreshToken")))"}"#)
             #expect(refreshed.status == 200, "\(refreshed)")
         }
 
         @Test func `Whoever comes for new tokens may send one that has expired`() async throws {
             let (tokens, asUser) = try await signUp("gerda")
-            let stale = client.adding("authorization", "Bearer \(try #require(tokens.string("accessToken")).dropLast(4))AAAA")
+            let stale = client.adding(
+                "authorization", "Bearer \(try #require(tokens.string("accessToken")).dropLast(4))AAAA")
             #expect(try await stale.get("auth/me").status == 401)
-            let refreshed = try await stale.post("auth/refresh", #"{"refreshToken":"\#(try #require(tokens.string("refreshToken")))"}"#)
+            let refreshed = try await stale.post(
+                "auth/refresh", #"{"refreshToken":"\#(try #require(tokens.string("refreshToken")))"}"#)
             #expect(refreshed.status == 200, "\(refreshed)")
-            #expect(try await stale.post("auth/login", #"{"userName":"gerda","password":"correct horse"}"#).status == 200)
+            #expect(
+                try await stale.post("auth/login", #"{"userName":"gerda","password":"correct horse"}"#).status == 200)
             #expect(try await asUser.get("auth/sessions")["count"] == "2")
             for text in ["Bearer null", "Bearer undefined", "Bearer", "x"] {
-                let refused = try await client.adding("authorization", text).post("auth/login", #"{"userName":"gerda","password":"correct horse"}"#)
+                let refused = try await client.adding("authorization", text).post(
+                    "auth/login", #"{"userName":"gerda","password":"correct horse"}"#)
                 #expect(refused.isProblem(.invalidToken), "\(text): \(refused)")
             }
             #expect(try await asUser.get("auth/sessions")["count"] == "2")
@@ -134,7 +158,9 @@ extension IntegrationTests {
                 let answer = try await client.adding("authorization", "Bearer \(forged)").get("auth/me")
                 #expect(answer.isProblem(.invalidToken), "\(answer)")
             }
-            #expect(try await client.adding("x-martlet-user", "0190163d-8694-739b-aea5-966c26f8ad91").get("auth/me").status == 401)
+            #expect(
+                try await client.adding("x-martlet-user", "0190163d-8694-739b-aea5-966c26f8ad91").get("auth/me").status
+                    == 401)
         }
     }
 }

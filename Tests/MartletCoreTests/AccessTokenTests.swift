@@ -7,10 +7,15 @@ import Testing
 @Suite struct AccessTokenTests {
     private static let key = P256.Signing.PrivateKey()
     private static let now = Date(timeIntervalSince1970: 1_800_000_000)
-    private static let said = AccessToken(appID: "shop", environment: .test, userID: "u-1", sessionID: "s-1", issued: now)
+    private static let said = AccessToken(
+        appID: "shop", environment: .test, userID: "u-1", sessionID: "s-1", issued: now)
 
-    private static func verifier(_ id: String = "k1", _ key: P256.Signing.PrivateKey = key) throws -> AccessTokenVerifier {
-        try #require(AccessTokenVerifier(.init(id: id, publicKey: Base64URL.encode(key.publicKey.x963Representation), expires: nil)))
+    private static func verifier(_ id: String = "k1", _ key: P256.Signing.PrivateKey = key) throws
+        -> AccessTokenVerifier
+    {
+        try #require(
+            AccessTokenVerifier(
+                .init(id: id, publicKey: Base64URL.encode(key.publicKey.x963Representation), expires: nil)))
     }
 
     private static func token(_ id: String = "k1", _ key: P256.Signing.PrivateKey = key) throws -> String {
@@ -42,13 +47,16 @@ import Testing
         let forged = [
             "", ".", "..", "...", token + ".", "." + token, parts[0] + "." + parts[1], parts[0] + "." + parts[1] + ".",
             parts[0] + ".." + parts[2], [parts[0], encoded(claims), parts[2]].joined(separator: "."),
-            // alg none, with and without a signature; another algorithm under the public key; another kid; a header with more in it.
+            // alg none, with and without a signature; another algorithm under the public key; another kid; a header
+            // with more in it.
             [encoded(#"{"alg":"none","kid":"k1","typ":"at+jwt"}"#), parts[1], ""].joined(separator: "."),
             [encoded(#"{"alg":"none"}"#), parts[1], parts[2]].joined(separator: "."),
             [encoded(#"{"alg":"HS256","kid":"k1","typ":"at+jwt"}"#), parts[1], hmac].joined(separator: "."),
             [encoded(#"{"alg":"ES256","kid":"k2","typ":"at+jwt"}"#), parts[1], parts[2]].joined(separator: "."),
-            [encoded(#"{"alg":"ES256","jwk":{},"kid":"k1","typ":"at+jwt"}"#), parts[1], parts[2]].joined(separator: "."),
-            token.replacing("eyJ", with: "eyI"), token + "A", String(token.dropLast()), token + String(repeating: "A", count: 4_000),
+            [encoded(#"{"alg":"ES256","jwk":{},"kid":"k1","typ":"at+jwt"}"#), parts[1], parts[2]].joined(
+                separator: "."),
+            token.replacing("eyJ", with: "eyI"), token + "A", String(token.dropLast()),
+            token + String(repeating: "A", count: 4_000),
         ]
         for text in forged { #expect(read(text, verifier) == nil, "\(text)") }
         for index in stride(from: 0, to: token.utf8.count - 1, by: 7) {

@@ -16,7 +16,10 @@ import Testing
                 #"{"\u20ac":"Euro Sign","\r":"Carriage Return","\ufb33":"Hebrew Letter Dalet With Dagesh","1":"One","\ud83d\ude00":"Emoji: Grinning Face","\u0080":"Control","\u00f6":"Latin Small Letter O With Diaeresis"}"#,
                 "{\"\\r\":\"Carriage Return\",\"1\":\"One\",\"\u{80}\":\"Control\",\"\u{f6}\":\"Latin Small Letter O With Diaeresis\",\"\u{20ac}\":\"Euro Sign\",\"\u{1f600}\":\"Emoji: Grinning Face\",\"\u{fb33}\":\"Hebrew Letter Dalet With Dagesh\"}"
             ),
-            (#" { "b" : [ -0.0, 1.0 ] , "a" : { "d" : "\u007f", "c" : [] } } "#, "{\"a\":{\"c\":[],\"d\":\"\u{7f}\"},\"b\":[0,1]}"),
+            (
+                #" { "b" : [ -0.0, 1.0 ] , "a" : { "d" : "\u007f", "c" : [] } } "#,
+                "{\"a\":{\"c\":[],\"d\":\"\u{7f}\"},\"b\":[0,1]}"
+            ),
         ])
     func examples(_ input: String, _ output: String) throws {
         let value = try JSONValue(parsing: input.utf8)
@@ -28,6 +31,8 @@ import Testing
 
     @Test("What has no canonical form is refused")
     func refused() throws {
-        #expect(throws: CanonicalJSON.Failure.numberTooLarge("1e399")) { try CanonicalJSON.text(of: JSONValue(parsing: "[1e399]".utf8)) }
+        #expect(throws: CanonicalJSON.Failure.numberTooLarge("1e399")) {
+            try CanonicalJSON.text(of: JSONValue(parsing: "[1e399]".utf8))
+        }
     }
 }

@@ -7,7 +7,8 @@ import Testing
 @Suite struct Base64URLTests {
     /// RFC 4648 §10, in the alphabet of §5, without padding.
     @Test(arguments: [
-        ("", ""), ("f", "Zg"), ("fo", "Zm8"), ("foo", "Zm9v"), ("foob", "Zm9vYg"), ("fooba", "Zm9vYmE"), ("foobar", "Zm9vYmFy"),
+        ("", ""), ("f", "Zg"), ("fo", "Zm8"), ("foo", "Zm9v"), ("foob", "Zm9vYg"), ("fooba", "Zm9vYmE"),
+        ("foobar", "Zm9vYmFy"),
         ("\u{3fb}\u{3ff}", "z7vPvw"), ("~~~???>>>", "fn5-Pz8_Pj4-"),
     ]) func `bytes become text and bytes again`(_ bytes: String, _ text: String) {
         #expect(Base64URL.encode(bytes.utf8) == text)
@@ -61,8 +62,11 @@ import Testing
         let secret = Secret("hunter2")
         var dumped = ""
         dump([Holder(secret: secret)], to: &dumped)
-        let texts = ["\(secret)", String(reflecting: secret), "\([secret])", "\(Holder(secret: secret))", "\(["k": secret])", dumped,
-            "\(Mirror(reflecting: secret).children.map(\.value))", String(describing: Optional(secret))]
+        let texts = [
+            "\(secret)", String(reflecting: secret), "\([secret])", "\(Holder(secret: secret))", "\(["k": secret])",
+            dumped,
+            "\(Mirror(reflecting: secret).children.map(\.value))", String(describing: Optional(secret)),
+        ]
         #expect(texts.allSatisfy { !$0.contains("hunter2") }, "\(texts)")
         #expect("\(secret)" == "<redacted>")
         #expect(secret.withValue { $0 } == "hunter2")
@@ -82,10 +86,15 @@ import Testing
 
 @Suite struct CredentialTests {
     @Test(arguments: [
-        (CredentialKind.client, AppEnvironment.live as AppEnvironment?, "mk_live_"), (.client, .test, "mk_test_"), (.secret, nil, "ms_"),
+        (CredentialKind.client, AppEnvironment.live as AppEnvironment?, "mk_live_"), (.client, .test, "mk_test_"),
+        (.secret, nil, "ms_"),
         (.ingest, .live, "mi_live_"), (.evaluation, .test, "me_test_"), (.master, nil, "mm_"),
-    ]) func `a credential tells its kind and environment, then 256 random bits`(_ kind: CredentialKind, _ environment: AppEnvironment?, _ prefix: String) {
-        let (one, two) = (Credential.make(kind, environment: environment), Credential.make(kind, environment: environment))
+    ]) func `a credential tells its kind and environment, then 256 random bits`(
+        _ kind: CredentialKind, _ environment: AppEnvironment?, _ prefix: String
+    ) {
+        let (one, two) = (
+            Credential.make(kind, environment: environment), Credential.make(kind, environment: environment)
+        )
         let text = one.withValue { $0 }
         #expect(text.hasPrefix(prefix))
         #expect(Base64URL.decode(text.dropFirst(prefix.count))?.count == 32)
@@ -96,7 +105,10 @@ import Testing
     @Test(arguments: [
         ("abc", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"),
         ("", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"),
-        ("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq", "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1"),
+        (
+            "abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq",
+            "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1"
+        ),
     ]) func `the digest is SHA-256 in lower-case hexadecimal`(_ text: String, _ digest: String) {
         #expect(Credential.hexDigest(of: text) == digest)
         #expect(Credential.hexDigest(of: Substring(text)) == digest)

@@ -8,11 +8,15 @@ import Testing
 @Suite struct PrincipalSignerTests {
     private static let now = Date(timeIntervalSince1970: 1_800_000_000)
     private static let principal = Principal(
-        kind: .client, appID: "shop", appNumber: 7, environment: .test, credentialID: "0190163d-8694-739b-aea5-966c26f8ad91")
+        kind: .client, appID: "shop", appNumber: 7, environment: .test,
+        credentialID: "0190163d-8694-739b-aea5-966c26f8ad91")
 
     private let signer = PrincipalSigner(internalSecret: Secret("the-internal-secret-of-these-tests-1"))
 
-    @Test(arguments: [principal, .service("gateway"), Principal(kind: .master, appID: "ü\"", appNumber: -1, environment: .live, credentialID: "")])
+    @Test(arguments: [
+        principal, .service("gateway"),
+        Principal(kind: .master, appID: "ü\"", appNumber: -1, environment: .live, credentialID: ""),
+    ])
     func `a principal comes out as it went in`(_ principal: Principal) throws {
         let header = try signer.header(for: principal, at: Self.now)
         #expect(header.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7f })
@@ -39,7 +43,9 @@ import Testing
         for position in header.indices.dropLast() {
             var changed = header
             changed[position] = changed[position] == UInt8(ascii: "A") ? UInt8(ascii: "B") : UInt8(ascii: "A")
-            #expect(signer.principal(from: String(decoding: changed, as: UTF8.self), at: Self.now) == nil, "position \(position)")
+            #expect(
+                signer.principal(from: String(decoding: changed, as: UTF8.self), at: Self.now) == nil,
+                "position \(position)")
         }
     }
 
@@ -48,8 +54,10 @@ import Testing
         let other = try signer.header(for: .service("auth"), at: Self.now).split(separator: ".")
         let payload = Base64URL.encode(#"{"principal":{},"issued":1800000000}"#.utf8)
         let forged = [
-            "", ".", "..", "\(own[0])", "\(own[0]).", ".\(own[1])", "\(own[0]).\(other[1])", "\(other[0]).\(own[1])", "\(own[0]).\(own[1]).\(own[1])",
-            "\(own[0]).\(own[1])=", " \(own[0]).\(own[1])", "\(own[0]).\(own[1].dropLast())", "\(payload).\(own[1])", "\(own[1]).\(own[0])",
+            "", ".", "..", "\(own[0])", "\(own[0]).", ".\(own[1])", "\(own[0]).\(other[1])", "\(other[0]).\(own[1])",
+            "\(own[0]).\(own[1]).\(own[1])",
+            "\(own[0]).\(own[1])=", " \(own[0]).\(own[1])", "\(own[0]).\(own[1].dropLast())", "\(payload).\(own[1])",
+            "\(own[1]).\(own[0])",
         ]
         for header in forged { #expect(signer.principal(from: header, at: Self.now) == nil, "\(header)") }
     }

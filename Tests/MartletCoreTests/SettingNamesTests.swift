@@ -11,10 +11,8 @@ import Testing
 
     /// File and key of each setting that the code reads by a literal name.
     private static func reads() throws -> [(file: String, key: String)] {
-        let onOneLine = #"settings\.\w+\(\s*"\K[a-z][a-z0-9]*(\.[a-z0-9]+)+(?=")"#
-        // The name stands on the next line where the call is too long for one.
-        let alone = #"^\s+"\K[a-z][a-z0-9]*(\.[a-z0-9]+)+(?=", default: .*\))"#
-        return try SourceSearch().matches(of: "\(onOneLine)|\(alone)", in: ["Sources"]).map { ($0.file, $0.text) }
+        let pattern = #"settings\.\w+\(\s*"\K[a-z][a-z0-9]*(\.[a-z0-9]+)+(?=")"#
+        return try SourceSearch().matches(of: pattern, in: ["Sources"]).map { ($0.file, $0.text) }
     }
 
     @Test func `every setting that the code reads is listed, with the process that reads it`() throws {
@@ -30,7 +28,8 @@ import Testing
     @Test func `every setting that is listed is read`() throws {
         let reads = Set(try Self.reads().map(\.key))
         // Read by a name that is put together.
-        let made = #/(upstream|services)\.\w+|limit\.(key|address)\.(rate|burst)|files\.quota\.\w+|symbols\.(demangler|symbolizer)/#
+        let made =
+            #/(upstream|services)\.\w+|limit\.(key|address)\.(rate|burst)|files\.quota\.\w+|symbols\.(demangler|symbolizer)/#
         for key in Set(SettingNames.byProcess.values.joined()).sorted() where try made.wholeMatch(in: key) == nil {
             #expect(reads.contains(key), "\(key)")
         }

@@ -6,11 +6,14 @@ import Testing
 @Suite struct StaffRightsTests {
     private static let rights = StaffRights(["shop": [.storage: [.read, .update]], "*": [.status: [.read]]])
 
-    @Test(arguments: [
-        (.read, .storage, "shop", true), (.update, .storage, "shop", true), (.delete, .storage, "shop", false), (.read, .users, "shop", false),
-        (.read, .storage, "blog", false), (.read, .storage, nil, false), (.read, .status, nil, true), (.read, .status, "shop", true),
-        (.read, .status, "*", true), (.read, .storage, "*", false), (.update, .status, nil, false),
-    ] as [(StaffAction, StaffArea, String?, Bool)])
+    @Test(
+        arguments: [
+            (.read, .storage, "shop", true), (.update, .storage, "shop", true), (.delete, .storage, "shop", false),
+            (.read, .users, "shop", false),
+            (.read, .storage, "blog", false), (.read, .storage, nil, false), (.read, .status, nil, true),
+            (.read, .status, "shop", true),
+            (.read, .status, "*", true), (.read, .storage, "*", false), (.update, .status, nil, false),
+        ] as [(StaffAction, StaffArea, String?, Bool)])
     func `Rights allow what they say`(action: StaffAction, area: StaffArea, app: String?, expected: Bool) {
         #expect(Self.rights.allow(action, area, in: app) == expected)
         #expect(StaffGrant(id: "1", userName: "a", rights: Self.rights).may(action, area, in: app) == expected)
@@ -34,7 +37,9 @@ import Testing
         #expect(rights == StaffRights(["*": [.storage: [.read]]]))
         let encoder = JSONEncoder()
         encoder.outputFormatting = .sortedKeys
-        #expect(String(decoding: try encoder.encode(Self.rights), as: UTF8.self) == #"{"*":{"status":["read"]},"shop":{"storage":["read","update"]}}"#)
+        #expect(
+            String(decoding: try encoder.encode(Self.rights), as: UTF8.self)
+                == #"{"*":{"status":["read"]},"shop":{"storage":["read","update"]}}"#)
     }
 
     @Test func `A principal of before there were staff is read as it was`() throws {

@@ -10,14 +10,19 @@ import Testing
         #expect(Set([ExactText(one), ExactText(other), ExactText(one)]).count == 2)
         let object = try JSONValue(parsing: "{\"\(one)\":1,\"\(other)\":2}".utf8)
         #expect(object[one] == .number("1") && object[other] == .number("2"))
-        #expect(JSONValue.string(one) != .string(other) && JSONValue.object([.init(one, .null)]) != .object([.init(other, .null)]))
+        #expect(
+            JSONValue.string(one) != .string(other)
+                && JSONValue.object([.init(one, .null)]) != .object([.init(other, .null)]))
         let patch = try JSONValue(parsing: "{\"\(other)\":null,\"x\":[\"\(other)\"]}".utf8)
         #expect(object.merging(patch).text == "{\"\(one)\":1,\"x\":[\"\(other)\"]}")
-        let changes = JSONPatch(from: .object([.init(one, .string(one))]), to: .object([.init(one, .string(other)), .init(other, .null)]))
+        let changes = JSONPatch(
+            from: .object([.init(one, .string(one))]), to: .object([.init(one, .string(other)), .init(other, .null)]))
         #expect(changes.operations.count == 2, "\(changes)")
     }
 
-    @Test(arguments: ["", "a", "'", "''", "\u{600}'", "'\u{301}", "'\u{200d}'", "a'\u{fe0f}b", "\u{1f1e8}'\u{1f1ed}", "\u{d4e}'x"])
+    @Test(arguments: [
+        "", "a", "'", "''", "\u{600}'", "'\u{301}", "'\u{200d}'", "a'\u{fe0f}b", "\u{1f1e8}'\u{1f1ed}", "\u{d4e}'x",
+    ])
     func `every quote is doubled, whatever stands around it`(_ text: String) {
         let quoted = Array(text.enclosed(in: "'").unicodeScalars)
         #expect(quoted.first == "'" && quoted.last == "'")

@@ -21,8 +21,11 @@ import Testing
             let blob = BlobName.random(in: space)
             let written = try await files.write(Portions(bytes, of: 70_001), to: blob, limitInBytes: size)
             #expect(written.sizeInBytes == size && written.prefix == Array(bytes.prefix(1_024)))
-            #expect(written.sha256 == SHA256.hash(data: bytes).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined())
-            for range in [0..<size, 0..<min(size, 1), size / 2..<size, size..<size, min(size, 10)..<min(size, 200_000)] {
+            #expect(
+                written.sha256 == SHA256.hash(data: bytes).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+            )
+            for range in [0..<size, 0..<min(size, 1), size / 2..<size, size..<size, min(size, 10)..<min(size, 200_000)]
+            {
                 #expect(try await files.bytes(blob, range) == Array(bytes[range]), "\(range)")
             }
             #expect(try await files.list(space, after: nil, limit: 10).blobs.map(\.id) == [blob.id])
@@ -39,7 +42,8 @@ import Testing
                 }
                 await #expect(throws: Portions.Broken.self) {
                     _ = try await files.write(
-                        Portions(Self.noise(size), of: 65_536, breaks: true), to: .random(in: space), limitInBytes: size)
+                        Portions(Self.noise(size), of: 65_536, breaks: true), to: .random(in: space), limitInBytes: size
+                    )
                 }
             }
             #expect(try await files.list(space, after: nil, limit: 10).blobs == [])
@@ -87,7 +91,9 @@ import Testing
                 #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == [])
                 try await files.remove(blob)
                 let error = await #expect(throws: FileError.self) {
-                    try await files.withFile(of: blob, sizeInBytes: 5, copyingTo: folder) { _ in Issue.record("there is no blob") }
+                    try await files.withFile(of: blob, sizeInBytes: 5, copyingTo: folder) { _ in
+                        Issue.record("there is no blob")
+                    }
                 }
                 if case .missing(blob) = error {} else { Issue.record("\(String(describing: error))") }
             }
@@ -113,7 +119,9 @@ import Testing
             let blob = BlobName.random(in: "app_a")
             _ = try await LocalFiles(directory: folder + "/files").write(Portions([1]), to: blob, limitInBytes: 1)
             for (path, mode) in [("", 0o700), ("/app_a", 0o700), ("/" + blob.key, 0o600)] {
-                let found = try FileManager.default.attributesOfItem(atPath: folder + "/files" + path)[.posixPermissions] as? Int
+                let found =
+                    try FileManager.default.attributesOfItem(atPath: folder + "/files" + path)[.posixPermissions]
+                    as? Int
                 #expect(found == mode, "\(path)")
             }
         }
@@ -134,7 +142,9 @@ import Testing
         let error = await #expect(throws: FileError.self) {
             _ = try await files.write(Portions([1]), to: .random(in: "app_a"), limitInBytes: 1)
         }
-        #expect(error?.condition == .unavailable && "\(error!)".contains("SignatureDoesNotMatch"), "\(String(describing: error))")
+        #expect(
+            error?.condition == .unavailable && "\(error!)".contains("SignatureDoesNotMatch"),
+            "\(String(describing: error))")
     }
 
     @Test func `an S3 store that cannot be reached is an outage`() async throws {

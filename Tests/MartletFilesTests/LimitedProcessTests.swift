@@ -5,7 +5,9 @@ import Testing
 @testable import MartletFiles
 
 @Suite struct LimitedProcessTests {
-    private func end(_ script: String, _ change: (inout LimitedProcess) -> Void = { _ in }) async throws -> LimitedProcess.End {
+    private func end(_ script: String, _ change: (inout LimitedProcess) -> Void = { _ in }) async throws
+        -> LimitedProcess.End
+    {
         var process = LimitedProcess()
         process.time = .seconds(60)
         change(&process)
@@ -17,7 +19,9 @@ import Testing
         #expect(try await end("kill -9 $$") == .killed(signal: SIGKILL))
         #expect(try await end("while :; do :; done") { $0.limits.cpuTimeInSeconds = 1 } == .killed(signal: SIGXCPU))
         #expect(try await end("sleep 30") { $0.time = .milliseconds(200) } == .outOfTime)
-        #expect(try await end("exec head -c 100000 /dev/zero >x") { $0.limits.outputSizeInBytes = 8_192 } == .killed(signal: SIGXFSZ))
+        #expect(
+            try await end("exec head -c 100000 /dev/zero >x") { $0.limits.outputSizeInBytes = 8_192 }
+                == .killed(signal: SIGXFSZ))
     }
 
     @Test func `a process reads the file it is given, and what it writes is kept up to a limit`() async throws {

@@ -31,9 +31,13 @@ import Testing
     ]
 
     @Test(arguments: failures)
-    func `what ends, hangs, or says something else is noticed`(_ script: String, _ failure: LineProcess.Failure) async throws {
+    func `what ends, hangs, or says something else is noticed`(_ script: String, _ failure: LineProcess.Failure)
+        async throws
+    {
         try await run(script) { process in
-            await #expect(throws: failure) { try await process.exchange(["a", "b"], within: .seconds(1), upTo: 64 << 10) }
+            await #expect(throws: failure) {
+                try await process.exchange(["a", "b"], within: .seconds(1), upTo: 64 << 10)
+            }
             await #expect(throws: LineProcess.Failure.self) { try await process.exchange(["c"], within: .seconds(1)) }
         }
     }
@@ -47,7 +51,9 @@ import Testing
     }
 
     @Test func `it knows nothing of the environment, and has nothing open but its line`() async throws {
-        try await run("read -r line; env | cut -d= -f1 | sort | tr '\\n' ' '; echo; read -r line; ls /proc/self/fd | tr '\\n' ' '; echo") { process in
+        try await run(
+            "read -r line; env | cut -d= -f1 | sort | tr '\\n' ' '; echo; read -r line; ls /proc/self/fd | tr '\\n' ' '; echo"
+        ) { process in
             let names = try await process.exchange(["a"], within: .seconds(20)).first?.split(separator: " ") ?? []
             #expect(Set(names).subtracting(["LC_ALL", "PATH", "PWD", "_", "SHLVL", "OLDPWD"]) == [])
             // 3 is the directory that `ls` reads.

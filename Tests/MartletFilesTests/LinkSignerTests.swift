@@ -5,7 +5,8 @@ import Testing
 
 @Suite struct LinkSignerTests {
     let signer = LinkSigner(secret: Secret("an-internal-secret-of-the-tests-0123456789"))
-    let link = FileLink(environment: "live", space: "app_a", path: "a/b.jpg", fileID: "1", thumbnail: nil, expires: 2_000_000_000)
+    let link = FileLink(
+        environment: "live", space: "app_a", path: "a/b.jpg", fileID: "1", thumbnail: nil, expires: 2_000_000_000)
     let now = Date(timeIntervalSince1970: 1_999_999_999)
 
     @Test func `a link opens until it expires`() {
@@ -21,7 +22,8 @@ import Testing
         let token = signer.token(for: link)
         var others: [FileLink] = []
         for change: (inout FileLink) -> Void in [
-            { $0.environment = "test" }, { $0.space = "app_b" }, { $0.path = "a/c.jpg" }, { $0.fileID = "2" }, { $0.thumbnail = "small" }, { $0.expires += 1 },
+            { $0.environment = "test" }, { $0.space = "app_b" }, { $0.path = "a/c.jpg" }, { $0.fileID = "2" },
+            { $0.thumbnail = "small" }, { $0.expires += 1 },
             { ($0.space, $0.path) = ("app_aa", "/b.jpg") }, { ($0.fileID, $0.thumbnail) = ("", "1") },
         ] {
             var other = link
@@ -40,7 +42,10 @@ import Testing
                 #expect(!signer.isValid(forged, for: link, at: now), "\(forged)")
             }
         }
-        for forged in ["", ".", "live.2000000000", "live.2000000000.", "." + token, String(token.dropFirst(5)), "live." + token, token + "A", token + "=", "+" + token, "0" + token] {
+        for forged in [
+            "", ".", "live.2000000000", "live.2000000000.", "." + token, String(token.dropFirst(5)), "live." + token,
+            token + "A", token + "=", "+" + token, "0" + token,
+        ] {
             #expect(!signer.isValid(forged, for: link, at: now), "\(forged)")
         }
     }

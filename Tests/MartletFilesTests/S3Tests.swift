@@ -4,7 +4,8 @@ import Testing
 
 /// What S3 stores may do and the one of the tests does not.
 @Suite struct S3Tests {
-    private static func answer(_ keys: [String], _ end: String, modified: String = "2026-01-02T03:04:05.000Z") -> String {
+    private static func answer(_ keys: [String], _ end: String, modified: String = "2026-01-02T03:04:05.000Z") -> String
+    {
         let entries = keys.map { "<Contents><Key>\($0)</Key><LastModified>\(modified)</LastModified></Contents>" }
         return "<ListBucketResult>\(end)\(entries.joined())</ListBucketResult>"
     }
@@ -19,7 +20,8 @@ import Testing
         }
         let odd = try S3Files.page(Self.answer(["app_a/01/\(Self.id)"], more, modified: "yesterday"), of: "app_a")
         #expect(odd == BlobPage(blobs: [], next: "a&b"))
-        #expect(try S3Files.page(Self.answer([], "<IsTruncated>false</IsTruncated>"), of: "app_a") == BlobPage(blobs: []))
+        #expect(
+            try S3Files.page(Self.answer([], "<IsTruncated>false</IsTruncated>"), of: "app_a") == BlobPage(blobs: []))
     }
 
     @Test(arguments: ["", "<IsTruncated>true</IsTruncated>", "<html>"])
@@ -28,11 +30,15 @@ import Testing
     }
 
     @Test(arguments: [
-        ("https://s3.example.org:443", "https://s3.example.org", "s3.example.org"), ("http://minio:80/", "http://minio", "minio"),
-        ("https://minio:80", "https://minio:80", "minio:80"), ("http://127.0.0.1:9000", "http://127.0.0.1:9000", "127.0.0.1:9000"),
+        ("https://s3.example.org:443", "https://s3.example.org", "s3.example.org"),
+        ("http://minio:80/", "http://minio", "minio"),
+        ("https://minio:80", "https://minio:80", "minio:80"),
+        ("http://127.0.0.1:9000", "http://127.0.0.1:9000", "127.0.0.1:9000"),
         ("https://s3.example.org", "https://s3.example.org", "s3.example.org"),
     ])
-    func `the host is signed as it is sent: without the scheme's own port`(_ endpoint: String, _ base: String, _ host: String) throws {
+    func `the host is signed as it is sent: without the scheme's own port`(
+        _ endpoint: String, _ base: String, _ host: String
+    ) throws {
         let address = try S3Client.address(endpoint)
         #expect(address.base == base && address.host == host)
     }

@@ -35,19 +35,26 @@ import Testing
     @Test(arguments: examples)
     func `a request is signed as AWS signs it`(_ example: Example) {
         let signature = SignatureV4(
-            accessKey: "AKIAIOSFODNN7EXAMPLE", secretKey: Secret("wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"), region: "us-east-1")
-        let headers = example.headers + [
-            ("x-amz-date", "20130524T000000Z"), ("Host", "examplebucket.s3.amazonaws.com"), ("x-amz-content-sha256", example.payload),
-        ]
+            accessKey: "AKIAIOSFODNN7EXAMPLE", secretKey: Secret("wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"),
+            region: "us-east-1")
+        let headers =
+            example.headers + [
+                ("x-amz-date", "20130524T000000Z"), ("Host", "examplebucket.s3.amazonaws.com"),
+                ("x-amz-content-sha256", example.payload),
+            ]
         let authorization = signature.authorization(
-            method: example.method, path: example.path, query: example.query, headers: headers, payloadSHA256: example.payload,
+            method: example.method, path: example.path, query: example.query, headers: headers,
+            payloadSHA256: example.payload,
             timestamp: "20130524T000000Z")
         #expect(authorization.hasSuffix("Signature=" + example.signature), "\(authorization)")
         #expect(
-            authorization.hasPrefix("AWS4-HMAC-SHA256 Credential=AKIAIOSFODNN7EXAMPLE/20130524/us-east-1/s3/aws4_request,SignedHeaders="))
+            authorization.hasPrefix(
+                "AWS4-HMAC-SHA256 Credential=AKIAIOSFODNN7EXAMPLE/20130524/us-east-1/s3/aws4_request,SignedHeaders="))
     }
 
-    @Test(arguments: [("/a b", "%2Fa%20b"), ("$&+", "%24%26%2B"), ("ü~-_.", "%C3%BC~-_."), ("\u{1}", "%01"), ("²", "%C2%B2")])
+    @Test(arguments: [
+        ("/a b", "%2Fa%20b"), ("$&+", "%24%26%2B"), ("ü~-_.", "%C3%BC~-_."), ("\u{1}", "%01"), ("²", "%C2%B2"),
+    ])
     func `everything but unreserved characters is escaped`(_ text: String, _ encoded: String) {
         #expect(SignatureV4.encoded(text) == encoded)
     }

@@ -18,7 +18,8 @@ struct ThumbnailerTests {
             var thumbnailer = Thumbnailer(directory: folder + "/work", maximumAtOnce: 1)
             thumbnailer.maximumPixels = maximumPixels
             defer { #expect((try? FileManager.default.contentsOfDirectory(atPath: folder + "/work")) ?? [] == []) }
-            return try await thumbnailer.thumbnail(of: blob, sizeInBytes: bytes.count, in: files, try #require(ThumbnailSize(size)))
+            return try await thumbnailer.thumbnail(
+                of: blob, sizeInBytes: bytes.count, in: files, try #require(ThumbnailSize(size)))
         }
     }
 
@@ -64,10 +65,16 @@ struct ThumbnailerTests {
 
     static let hostile: [(String, [UInt8])] = [
         ("SVG", Array("<svg xmlns='http://www.w3.org/2000/svg' width='9' height='9'/>".utf8)),
-        ("SVG that reads a file", Array("<svg xmlns:xlink='http://www.w3.org/1999/xlink'><image xlink:href='/etc/passwd'/></svg>".utf8)),
+        (
+            "SVG that reads a file",
+            Array("<svg xmlns:xlink='http://www.w3.org/1999/xlink'><image xlink:href='/etc/passwd'/></svg>".utf8)
+        ),
         ("PDF", Array("%PDF-1.4\n1 0 obj<</Type/Catalog>>endobj\ntrailer<</Root 1 0 R>>".utf8)),
         ("PostScript", Array("%!PS\n(/etc/passwd) run".utf8)),
-        ("ImageMagick's MVG", Array("push graphic-context\nimage over 0,0 0,0 'url(file:///etc/passwd)'\npop graphic-context".utf8)),
+        (
+            "ImageMagick's MVG",
+            Array("push graphic-context\nimage over 0,0 0,0 'url(file:///etc/passwd)'\npop graphic-context".utf8)
+        ),
         ("PPM", Array("P6 1 1 255\nabc".utf8)), ("CSV", Array("1,2\n3,4\n".utf8)), ("nothing", [0]),
         ("a PNG's signature only", [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]),
         ("a PNG of 100,000 by 100,000", Png.bytes(width: 100_000, height: 100_000)),
@@ -94,15 +101,22 @@ struct ThumbnailerTests {
 
     static let faults = [
         Fault(testDescription: "disk full", thumbnail: "\(says) 'unix error: No space left on device'; exit 255"),
-        Fault(testDescription: "no threads", thumbnail: "\(says) 'glib: Error creating thread: Resource temporarily unavailable'; exit 255"),
+        Fault(
+            testDescription: "no threads",
+            thumbnail: "\(says) 'glib: Error creating thread: Resource temporarily unavailable'; exit 255"),
         Fault(testDescription: "no program", header: "exit 127"),
         Fault(testDescription: "no limits", header: "echo 'prlimit: failed to set the CPU resource limit'; exit 1"),
         Fault(testDescription: "killed for want of memory", thumbnail: "kill -9 $$"),
         Fault(testDescription: "a machine too busy", header: "sleep 30", time: .milliseconds(300)),
-        Fault(testDescription: "broken", thumbnail: "\(says) 'VipsJpeg: Bogus marker length'; exit 255", isLasting: false),
+        Fault(
+            testDescription: "broken", thumbnail: "\(says) 'VipsJpeg: Bogus marker length'; exit 255", isLasting: false),
         Fault(testDescription: "nothing came out", isLasting: false),
-        Fault(testDescription: "another format", header: "echo \"$1: 8x8 uchar, 3 bands, srgb, pdfload\"", isLasting: true),
-        Fault(testDescription: "too many pixels", header: "echo \"$1: 99999x99999 uchar, 3 bands, srgb, pngload\"", isLasting: true),
+        Fault(
+            testDescription: "another format", header: "echo \"$1: 8x8 uchar, 3 bands, srgb, pdfload\"", isLasting: true
+        ),
+        Fault(
+            testDescription: "too many pixels", header: "echo \"$1: 99999x99999 uchar, 3 bands, srgb, pngload\"",
+            isLasting: true),
         Fault(testDescription: "too much work", thumbnail: "while :; do :; done", isLasting: true),
     ]
 
@@ -111,7 +125,8 @@ struct ThumbnailerTests {
         try await withFolder { folder in
             for (name, script) in [("vipsheader", fault.header), ("vipsthumbnail", fault.thumbnail)] {
                 let made = FileManager.default.createFile(
-                    atPath: folder + "/" + name, contents: Data("#!/bin/sh\n\(script)\n".utf8), attributes: [.posixPermissions: 0o700])
+                    atPath: folder + "/" + name, contents: Data("#!/bin/sh\n\(script)\n".utf8),
+                    attributes: [.posixPermissions: 0o700])
                 try #require(made)
             }
             let files = LocalFiles(directory: folder + "/files")
@@ -122,7 +137,8 @@ struct ThumbnailerTests {
             thumbnailer.process.limits.cpuTimeInSeconds = 1
             thumbnailer.process.time = fault.time
             do {
-                _ = try await thumbnailer.thumbnail(of: blob, sizeInBytes: 3, in: files, try #require(ThumbnailSize("s=10x10")))
+                _ = try await thumbnailer.thumbnail(
+                    of: blob, sizeInBytes: 3, in: files, try #require(ThumbnailSize("s=10x10")))
                 Issue.record("a thumbnail of nothing")
             } catch let refusal as Thumbnailer.Refusal {
                 #expect(refusal.isLasting == fault.isLasting, "\(refusal)")
@@ -141,7 +157,9 @@ struct ThumbnailerTests {
         #expect(refusal?.reason.contains("479999 pixels") == true)
     }
 
-    @Test func `a picture cut off half way is refused or shown as far as it goes, and leaves nothing behind`() async throws {
+    @Test func `a picture cut off half way is refused or shown as far as it goes, and leaves nothing behind`()
+        async throws
+    {
         let source = try await make("a.jpg")
         _ = try? await thumbnail(of: Array(source[..<(source.count / 2)]))
     }
@@ -166,7 +184,9 @@ struct ThumbnailerTests {
         }
     }
 
-    @Test(arguments: ["", "a", "a=1", "a=1x", "a=0x1", "a=1x4097", "A=1x1", "a b=1x1", "a=1x1:cut", "a=+1x1", "../a=1x1"])
+    @Test(arguments: [
+        "", "a", "a=1", "a=1x", "a=0x1", "a=1x4097", "A=1x1", "a b=1x1", "a=1x1:cut", "a=+1x1", "../a=1x1",
+    ])
     func `a size is a name and two sides`(_ text: String) {
         #expect(ThumbnailSize(text) == nil || text == "a=+1x1")
     }
@@ -222,7 +242,8 @@ private enum Png {
         func big(_ number: UInt32) -> [UInt8] { withUnsafeBytes(of: number.bigEndian) { Array($0) } }
         let header = Array("IHDR".utf8) + big(width) + big(height) + [8, 2, 0, 0, 0]
         let data = Array("IDAT".utf8) + [0x78, 0x9c, 0x03, 0, 0, 0, 0, 1]
-        return [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a] + big(13) + header + big(crc(header)) + big(8) + data + big(crc(data))
+        return [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a] + big(13) + header + big(crc(header)) + big(8) + data
+            + big(crc(data))
             + big(0) + Array("IEND".utf8) + big(crc(Array("IEND".utf8)))
     }
 

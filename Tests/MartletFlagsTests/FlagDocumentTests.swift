@@ -30,26 +30,33 @@ struct FlagDocumentTests {
         return (flags, compiler.issues)
     }
 
-    @Test("A good document has no issues, and answers each kind of person", arguments: [
-        ("checkout", #"{"email":"sam@EXAMPLE.com"}"#, "true", "on", FlagAnswer.Reason.targetingMatch),
-        ("checkout", #"{"email":"sam@example.org"}"#, "false", "off", .unknown),
-        ("checkout", #"{"id":"u6","country":"CH"}"#, "false", "off", .unknown),
-        ("checkout", #"{"id":"u4","country":"DE"}"#, "true", "on", .split),
-        ("price", #"{"id":"u1"}"#, "1.0", "default", .unknown),
-        ("price", #"{"id":"u2"}"#, "0.50", "low", .split),
-        ("price", #"{"id":"u3"}"#, "2e0", "high", .split),
-        ("price", "{}", "1.0", "default", .unknown),
-        ("layout", #"{"email":"a@example.com","appVersion":"2.1.0"}"#, #"{"columns":3,"gap":1.50}"#, "wide", .targetingMatch),
-        ("layout", #"{"email":"a@example.com","appVersion":"1.10.0"}"#, #"{"columns":1}"#, "default", .unknown),
-        ("greeting", "{}", #""Hello""#, "default", .constant),
-        ("sale", #"{"now":1764547200}"#, "false", "off", .unknown),
-        ("sale", #"{"now":1796083200}"#, "true", "on", .targetingMatch),
-        ("sale", #"{"now":1798329600}"#, "false", "off", .unknown),
-        ("old", "{}", "true", "on", .disabled),
-        ("app.gb", #"{"id":"t1"}"#, #""red""#, "r", .split),
-        ("app.gb", #"{"id":"t3"}"#, #""control""#, "default", .unknown),
-    ])
-    func answers(_ key: String, _ attributes: String, _ value: String, _ variant: String, _ reason: FlagAnswer.Reason) throws {
+    @Test(
+        "A good document has no issues, and answers each kind of person",
+        arguments: [
+            ("checkout", #"{"email":"sam@EXAMPLE.com"}"#, "true", "on", FlagAnswer.Reason.targetingMatch),
+            ("checkout", #"{"email":"sam@example.org"}"#, "false", "off", .unknown),
+            ("checkout", #"{"id":"u6","country":"CH"}"#, "false", "off", .unknown),
+            ("checkout", #"{"id":"u4","country":"DE"}"#, "true", "on", .split),
+            ("price", #"{"id":"u1"}"#, "1.0", "default", .unknown),
+            ("price", #"{"id":"u2"}"#, "0.50", "low", .split),
+            ("price", #"{"id":"u3"}"#, "2e0", "high", .split),
+            ("price", "{}", "1.0", "default", .unknown),
+            (
+                "layout", #"{"email":"a@example.com","appVersion":"2.1.0"}"#, #"{"columns":3,"gap":1.50}"#, "wide",
+                .targetingMatch
+            ),
+            ("layout", #"{"email":"a@example.com","appVersion":"1.10.0"}"#, #"{"columns":1}"#, "default", .unknown),
+            ("greeting", "{}", #""Hello""#, "default", .constant),
+            ("sale", #"{"now":1764547200}"#, "false", "off", .unknown),
+            ("sale", #"{"now":1796083200}"#, "true", "on", .targetingMatch),
+            ("sale", #"{"now":1798329600}"#, "false", "off", .unknown),
+            ("old", "{}", "true", "on", .disabled),
+            ("app.gb", #"{"id":"t1"}"#, #""red""#, "r", .split),
+            ("app.gb", #"{"id":"t3"}"#, #""control""#, "default", .unknown),
+        ])
+    func answers(_ key: String, _ attributes: String, _ value: String, _ variant: String, _ reason: FlagAnswer.Reason)
+        throws
+    {
         let (flags, issues) = try Self.compile(Self.document)
         #expect(issues == [])
         let answer = try #require(flags.evaluate(key, for: Subject(FlagAttributes(try .parse(attributes)))))
@@ -60,8 +67,11 @@ struct FlagDocumentTests {
     @Test("A share grows without anybody leaving it, and has the size that was asked for")
     func shares() throws {
         func isIn(_ percent: Int) throws -> [Bool] {
-            let (flags, _) = try Self.compile(#"{"flags":{"f":{"type":"boolean","default":false,"rules":[{"value":true,"percent":\#(percent)}]}}}"#)
-            return (0..<4_000).map { flags.evaluate("f", for: Subject(["id": .string("user-\($0)")]))?.value.isOn == true }
+            let (flags, _) = try Self.compile(
+                #"{"flags":{"f":{"type":"boolean","default":false,"rules":[{"value":true,"percent":\#(percent)}]}}}"#)
+            return (0..<4_000).map {
+                flags.evaluate("f", for: Subject(["id": .string("user-\($0)")]))?.value.isOn == true
+            }
         }
         let (few, more) = (try isIn(10), try isIn(30))
         #expect(zip(few, more).allSatisfy { !$0 || $1 })
@@ -71,14 +81,18 @@ struct FlagDocumentTests {
         #expect(!nobody.contains(true) && !everybody.contains(false))
     }
 
-    @Test("A rule that is switched off does nothing, whatever it says", arguments: [
-        #""value":"x""#, #""split":[{"value":"x","percent":50},{"value":"y","percent":50}]"#, #""variations":["x","y"],"hashVersion":2"#,
-        #""parentConditions":[{"id":"g","condition":{"value":true},"gate":true}]"#,
-    ])
+    @Test(
+        "A rule that is switched off does nothing, whatever it says",
+        arguments: [
+            #""value":"x""#, #""split":[{"value":"x","percent":50},{"value":"y","percent":50}]"#,
+            #""variations":["x","y"],"hashVersion":2"#,
+            #""parentConditions":[{"id":"g","condition":{"value":true},"gate":true}]"#,
+        ])
     func disabledRules(_ rule: String) throws {
         func value(isEnabled: Bool) throws -> FlagAnswer? {
             let (flags, issues) = try Self.compile(
-                #"{"flags":{"f":{"type":"string","default":"d","rules":[{"enabled":\#(isEnabled),\#(rule)},{"value":"next"}]},"g":{"type":"boolean","default":false}}}"#)
+                #"{"flags":{"f":{"type":"string","default":"d","rules":[{"enabled":\#(isEnabled),\#(rule)},{"value":"next"}]},"g":{"type":"boolean","default":false}}}"#
+            )
             #expect(issues.allSatisfy { !$0.isError }, "\(issues)")
             return flags.evaluate("f", for: Subject(["id": .string("u")]))
         }
@@ -88,7 +102,9 @@ struct FlagDocumentTests {
 
     @Test("Variations go by the attribute that by names")
     func by() throws {
-        let (flags, _) = try Self.compile(#"{"flags":{"f":{"type":"string","default":"d","rules":[{"variations":["x","y"],"by":"device","hashVersion":2}]}}}"#)
+        let (flags, _) = try Self.compile(
+            #"{"flags":{"f":{"type":"string","default":"d","rules":[{"variations":["x","y"],"by":"device","hashVersion":2}]}}}"#
+        )
         #expect(flags.evaluate("f", for: Subject(["id": .string("u")]))?.reason == .unknown)
         #expect(flags.evaluate("f", for: Subject(["device": .string("u")]))?.reason == .split)
     }
@@ -102,50 +118,129 @@ struct FlagDocumentTests {
 
     static func flag(_ text: String) -> String { #"{"flags":{"f":\#(text)}}"# }
 
-    @Test("What is wrong is said with its place", arguments: [
-        (#"{"flags":{"f":{"type":"boolean","default":1}}}"#, "wrong-type", "/flags/f/default"),
-        (#"{"flags":{"f":{"type":"bool","default":true}}}"#, "invalid-type", "/flags/f/type"),
-        (#"{"flags":{"f":{"type":"boolean"}}}"#, "missing-field", "/flags/f/default"),
-        (#"{"flags":{"a/b":{"type":"boolean","default":true}}}"#, "invalid-name", "/flags/a~1b"),
-        (#"{"flags":{"f":{"type":"boolean","default":true},"f":{"type":"boolean","default":true}}}"#, "duplicate-name", "/flags/f"),
-        (#"{"flag":{}}"#, "unknown-field", "/flag"),
-        (flag(#"{"type":"boolean","default":true,"rules":[{"when":{"a":{"$gtt":1}},"value":false}]}"#), "unknown-operator", "/flags/f/rules/0/when/a/$gtt"),
-        (flag(#"{"type":"boolean","default":true,"rules":[{"when":"beta","value":false}]}"#), "unknown-condition", "/flags/f/rules/0/when"),
-        (flag(#"{"type":"boolean","default":true,"rules":[{"when":{"id":{"$inGroup":"g"}},"value":false}]}"#), "unknown-group", "/flags/f/rules/0/when/id/$inGroup"),
-        (flag(#"{"type":"boolean","default":true,"rules":[{"when":{"a":{"$regex":"(a"}},"value":false}]}"#), "invalid-pattern", "/flags/f/rules/0/when/a/$regex"),
-        (flag(#"{"type":"boolean","default":true,"rules":[{"when":{"now":"2026-01-01"},"value":false}]}"#), "invalid-operator", "/flags/f/rules/0/when/now"),
-        (flag(#"{"type":"boolean","default":true,"rules":[{"when":{"now":{"$after":"soon"}},"value":false}]}"#), "invalid-time", "/flags/f/rules/0/when/now/$after"),
-        (flag(#"{"type":"boolean","default":true,"rules":[{"when":{"$percent":{"to":10}},"value":false}]}"#), "missing-field", "/flags/f/rules/0/when/$percent"),
-        (flag(#"{"type":"boolean","default":true,"rules":[{"value":false,"percent":101}]}"#), "invalid-percent", "/flags/f/rules/0/percent"),
-        (flag(#"{"type":"boolean","default":true,"rules":[{"value":"no"}]}"#), "wrong-type", "/flags/f/rules/0/value"),
-        (flag(#"{"type":"boolean","default":true,"rules":[{"when":{}}]}"#), "missing-field", "/flags/f/rules/0"),
-        (flag(#"{"type":"boolean","default":true,"rules":[{"value":true,"variant":"a"}]}"#), "ambiguous-rule", "/flags/f/rules/0"),
-        (flag(#"{"type":"string","default":"","rules":[{"variations":["a","b"],"percent":5}]}"#), "ambiguous-rule", "/flags/f/rules/0/percent"),
-        (flag(#"{"type":"string","default":"","rules":[{"variant":"a"}]}"#), "unknown-variant", "/flags/f/rules/0/variant"),
-        (flag(#"{"type":"string","default":"","rules":[{"split":[{"value":"a","percent":60},{"value":"b","percent":60}]}]}"#), "invalid-split", "/flags/f/rules/0/split"),
-        (flag(#"{"type":"string","default":"","rules":[{"variations":["a","b"],"weights":[0.9,0.9],"hashVersion":2}]}"#), "invalid-weights", "/flags/f/rules/0/weights"),
-        (flag(#"{"type":"boolean","default":true,"rules":[{"parentConditions":[{"id":"g"}]}]}"#), "unknown-flag", "/flags/f/rules"),
-        (flag(#"{"type":"boolean","default":true,"rules":[{"parentConditions":[{"id":"f","condition":{"value":true}}],"value":false}]}"#), "flag-cycle", "/flags/f/rules"),
-        (flag(#"{"type":"json","default":{"n":5},"schema":{"properties":{"n":{"maximum":4}}}}"#), "schema-mismatch", "/flags/f/default/n"),
-        (flag(#"{"type":"json","default":{},"schema":{"oneOf":[]}}"#), "invalid-schema", "/flags/f/schema/oneOf"),
-        (flag(#"{"type":"boolean","default":true,"conditions":{}}"#), "unknown-field", "/flags/f/conditions"),
-        (#"{"flags":{},"conditions":{"a":{"$condition":"b"},"b":{"$condition":"a"}}}"#, "condition-cycle", "/conditions/b/$condition"),
-        (#"{"flags":{},"conditions":{"a":{"x":{"$foo":1}}}}"#, "unknown-operator", "/conditions/a/x/$foo"),
-    ])
+    @Test(
+        "What is wrong is said with its place",
+        arguments: [
+            (#"{"flags":{"f":{"type":"boolean","default":1}}}"#, "wrong-type", "/flags/f/default"),
+            (#"{"flags":{"f":{"type":"bool","default":true}}}"#, "invalid-type", "/flags/f/type"),
+            (#"{"flags":{"f":{"type":"boolean"}}}"#, "missing-field", "/flags/f/default"),
+            (#"{"flags":{"a/b":{"type":"boolean","default":true}}}"#, "invalid-name", "/flags/a~1b"),
+            (
+                #"{"flags":{"f":{"type":"boolean","default":true},"f":{"type":"boolean","default":true}}}"#,
+                "duplicate-name", "/flags/f"
+            ),
+            (#"{"flag":{}}"#, "unknown-field", "/flag"),
+            (
+                flag(#"{"type":"boolean","default":true,"rules":[{"when":{"a":{"$gtt":1}},"value":false}]}"#),
+                "unknown-operator", "/flags/f/rules/0/when/a/$gtt"
+            ),
+            (
+                flag(#"{"type":"boolean","default":true,"rules":[{"when":"beta","value":false}]}"#),
+                "unknown-condition", "/flags/f/rules/0/when"
+            ),
+            (
+                flag(#"{"type":"boolean","default":true,"rules":[{"when":{"id":{"$inGroup":"g"}},"value":false}]}"#),
+                "unknown-group", "/flags/f/rules/0/when/id/$inGroup"
+            ),
+            (
+                flag(#"{"type":"boolean","default":true,"rules":[{"when":{"a":{"$regex":"(a"}},"value":false}]}"#),
+                "invalid-pattern", "/flags/f/rules/0/when/a/$regex"
+            ),
+            (
+                flag(#"{"type":"boolean","default":true,"rules":[{"when":{"now":"2026-01-01"},"value":false}]}"#),
+                "invalid-operator", "/flags/f/rules/0/when/now"
+            ),
+            (
+                flag(#"{"type":"boolean","default":true,"rules":[{"when":{"now":{"$after":"soon"}},"value":false}]}"#),
+                "invalid-time", "/flags/f/rules/0/when/now/$after"
+            ),
+            (
+                flag(#"{"type":"boolean","default":true,"rules":[{"when":{"$percent":{"to":10}},"value":false}]}"#),
+                "missing-field", "/flags/f/rules/0/when/$percent"
+            ),
+            (
+                flag(#"{"type":"boolean","default":true,"rules":[{"value":false,"percent":101}]}"#), "invalid-percent",
+                "/flags/f/rules/0/percent"
+            ),
+            (
+                flag(#"{"type":"boolean","default":true,"rules":[{"value":"no"}]}"#), "wrong-type",
+                "/flags/f/rules/0/value"
+            ),
+            (flag(#"{"type":"boolean","default":true,"rules":[{"when":{}}]}"#), "missing-field", "/flags/f/rules/0"),
+            (
+                flag(#"{"type":"boolean","default":true,"rules":[{"value":true,"variant":"a"}]}"#), "ambiguous-rule",
+                "/flags/f/rules/0"
+            ),
+            (
+                flag(#"{"type":"string","default":"","rules":[{"variations":["a","b"],"percent":5}]}"#),
+                "ambiguous-rule", "/flags/f/rules/0/percent"
+            ),
+            (
+                flag(#"{"type":"string","default":"","rules":[{"variant":"a"}]}"#), "unknown-variant",
+                "/flags/f/rules/0/variant"
+            ),
+            (
+                flag(
+                    #"{"type":"string","default":"","rules":[{"split":[{"value":"a","percent":60},{"value":"b","percent":60}]}]}"#
+                ), "invalid-split", "/flags/f/rules/0/split"
+            ),
+            (
+                flag(
+                    #"{"type":"string","default":"","rules":[{"variations":["a","b"],"weights":[0.9,0.9],"hashVersion":2}]}"#
+                ), "invalid-weights", "/flags/f/rules/0/weights"
+            ),
+            (
+                flag(#"{"type":"boolean","default":true,"rules":[{"parentConditions":[{"id":"g"}]}]}"#), "unknown-flag",
+                "/flags/f/rules"
+            ),
+            (
+                flag(
+                    #"{"type":"boolean","default":true,"rules":[{"parentConditions":[{"id":"f","condition":{"value":true}}],"value":false}]}"#
+                ), "flag-cycle", "/flags/f/rules"
+            ),
+            (
+                flag(#"{"type":"json","default":{"n":5},"schema":{"properties":{"n":{"maximum":4}}}}"#),
+                "schema-mismatch", "/flags/f/default/n"
+            ),
+            (flag(#"{"type":"json","default":{},"schema":{"oneOf":[]}}"#), "invalid-schema", "/flags/f/schema/oneOf"),
+            (flag(#"{"type":"boolean","default":true,"conditions":{}}"#), "unknown-field", "/flags/f/conditions"),
+            (
+                #"{"flags":{},"conditions":{"a":{"$condition":"b"},"b":{"$condition":"a"}}}"#, "condition-cycle",
+                "/conditions/b/$condition"
+            ),
+            (#"{"flags":{},"conditions":{"a":{"x":{"$foo":1}}}}"#, "unknown-operator", "/conditions/a/x/$foo"),
+        ])
     func errors(_ text: String, _ code: String, _ path: String) throws {
         let issues = try Self.compile(text).issues.filter(\.isError)
         #expect(issues.contains { $0.code == code && $0.path == path }, "\(issues)")
     }
 
-    @Test("What is doubtful is said, and published all the same", arguments: [
-        (flag(#"{"type":"boolean","default":true,"rules":[{"value":false},{"when":{"a":1},"value":true}]}"#), "unreachable-rule", "/flags/f/rules/1"),
-        (flag(#"{"type":"boolean","default":true,"rules":[{"value":false,"percent":5,"by":"naïve"}]}"#), "non-ascii-hash", "/flags/f/rules/0/by"),
-        (flag(#"{"type":"boolean","default":true,"rules":[{"force":false,"coverage":0.5}]}"#), "biased-hash", "/flags/f/rules/0"),
-        (flag(#"{"type":"boolean","default":true,"rules":[{"value":false,"when":{"a":{"$in":[1],"b":2}}}]}"#), "mixed-operators", "/flags/f/rules/0/when/a"),
-        (flag(#"{"type":"boolean","default":true,"rules":[{"when":{"a":{"$regex":"a{250}"}},"value":false}]}"#), "long-pattern", "/flags/f/rules/0/when/a/$regex"),
-        (#"{"flags":{},"conditions":{"a":{"x":1}}}"#, "unused-condition", "/conditions/a"),
-        (#"{"flags":{},"savedGroups":{"a":[1]}}"#, "unused-group", "/savedGroups/a"),
-    ])
+    @Test(
+        "What is doubtful is said, and published all the same",
+        arguments: [
+            (
+                flag(#"{"type":"boolean","default":true,"rules":[{"value":false},{"when":{"a":1},"value":true}]}"#),
+                "unreachable-rule", "/flags/f/rules/1"
+            ),
+            (
+                flag(#"{"type":"boolean","default":true,"rules":[{"value":false,"percent":5,"by":"naïve"}]}"#),
+                "non-ascii-hash", "/flags/f/rules/0/by"
+            ),
+            (
+                flag(#"{"type":"boolean","default":true,"rules":[{"force":false,"coverage":0.5}]}"#), "biased-hash",
+                "/flags/f/rules/0"
+            ),
+            (
+                flag(#"{"type":"boolean","default":true,"rules":[{"value":false,"when":{"a":{"$in":[1],"b":2}}}]}"#),
+                "mixed-operators", "/flags/f/rules/0/when/a"
+            ),
+            (
+                flag(#"{"type":"boolean","default":true,"rules":[{"when":{"a":{"$regex":"a{250}"}},"value":false}]}"#),
+                "long-pattern", "/flags/f/rules/0/when/a/$regex"
+            ),
+            (#"{"flags":{},"conditions":{"a":{"x":1}}}"#, "unused-condition", "/conditions/a"),
+            (#"{"flags":{},"savedGroups":{"a":[1]}}"#, "unused-group", "/savedGroups/a"),
+        ])
     func warnings(_ text: String, _ code: String, _ path: String) throws {
         let issues = try Self.compile(text).issues
         #expect(issues.contains { $0.code == code && $0.path == path && !$0.isError }, "\(issues)")
@@ -155,11 +250,17 @@ struct FlagDocumentTests {
     @Test("Documents that would take too long are refused")
     func limits() throws {
         // Each condition has the one before it twice: 2^40 tests.
-        let conditions = (1...40).map { #""c\#($0)":{"$and":[{"$condition":"c\#($0 - 1)"},{"$condition":"c\#($0 - 1)"}]}"# }.joined(separator: ",")
-        let doubling = #"{"flags":{"f":{"type":"boolean","default":true,"rules":[{"when":"c40","value":false}]}},"conditions":{"c0":{"a":1},\#(conditions)}}"#
+        let conditions = (1...40).map {
+            #""c\#($0)":{"$and":[{"$condition":"c\#($0 - 1)"},{"$condition":"c\#($0 - 1)"}]}"#
+        }.joined(separator: ",")
+        let doubling =
+            #"{"flags":{"f":{"type":"boolean","default":true,"rules":[{"when":"c40","value":false}]}},"conditions":{"c0":{"a":1},\#(conditions)}}"#
         #expect(try Self.compile(doubling).issues.contains { $0.code == "too-complex" || $0.code == "too-deep" })
-        let flags = (0...FlagDocument.maximumFlags).map { #""f\#($0)":{"type":"boolean","default":true}"# }.joined(separator: ",")
-        #expect(try Self.compile(#"{"flags":{\#(flags)}}"#).issues.contains { $0.code == "too-many" && $0.path == "/flags" })
+        let flags = (0...FlagDocument.maximumFlags).map { #""f\#($0)":{"type":"boolean","default":true}"# }.joined(
+            separator: ",")
+        #expect(
+            try Self.compile(#"{"flags":{\#(flags)}}"#).issues.contains { $0.code == "too-many" && $0.path == "/flags" }
+        )
     }
 
     @Test("Flags that depend on others through many ways are looked at a bounded number of times")

@@ -2,13 +2,16 @@ import MartletCore
 import MartletFlags
 import Testing
 
-/// GrowthBook's published cases that mean something on a server: 503 of 517. The others are of browsers: `decrypt` (10) opens payloads that a CDN
-/// delivers encrypted, `urlRedirect` (4) sends a page elsewhere. None of the compared results may be missing a member, nor have one more.
+/// GrowthBook's published cases that mean something on a server: 503 of 517. The others are of browsers: `decrypt` (10)
+/// opens payloads that a CDN delivers encrypted, `urlRedirect` (4) sends a page elsewhere. None of the compared results
+/// may be missing a member, nor have one more.
 @Suite("GrowthBook's published cases", .enabled(if: Vectors.exist(Vectors.growthBook)))
 struct GrowthBookTests {
     @Test("Conditions match whom they should", arguments: GrowthBookCase.all("evalCondition"))
     func conditions(_ given: GrowthBookCase) {
-        let groups = (given.parts.count > 4 ? given.parts[4] : .null).members.map { ($0.name, $0.value.elements.map(FlagValue.init)) }
+        let groups = (given.parts.count > 4 ? given.parts[4] : .null).members.map {
+            ($0.name, $0.value.elements.map(FlagValue.init))
+        }
         var compiler = ConditionCompiler(groups: Dictionary(uniqueKeysWithValues: groups))
         let condition = compiler.compile(given.parts[1])
         #expect(condition.matches(FlagAttributes(given.parts[2])) == given.parts[3].bool)
@@ -25,7 +28,8 @@ struct GrowthBookTests {
     func ranges(_ given: GrowthBookCase) {
         let arguments = given.parts[1].elements
         let weights = arguments[2] == .null ? nil : arguments[2].elements.compactMap(\.double)
-        let ranges = Bucketing.ranges(Int(arguments[0].double ?? 0), coverage: arguments[1].double ?? 1, weights: weights)
+        let ranges = Bucketing.ranges(
+            Int(arguments[0].double ?? 0), coverage: arguments[1].double ?? 1, weights: weights)
         let expected = given.parts[2].elements.map { $0.elements.compactMap(\.double) }
         #expect(ranges.count == expected.count)
         for (range, expected) in zip(ranges, expected) {
@@ -36,7 +40,8 @@ struct GrowthBookTests {
     @Test("A place is in the range of one variation", arguments: GrowthBookCase.all("chooseVariation"))
     func variation(_ given: GrowthBookCase) {
         let ranges = given.parts[2].elements.map { BucketRange($0.elements[0].double ?? 0, $0.elements[1].double ?? 0) }
-        #expect(Bucketing.variation(at: given.parts[1].double ?? 0, in: ranges) ?? -1 == Int(given.parts[3].double ?? 0))
+        #expect(
+            Bucketing.variation(at: given.parts[1].double ?? 0, in: ranges) ?? -1 == Int(given.parts[3].double ?? 0))
     }
 
     @Test("Namespaces have who is in them", arguments: GrowthBookCase.all("inNamespace"))
@@ -57,20 +62,26 @@ struct GrowthBookTests {
     @Test("An address forces a variation", arguments: GrowthBookCase.all("getQueryStringOverride"))
     func address(_ given: GrowthBookCase) {
         let parts = given.parts
-        let variation = Subject.variation(of: parts[1].string ?? "", in: parts[2].string ?? "", count: Int(parts[3].double ?? 0))
+        let variation = Subject.variation(
+            of: parts[1].string ?? "", in: parts[2].string ?? "", count: Int(parts[3].double ?? 0))
         #expect(variation.map(Double.init) == parts[4].double)
     }
 
-    @Test("Features answer as they should", arguments: GrowthBookCase.all("feature") + GrowthBookCase.all("contextualBandit"))
+    @Test(
+        "Features answer as they should",
+        arguments: GrowthBookCase.all("feature") + GrowthBookCase.all("contextualBandit"))
     func features(_ given: GrowthBookCase) {
         let context = GrowthBookContext(given.parts[1])
         let result = context.set.evaluate(given.parts[2].string ?? "", for: context.subject)
         #expect(result.published == withoutCondition(FlagValue(given.parts[3])))
     }
 
-    /// The published experiment repeats its condition, which is compiled here; what it does is compared by who takes part.
+    /// The published experiment repeats its condition, which is compiled here; what it does is compared by who takes
+    /// part.
     private func withoutCondition(_ result: FlagValue) -> FlagValue {
-        guard case .object(var members) = result, case .object(var experiment) = members["experiment"] else { return result }
+        guard case .object(var members) = result, case .object(var experiment) = members["experiment"] else {
+            return result
+        }
         experiment["condition"] = nil
         members["experiment"] = .object(experiment)
         return .object(members)
@@ -91,8 +102,12 @@ struct GrowthBookTests {
     func sticky(_ given: GrowthBookCase) {
         let documents = given.parts[2].elements.map { document in
             StickyBuckets.Document(
-                attributeName: document["attributeName"]?.string ?? "", attributeValue: document["attributeValue"]?.string ?? "",
-                assignments: Dictionary(uniqueKeysWithValues: (document["assignments"]?.members ?? []).map { ($0.name, $0.value.string ?? "") }))
+                attributeName: document["attributeName"]?.string ?? "",
+                attributeValue: document["attributeValue"]?.string ?? "",
+                assignments: Dictionary(
+                    uniqueKeysWithValues: (document["assignments"]?.members ?? []).map {
+                        ($0.name, $0.value.string ?? "")
+                    }))
         }
         // Whoever keeps the documents hands out those of who asks.
         let attributes = FlagAttributes(given.parts[1]["attributes"] ?? .object([]))
@@ -104,12 +119,14 @@ struct GrowthBookTests {
     }
 
     private func published(_ buckets: StickyBuckets) -> FlagValue {
-        .object(buckets.documents.mapValues { document in
-            .members([
-                "attributeName": .string(document.attributeName), "attributeValue": .string(document.attributeValue),
-                "assignments": .object(document.assignments.mapValues(FlagValue.string)),
-            ])
-        })
+        .object(
+            buckets.documents.mapValues { document in
+                .members([
+                    "attributeName": .string(document.attributeName),
+                    "attributeValue": .string(document.attributeValue),
+                    "assignments": .object(document.assignments.mapValues(FlagValue.string)),
+                ])
+            })
     }
 }
 
@@ -124,7 +141,8 @@ struct FirebasePercentTests {
 
     @Test("A percent condition lets the same half in", arguments: cases)
     func half(_ given: CaseOf) {
-        let place = FlagHash.microPercent(of: given.json["randomizationId"]?.string ?? "", seed: given.json["seed"]?.string ?? "")
+        let place = FlagHash.microPercent(
+            of: given.json["randomizationId"]?.string ?? "", seed: given.json["seed"]?.string ?? "")
         #expect((place > 0 && place <= 50_000_000) == given.json["result"]?.bool)
     }
 }

@@ -18,7 +18,8 @@ import Testing
         let isListening = withUnsafeMutablePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { raw in
                 // The kernel takes connections; nobody reads what they send.
-                bind(listener, raw, length) == 0 && listen(listener, 16) == 0 && getsockname(listener, raw, &length) == 0
+                bind(listener, raw, length) == 0 && listen(listener, 16) == 0
+                    && getsockname(listener, raw, &length) == 0
             }
         }
         try #require(isListening)

@@ -55,23 +55,33 @@ import Testing
     }
 
     @Test(arguments: [
-        "{", "{\"a\":1,}", "{\"a\":01}", "{\"a\":+1}", "{\"a\":.5}", "{\"a\":1.}", "{\"a\":0x1}", "{\"a\":NaN}", "{\"a\":Infinity}", "{'a':1}", "{a:1}",
-        "{\"a\":\"\\ud800\"}", "{\"a\":\"\\udc00\\ud800\"}", "{\"a\":\"\\x\"}", "{\"a\":\"\n\"}", "{}{}", "{} x", "/**/{}", "{}//", "\u{feff}{}", "nul", "\u{a0}{}",
+        "{", "{\"a\":1,}", "{\"a\":01}", "{\"a\":+1}", "{\"a\":.5}", "{\"a\":1.}", "{\"a\":0x1}", "{\"a\":NaN}",
+        "{\"a\":Infinity}", "{'a':1}", "{a:1}",
+        "{\"a\":\"\\ud800\"}", "{\"a\":\"\\udc00\\ud800\"}", "{\"a\":\"\\x\"}", "{\"a\":\"\n\"}", "{}{}", "{} x",
+        "/**/{}", "{}//", "\u{feff}{}", "nul", "\u{a0}{}",
     ]) func `what is not JSON is refused by every reader`(_ text: String) async {
         for problem in await Self.problems(Array(text.utf8)) { #expect(problem?.code == .invalidJSON, "\(text)") }
     }
 
-    @Test(arguments: [
-        Array("{\"a\":\"".utf8) + [0xff] + Array("\"}".utf8), Array("{\"a\":\"".utf8) + [0xc0, 0x80] + Array("\"}".utf8),
-        Array("{\"a\":1}".data(using: .utf16)!), Array("{\"a\":1}".data(using: .utf16LittleEndian)!), Array("{}".data(using: .utf32)!),
-    ] as [[UInt8]]) func `what is not UTF-8 is refused by every reader`(_ body: [UInt8]) async {
+    @Test(
+        arguments: [
+            Array("{\"a\":\"".utf8) + [0xff] + Array("\"}".utf8),
+            Array("{\"a\":\"".utf8) + [0xc0, 0x80] + Array("\"}".utf8),
+            Array("{\"a\":1}".data(using: .utf16)!), Array("{\"a\":1}".data(using: .utf16LittleEndian)!),
+            Array("{}".data(using: .utf32)!),
+        ] as [[UInt8]]) func `what is not UTF-8 is refused by every reader`(_ body: [UInt8]) async
+    {
         for problem in await Self.problems(body) { #expect(problem?.code == .invalidJSON) }
     }
 
     @Test(arguments: [
-        (#"{"a":1,"a":2}"#, ErrorCode.invalidBody), (#"{"a":1,"\u0061":2}"#, .invalidBody), (#"{"a":{"b":1,"b":1}}"#, .invalidBody),
-        (#"{"a":"\u0000"}"#, .invalidBody), (String(repeating: "[", count: 50_000), .limitExceeded), ("{\"a\":1e401}", .limitExceeded),
-    ]) func `names that are there twice, U+0000 and depth are refused by every reader`(_ text: String, _ code: ErrorCode) async {
+        (#"{"a":1,"a":2}"#, ErrorCode.invalidBody), (#"{"a":1,"\u0061":2}"#, .invalidBody),
+        (#"{"a":{"b":1,"b":1}}"#, .invalidBody),
+        (#"{"a":"\u0000"}"#, .invalidBody), (String(repeating: "[", count: 50_000), .limitExceeded),
+        ("{\"a\":1e401}", .limitExceeded),
+    ]) func `names that are there twice, U+0000 and depth are refused by every reader`(
+        _ text: String, _ code: ErrorCode
+    ) async {
         for problem in await Self.problems(Array(text.utf8)) { #expect(problem?.code == code, "\(text.prefix(40))") }
     }
 
@@ -85,23 +95,40 @@ import Testing
     }
 
     @Test(arguments: [
-        ("[]", "Expected a JSON object, found an array at byte 0."), (" 7", "Expected a JSON object, found a number at byte 1."),
-        ("\t\n\"x\"", "Expected a JSON object, found a string at byte 2."), ("true", "Expected a JSON object, found a boolean at byte 0."),
+        ("[]", "Expected a JSON object, found an array at byte 0."),
+        (" 7", "Expected a JSON object, found a number at byte 1."),
+        ("\t\n\"x\"", "Expected a JSON object, found a string at byte 2."),
+        ("true", "Expected a JSON object, found a boolean at byte 0."),
         ("null", "Expected a JSON object, found null at byte 0."),
-    ]) func `a body of another kind is told what was expected, what came and where`(_ text: String, _ detail: String) async {
+    ]) func `a body of another kind is told what was expected, what came and where`(_ text: String, _ detail: String)
+        async
+    {
         let problem = await Self.problem { try await BodyFields(Self.request(Array(text.utf8)), []) }
         #expect(problem?.code == .invalidBody)
         #expect(problem?.detail == detail)
-        #expect(await Self.problem { try await Self.request(Array(text.utf8)).decoded(Body.self) }?.code == .invalidBody)
+        #expect(
+            await Self.problem { try await Self.request(Array(text.utf8)).decoded(Body.self) }?.code == .invalidBody)
     }
 
-    @Test(arguments: [
-        (#"{"nam":"x"}"#, "nam", "Unknown member \"nam\"; did you mean \"name\"?"), (#"{"Name":"x"}"#, "Name", "Unknown member \"Name\"; did you mean \"name\"?"),
-        (#"{"name":"x","colour":1}"#, "colour", "Unknown member \"colour\"."),
-        (#"{"name":"x","inner":{"reader":[]}}"#, "inner.reader", "Unknown member \"reader\"; did you mean \"readers\"?"),
-        (#"{"name":"x","parts":[{},{"sizes":1}]}"#, "parts.1.sizes", "Unknown member \"sizes\"; did you mean \"size\"?"),
-        (#"{"name":"x","":1}"#, "", "Unknown member \"\"."), ("{\"name\":\"x\",\"flag\u{200b}\":1}", "flag\u{200b}", nil),
-    ] as [(String, String, String?)]) func `an unknown member is refused with the nearest name`(_ text: String, _ field: String, _ detail: String?) async {
+    @Test(
+        arguments: [
+            (#"{"nam":"x"}"#, "nam", "Unknown member \"nam\"; did you mean \"name\"?"),
+            (#"{"Name":"x"}"#, "Name", "Unknown member \"Name\"; did you mean \"name\"?"),
+            (#"{"name":"x","colour":1}"#, "colour", "Unknown member \"colour\"."),
+            (
+                #"{"name":"x","inner":{"reader":[]}}"#, "inner.reader",
+                "Unknown member \"reader\"; did you mean \"readers\"?"
+            ),
+            (
+                #"{"name":"x","parts":[{},{"sizes":1}]}"#, "parts.1.sizes",
+                "Unknown member \"sizes\"; did you mean \"size\"?"
+            ),
+            (#"{"name":"x","":1}"#, "", "Unknown member \"\"."),
+            ("{\"name\":\"x\",\"flag\u{200b}\":1}", "flag\u{200b}", nil),
+        ] as [(String, String, String?)]) func `an unknown member is refused with the nearest name`(
+            _ text: String, _ field: String, _ detail: String?
+        ) async
+    {
         let problem = await Self.problem { try await Self.request(Array(text.utf8)).decoded(Body.self) }
         #expect(problem?.code == .invalidBody)
         #expect(problem?.field == field)
@@ -109,20 +136,29 @@ import Testing
     }
 
     @Test func `fields refuse an unknown member with the nearest name, by its bytes`() async {
-        let problem = await Self.problem { try await BodyFields(Self.request(Array(#"{"rule":{}}"#.utf8)), ["rules", "hidden", "defaults"]) }
+        let problem = await Self.problem {
+            try await BodyFields(Self.request(Array(#"{"rule":{}}"#.utf8)), ["rules", "hidden", "defaults"])
+        }
         #expect(problem?.field == "rule")
         #expect(problem?.detail == "Unknown member \"rule\"; did you mean \"rules\"?")
-        let kelvin = await Self.problem { try await BodyFields(Self.request(Array("{\"\u{212a}ey\":1}".utf8)), ["Key"]) }
+        let kelvin = await Self.problem {
+            try await BodyFields(Self.request(Array("{\"\u{212a}ey\":1}".utf8)), ["Key"])
+        }
         #expect(kelvin?.code == .invalidBody, "U+212A is not K")
     }
 
     @Test(arguments: [
-        (#"{"name":5}"#, "name"), (#"{"name":null}"#, "name"), (#"{}"#, "name"), (#"{"name":"x","kind":"geo"}"#, "kind"), (#"{"name":"x","inner":[]}"#, "inner"),
+        (#"{"name":5}"#, "name"), (#"{"name":null}"#, "name"), (#"{}"#, "name"),
+        (#"{"name":"x","kind":"geo"}"#, "kind"), (#"{"name":"x","inner":[]}"#, "inner"),
         (#"{"name":"x","inner":{"size":1.5}}"#, "inner.size"), (#"{"name":"x","inner":{"size":"1"}}"#, "inner.size"),
-        (#"{"name":"x","inner":{"size":99999999999999999999}}"#, "inner.size"), (#"{"name":"x","small":2147483648}"#, "small"),
-        (#"{"name":"x","inner":{"readers":["a",1]}}"#, "inner.readers.1"), (#"{"name":"x","byName":{"k":"v"}}"#, "byName.k"),
-        (#"{"name":"x","until":"2026-02-30T00:00:00Z"}"#, "until"), (#"{"name":"x","until":1}"#, "until"), (#"{"name":"x","flag":1}"#, "flag"),
-        (#"{"name":"x","ratio":"1"}"#, "ratio"), (#"{"name":"x","id":"1"}"#, "id"), (#"{"name":"x","parts":{}}"#, "parts"),
+        (#"{"name":"x","inner":{"size":99999999999999999999}}"#, "inner.size"),
+        (#"{"name":"x","small":2147483648}"#, "small"),
+        (#"{"name":"x","inner":{"readers":["a",1]}}"#, "inner.readers.1"),
+        (#"{"name":"x","byName":{"k":"v"}}"#, "byName.k"),
+        (#"{"name":"x","until":"2026-02-30T00:00:00Z"}"#, "until"), (#"{"name":"x","until":1}"#, "until"),
+        (#"{"name":"x","flag":1}"#, "flag"),
+        (#"{"name":"x","ratio":"1"}"#, "ratio"), (#"{"name":"x","id":"1"}"#, "id"),
+        (#"{"name":"x","parts":{}}"#, "parts"),
     ]) func `a value of another type is refused by its path`(_ text: String, _ field: String) async {
         let problem = await Self.problem { try await Self.request(Array(text.utf8)).decoded(Body.self) }
         #expect(problem?.code == .invalidBody)
@@ -136,7 +172,9 @@ import Testing
             """
         let body = try await Self.request(Array(text.utf8)).decoded(Body.self)
         #expect(body.name == "é🦉" && body.kind == .text && body.inner == Inner(readers: ["a"], size: -3))
-        #expect(body.parts?.count == 2 && body.byName == ["any": ["b"], "other": []] && body.ratio == 100 && body.flag == true && body.small == 7)
+        #expect(
+            body.parts?.count == 2 && body.byName == ["any": ["b"], "other": []] && body.ratio == 100
+                && body.flag == true && body.small == 7)
         #expect(body.until?.timeIntervalSince1970 == 1_795_337_339.5)
         #expect(body.id?.uuidString == "0E984725-C51C-4BF4-9960-E1C80E27ABA0")
         let bare = try await Self.request(Array(#"{"name":"x","kind":null,"inner":null}"#.utf8)).decoded(Body.self)

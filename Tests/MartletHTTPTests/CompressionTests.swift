@@ -14,25 +14,38 @@ import Testing
 @Suite struct CompressionTests {
     private let principal = Principal.service("gateway")
 
-    @Test(arguments: [
-        ("gzip, deflate, br", "br"), ("gzip", "gzip"), ("br", "br"), ("BR;Q=1, gzip;q=0.9", "br"), ("br;q=0.5, gzip", "gzip"), ("x-gzip", "gzip"),
-        ("*", "br"), ("*;q=0.1, br;q=0", "gzip"), ("identity", nil), ("gzip;q=0", nil), ("gzip;q=0.000, br;q=0", nil), ("zstd, deflate", nil),
-        ("gzip;q=x", nil), (",,;", nil), ("*;q=0", nil), (nil, nil),
-    ] as [(String?, String?)])
-    func `An answer is packed as Accept-Encoding says, Brotli before gzip`(_ accepted: String?, _ coding: String?) async throws {
+    @Test(
+        arguments: [
+            ("gzip, deflate, br", "br"), ("gzip", "gzip"), ("br", "br"), ("BR;Q=1, gzip;q=0.9", "br"),
+            ("br;q=0.5, gzip", "gzip"), ("x-gzip", "gzip"),
+            ("*", "br"), ("*;q=0.1, br;q=0", "gzip"), ("identity", nil), ("gzip;q=0", nil),
+            ("gzip;q=0.000, br;q=0", nil), ("zstd, deflate", nil),
+            ("gzip;q=x", nil), (",,;", nil), ("*;q=0", nil), (nil, nil),
+        ] as [(String?, String?)])
+    func `An answer is packed as Accept-Encoding says, Brotli before gzip`(_ accepted: String?, _ coding: String?)
+        async throws
+    {
         for size in [1_024, 1_500, 20_000, 127 << 10, 128 << 10, 300 << 10, 1 << 20] {
             let answer = try await ask("/json?size=\(size)", accepted)
             let plain = String(decoding: Pages.json(size).utf8, as: UTF8.self)
-            #expect(answer.status == 200 && answer.header("content-encoding") == coding && answer.header("vary") == "Accept-Encoding")
+            #expect(
+                answer.status == 200 && answer.header("content-encoding") == coding
+                    && answer.header("vary") == "Accept-Encoding")
             #expect(answer.header("content-length") == "\(answer.body.readableBytes)")
-            let unpacked = try coding.map { try Inflate.decode(answer.body, try #require(ContentCoding(name: $0)), upTo: 4 << 20) } ?? answer.body
+            let unpacked =
+                try coding.map { try Inflate.decode(answer.body, try #require(ContentCoding(name: $0)), upTo: 4 << 20) }
+                ?? answer.body
             #expect(String(buffer: unpacked) == plain)
             #expect(coding == nil || answer.body.readableBytes < size * 3 / 4)
         }
     }
 
-    @Test(arguments: ["/json?size=1023", "/text", "/secret", "/file", "/packed", "/stream", "/random", "/event-stream", "/big"])
-    func `What is small, secret, streamed, no JSON, has ranges or is packed already stays as it is`(_ path: String) async throws {
+    @Test(arguments: [
+        "/json?size=1023", "/text", "/secret", "/file", "/packed", "/stream", "/random", "/event-stream", "/big",
+    ])
+    func `What is small, secret, streamed, no JSON, has ranges or is packed already stays as it is`(_ path: String)
+        async throws
+    {
         let (plain, answer) = (try await ask(path, nil), try await ask(path, "gzip, br"))
         #expect(answer.status == 200 && answer.body == plain.body && answer.body.readableBytes > 1_000)
         #expect(answer.header("content-encoding") == (path == "/packed" ? "gzip" : nil))
@@ -49,8 +62,11 @@ import Testing
         #expect(try await ask("/tagged", nil).header("etag") == #""7""#)
         for (known, tag) in [(#""7""#, #""7""#), (#"W/"7""#, #"W/"7""#), (#""6", W/"7""#, #"W/"7""#)] {
             for accepted in ["gzip", "identity"] {
-                let same = try await client().send("GET", "/tagged", headers: ["Accept-Encoding": accepted, "If-None-Match": known])
-                #expect(same.status == 304 && same.header("vary") == "Accept-Encoding" && same.header("etag") == tag && same.text.isEmpty, "\(known)")
+                let same = try await client().send(
+                    "GET", "/tagged", headers: ["Accept-Encoding": accepted, "If-None-Match": known])
+                #expect(
+                    same.status == 304 && same.header("vary") == "Accept-Encoding" && same.header("etag") == tag
+                        && same.text.isEmpty, "\(known)")
             }
         }
         for tag in [#""7""#, #"W/"7""#] {
@@ -72,9 +88,13 @@ import Testing
     @Test func `Many at once are all answered, packed or not`() async throws {
         let client = try await client()
         try await withThrowingTaskGroup(of: Answer.self) { tasks in
-            for _ in 0..<64 { tasks.addTask { try await client.send("GET", "/json?size=1000000", headers: ["Accept-Encoding": "br"]) } }
+            for _ in 0..<64 {
+                tasks.addTask { try await client.send("GET", "/json?size=1000000", headers: ["Accept-Encoding": "br"]) }
+            }
             for try await answer in tasks {
-                let unpacked = answer.header("content-encoding") == nil ? answer.body : try Inflate.decode(answer.body, .brotli, upTo: 4 << 20)
+                let unpacked =
+                    answer.header("content-encoding") == nil
+                    ? answer.body : try Inflate.decode(answer.body, .brotli, upTo: 4 << 20)
                 #expect(String(buffer: unpacked) == Pages.json(1_000_000))
             }
         }
@@ -108,7 +128,8 @@ private struct Pages: ServiceDefinition {
     }
 
     func addRoutes(to router: Router<ServiceContext>) {
-        router.get("json") { request, _ in Response.json(Self.json(Int(request.uri.queryParameters["size"] ?? "") ?? 0)) }
+        router.get("json") { request, _ in Response.json(Self.json(Int(request.uri.queryParameters["size"] ?? "") ?? 0))
+        }
         router.get("text") { _, _ in Self.page(type: "text/plain; charset=utf-8") }
         router.get("event-stream") { _, _ in Self.page(type: "text/event-stream") }
         router.get("secret") { _, _ in Self.page().notStored }
@@ -126,10 +147,12 @@ private struct Pages: ServiceDefinition {
             return Response.json(ByteBuffer(bytes: bytes))
         }
         router.get("stream") { _, _ in
-            Response(status: .ok, headers: [.contentType: "application/json"], body: .init { writer in
-                try await writer.write(ByteBuffer(string: Self.json(5_000)))
-                try await writer.finish(nil)
-            })
+            Response(
+                status: .ok, headers: [.contentType: "application/json"],
+                body: .init { writer in
+                    try await writer.write(ByteBuffer(string: Self.json(5_000)))
+                    try await writer.finish(nil)
+                })
         }
         router.get("tagged") { request, _ in
             let tag = EntityTag(text: "7")

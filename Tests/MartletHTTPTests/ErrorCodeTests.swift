@@ -14,7 +14,7 @@ import Testing
 
     @Test func `every code that the contract declares is registered`() throws {
         let source = try Self.text("Sources/Contract/MartletAPI/ErrorCode.swift")
-        let declared = source.matches(of: /static let \w+ = ErrorCode\("([^"]+)"/).map { String($0.1) }
+        let declared = source.matches(of: /static let \w+ = ErrorCode\(\s*"([^"]+)"/).map { String($0.1) }
         #expect(declared.count > 20)
         #expect(Set(declared) == Set(ErrorCode.all.map(\.rawValue)))
     }
@@ -27,7 +27,8 @@ import Testing
     }
 
     private static func text(_ path: String) throws -> String {
-        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
         return try String(contentsOf: root.appending(path: path), encoding: .utf8)
     }
 }

@@ -12,21 +12,33 @@ import Testing
 
 @Suite struct LocationTests {
     @Test(arguments: [
-        ("/storage/Notes", "/storage/Notes/1", "Notes/1"), ("/storage/Notes/", "/storage/Notes/1", "1"), ("/auth/signup", "/auth/me", "me"),
-        ("/auth/login/mail/confirm", "/auth/me", "../../me"), ("/admin/apps/a/keys/k/rotate", "/admin/apps/a/keys/n", "../n"),
-        ("/storage/all/Notes", "/storage/Notes", "../Notes"), ("/upload-link/a/b", "/link/t/a/b", "../../link/t/a/b"), ("/a", "/a", "a"),
-        ("/a/b", "/c", "../c"), ("/sprints", "/sprints/a:b", "sprints/a:b"), ("/x", "/a:b", "./a:b"), ("/upload", "/upload/", "upload/"),
-    ]) func `A reference leads from one path to another (RFC 3986 §5.2)`(_ path: String, _ target: String, _ reference: String) throws {
+        ("/storage/Notes", "/storage/Notes/1", "Notes/1"), ("/storage/Notes/", "/storage/Notes/1", "1"),
+        ("/auth/signup", "/auth/me", "me"),
+        ("/auth/login/mail/confirm", "/auth/me", "../../me"),
+        ("/admin/apps/a/keys/k/rotate", "/admin/apps/a/keys/n", "../n"),
+        ("/storage/all/Notes", "/storage/Notes", "../Notes"), ("/upload-link/a/b", "/link/t/a/b", "../../link/t/a/b"),
+        ("/a", "/a", "a"),
+        ("/a/b", "/c", "../c"), ("/sprints", "/sprints/a:b", "sprints/a:b"), ("/x", "/a:b", "./a:b"),
+        ("/upload", "/upload/", "upload/"),
+    ]) func `A reference leads from one path to another (RFC 3986 §5.2)`(
+        _ path: String, _ target: String, _ reference: String
+    ) throws {
         #expect(RelativeReference.from(path, to: target) == reference)
     }
 
     @Test(arguments: [
-        ("POST", "/things", #"{"_id":"a","id":"b"}"#, "things/a"), ("POST", "/things", #"{"id":"b","_id":"a"}"#, "things/a"),
-        ("POST", "/things", #"{"number":12,"inner":{"id":"no"},"list":[{"id":"no"}]}"#, "things/12"), ("POST", "/things", #"{"name":"a b/ü"}"#, "things/a%20b%2F%C3%BC"),
-        ("POST", "/things/", #"{"id":"b"}"#, "b"), ("POST", "/things", #"{"id":null,"x":1}"#, "things"), ("POST", "/things", "[]", "things"),
-        ("POST", "/things", #"{"id":{"_id":"x"}}"#, "things"), ("PUT", "/things/x%20y", #"{"id":"b"}"#, "x%20y"), ("PATCH", "/things/x", "{}", "x"),
+        ("POST", "/things", #"{"_id":"a","id":"b"}"#, "things/a"),
+        ("POST", "/things", #"{"id":"b","_id":"a"}"#, "things/a"),
+        ("POST", "/things", #"{"number":12,"inner":{"id":"no"},"list":[{"id":"no"}]}"#, "things/12"),
+        ("POST", "/things", #"{"name":"a b/ü"}"#, "things/a%20b%2F%C3%BC"),
+        ("POST", "/things/", #"{"id":"b"}"#, "b"), ("POST", "/things", #"{"id":null,"x":1}"#, "things"),
+        ("POST", "/things", "[]", "things"),
+        ("POST", "/things", #"{"id":{"_id":"x"}}"#, "things"), ("PUT", "/things/x%20y", #"{"id":"b"}"#, "x%20y"),
+        ("PATCH", "/things/x", "{}", "x"),
         ("POST", "/things", #"{"broken"#, "things"),
-    ]) func `Every 201 says where the new thing is`(_ method: String, _ path: String, _ body: String, _ location: String) async throws {
+    ]) func `Every 201 says where the new thing is`(
+        _ method: String, _ path: String, _ body: String, _ location: String
+    ) async throws {
         let client = try await ServiceClient(Making()).asking(as: .service("gateway"))
         let answer = try await client.send(method, path, body)
         #expect(answer.status == 201 && answer.header("location") == location && answer.text == body)
@@ -58,8 +70,12 @@ private struct Making: ServiceDefinition {
     func isReady() async -> Bool { true }
 
     func addRoutes(to router: Router<ServiceContext>) {
-        for (method, path) in [(HTTPRequest.Method.post, "things"), (.put, "things/:id"), (.patch, "things/:id")] as [(HTTPRequest.Method, RouterPath)] {
-            router.on(path, method: method) { request, _ in Response.json(try await request.wholeBody(upTo: 10_000), status: .created) }
+        for (method, path) in [(HTTPRequest.Method.post, "things"), (.put, "things/:id"), (.patch, "things/:id")]
+            as [(HTTPRequest.Method, RouterPath)]
+        {
+            router.on(path, method: method) { request, _ in
+                Response.json(try await request.wholeBody(upTo: 10_000), status: .created)
+            }
         }
         router.get("things") { _, _ in Response.json(#"{"id":"a"}"#) }
         router.post("named/absolute/:x") { _, _ in Self.made(at: "/things/7") }

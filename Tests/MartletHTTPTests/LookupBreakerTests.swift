@@ -16,7 +16,11 @@ import Testing
         return principal
     }
 
-    @Test func `After a few failures in a row nobody is asked; when the pause is over one tries, and what becomes of it counts for all`() throws {
+    @Test
+    func
+        `After a few failures in a row nobody is asked; when the pause is over one tries, and what becomes of it counts for all`()
+        throws
+    {
         let start = ContinuousClock.now
         var breaker = LookupBreaker(failures: 2, pause: .seconds(5))
         #expect(try !breaker.begin(at: start))
@@ -46,7 +50,11 @@ import Testing
         let count = Atomic(0)
     }
 
-    @Test func `Of a crowd at a service that never answers few ask, so many wait, and all go on when the first ones' time is up`() async throws {
+    @Test
+    func
+        `Of a crowd at a service that never answers few ask, so many wait, and all go on when the first ones' time is up`()
+        async throws
+    {
         var limits = LookupLimits()
         (limits.underWay, limits.waiting, limits.pause) = (4, 20, .seconds(3_600))
         let hole = BlackHole()
@@ -68,7 +76,9 @@ import Testing
                 }
             }
             // The others were turned away while nothing was answered yet.
-            try? await eventually("the others are turned away") { refusals.count.load(ordering: .relaxed) >= 76 && hole.asked >= 4 }
+            try? await eventually("the others are turned away") {
+                refusals.count.load(ordering: .relaxed) >= 76 && hole.asked >= 4
+            }
             #expect(hole.asked == 4)
             hole.end()
             return await group.reduce(0) { $0 + ($1 ? 1 : 0) }

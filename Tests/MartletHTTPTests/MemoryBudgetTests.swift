@@ -146,14 +146,17 @@ import Testing
     @Test func `An answer counts until its client has taken it`() async throws {
         let budgets = MemoryBudgets()
         let memory = RequestMemory(budgets: budgets)
-        let body = RequestMemory.$current.withValue(memory) { ResponseBody.whole(ByteBuffer(repeating: 0x20, count: 300_000)) }
+        let body = RequestMemory.$current.withValue(memory) {
+            ResponseBody.whole(ByteBuffer(repeating: 0x20, count: 300_000))
+        }
         try memory.countAnswer(mayBeRefused: true)
         let parts = Mutex<[Int]>([])
         let held = Mutex<[Int]>([])
-        try await body.write(Watcher { part in
-            parts.withLock { $0.append(part) }
-            held.withLock { $0.append(budgets.answers.heldInBytes) }
-        })
+        try await body.write(
+            Watcher { part in
+                parts.withLock { $0.append(part) }
+                held.withLock { $0.append(budgets.answers.heldInBytes) }
+            })
         #expect(parts.withLock { $0 } == [65_536, 65_536, 65_536, 65_536, 37_856])
         #expect(held.withLock { $0.allSatisfy { $0 == 300_000 } })
     }
@@ -173,7 +176,8 @@ import Testing
         withExtendedLifetime(others) {}
     }
 
-    @Test(arguments: [(8, 16 << 20), (1, 1 << 20)]) func `Large bodies do not wait for each other, and one larger than the budget is read alone`(
+    @Test(arguments: [(8, 16 << 20), (1, 1 << 20)])
+    func `Large bodies do not wait for each other, and one larger than the budget is read alone`(
         _ count: Int, _ budget: Int
     ) async throws {
         let budgets = MemoryBudgets(bodiesInBytes: budget, patience: .seconds(20))
@@ -188,7 +192,9 @@ import Testing
                         return portion
                     }
                     let request = Request(
-                        head: HTTPRequest(method: .post, scheme: nil, authority: nil, path: "/", headerFields: [.contentLength: "\(4 << 20)"]),
+                        head: HTTPRequest(
+                            method: .post, scheme: nil, authority: nil, path: "/",
+                            headerFields: [.contentLength: "\(4 << 20)"]),
                         body: RequestBody(asyncSequence: portions))
                     return try await RequestMemory.$current.withValue(RequestMemory(budgets: budgets)) {
                         try await request.wholeBody(upTo: 4 << 20).readableBytes

@@ -7,16 +7,18 @@ import Testing
 
 /// The metrics that the sources make, the help that `/metrics` has for them, and what docs/OPERATIONS.md says.
 @Suite struct MetricNameTests {
-    private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+    private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent()
 
     /// As `/metrics` names them.
     private static func made() throws -> Set<String> {
         let registry = MetricsRegistry()
-        for match in try SourceSearch().matches(of: #"\b\w+\(label: "[^"]+(?=")"#, in: ["Sources"]) {
+        for match in try SourceSearch().matches(of: #"\b\w+\(\s*label: "[^"]+(?=")"#, in: ["Sources"]) {
             let label = String(match.text.split(separator: "\"")[1])
             switch match.text.prefix(while: { $0 != "(" }) {
             case "Counter": registry.makeCounter(label: label, dimensions: []).increment(by: 1)
-            case "FloatingPointCounter": registry.makeFloatingPointCounter(label: label, dimensions: []).increment(by: 0.5)
+            case "FloatingPointCounter":
+                registry.makeFloatingPointCounter(label: label, dimensions: []).increment(by: 0.5)
             case "Timer": registry.makeTimer(label: label, dimensions: []).recordNanoseconds(1)
             case "Gauge", "Meter": registry.makeMeter(label: label, dimensions: []).set(1.5)
             case "Recorder": registry.makeRecorder(label: label, dimensions: [], aggregate: true).record(Int64(1))
@@ -30,22 +32,30 @@ import Testing
         let made = try Self.made()
         #expect(made.count > 25)
         #expect(made.symmetricDifference(MetricHelp.sentences.keys).sorted() == [])
-        for (name, help) in MetricHelp.sentences { #expect(help.hasSuffix(".") && !help.contains("\n") && !help.contains("\\"), "\(name)") }
+        for (name, help) in MetricHelp.sentences {
+            #expect(help.hasSuffix(".") && !help.contains("\n") && !help.contains("\\"), "\(name)")
+        }
     }
 
     @Test func `docs/OPERATIONS.md names every metric, and no other`() throws {
         let page = try String(contentsOf: Self.root.appending(path: "docs/OPERATIONS.md"), encoding: .utf8)
         let known = try Self.made()
-        let rows = page.matches(of: /(?m)^\|\s*(`[a-z_`, ]+`(?: \(histogram\))?)\s*\|/).flatMap { $0.1.matches(of: /`([a-z_]+)`/) }.map { String($0.1) }
+        let rows = page.matches(of: /(?m)^\|\s*(`[a-z_`, ]+`(?: \(histogram\))?)\s*\|/).flatMap {
+            $0.1.matches(of: /`([a-z_]+)`/)
+        }.map { String($0.1) }
         let table = Set(rows.filter { name in ["martlet_", "postgres_", "process_"].contains { name.hasPrefix($0) } })
         #expect(known.subtracting(table).sorted() == [], "not in the table")
         // Anywhere in the text, with labels or without.
-        let named = page.matches(of: /\b(?:martlet|postgres|process)_[a-z_]+(?:_total|_seconds|_bytes|_fds|_waiting|_stuck)\b/).map { String($0.0) }
+        let named = page.matches(
+            of: /\b(?:martlet|postgres|process)_[a-z_]+(?:_total|_seconds|_bytes|_fds|_waiting|_stuck)\b/
+        ).map { String($0.0) }
         #expect(named.count > 10)
         #expect(Set(named).union(table).subtracting(known).sorted() == [], "in the document only")
     }
 
-    @Test(.enabled(if: Promtool.path != nil)) func `promtool finds nothing wrong with any metric that there is`() async throws {
+    @Test(.enabled(if: Promtool.path != nil)) func `promtool finds nothing wrong with any metric that there is`()
+        async throws
+    {
         let registry = MetricsRegistry()
         // The registry has its own by itself.
         for name in try Self.made() where name != "martlet_metrics_refused_total" {
@@ -76,7 +86,9 @@ import Testing
 enum Promtool {
     static let path: String? = {
         let environment = ProcessInfo.processInfo.environment
-        let places = [environment["MARTLET_PROMTOOL"] ?? ""] + (environment["PATH"] ?? "").split(separator: ":").map { $0 + "/promtool" } + ["/usr/bin/promtool"]
+        let places =
+            [environment["MARTLET_PROMTOOL"] ?? ""]
+            + (environment["PATH"] ?? "").split(separator: ":").map { $0 + "/promtool" } + ["/usr/bin/promtool"]
         return places.first { FileManager.default.isExecutableFile(atPath: $0) }
     }()
 

@@ -22,7 +22,8 @@ import Testing
         #expect(verifier.principal(from: header, at: Self.now - 91) == nil)
         #expect(verifier.principal(from: header, at: Self.now) == .service("gateway"))
         #expect(verifier.principal(from: header + "A", at: Self.now) == nil)
-        let other = try PrincipalSigner(internalSecret: Secret("another-secret")).header(for: .service("gateway"), at: Self.now)
+        let other = try PrincipalSigner(internalSecret: Secret("another-secret")).header(
+            for: .service("gateway"), at: Self.now)
         #expect(verifier.principal(from: other, at: Self.now) == nil)
         #expect(verifier.principal(from: other, at: Self.now) == nil)
     }

@@ -15,10 +15,13 @@ import Testing
 
 @Suite struct ServiceProcessTests {
     @Test(arguments: [
-        ("problem", ErrorCode.conflict), ("teapot", .malformedRequest), ("toolarge", .payloadTooLarge), ("media", .unsupportedMediaType),
-        ("cancelled", .unavailable), ("unavailable", .unavailable), ("timeout", .unavailable), ("fault", .internalError), ("unknown", .internalError),
+        ("problem", ErrorCode.conflict), ("teapot", .malformedRequest), ("toolarge", .payloadTooLarge),
+        ("media", .unsupportedMediaType),
+        ("cancelled", .unavailable), ("unavailable", .unavailable), ("timeout", .unavailable),
+        ("fault", .internalError), ("unknown", .internalError),
         ("servererror", .internalError), ("absent", .notFound),
-    ]) func `every error becomes a problem answer of a registered code`(_ path: String, _ code: ErrorCode) async throws {
+    ]) func `every error becomes a problem answer of a registered code`(_ path: String, _ code: ErrorCode) async throws
+    {
         let answer = try await client().get("/fail/\(path)")
         #expect(answer.isProblem(code), "\(answer)")
         #expect(!answer.text.contains("sekrit"))
@@ -39,7 +42,9 @@ import Testing
         #expect(try await client().post("/nowhere").isProblem(.notFound))
     }
 
-    @Test(arguments: [nil, "", "x", "x.y", "a.b.c"]) func `without the gateway's header nothing answers`(_ header: String?) async throws {
+    @Test(arguments: [nil, "", "x", "x.y", "a.b.c"]) func `without the gateway's header nothing answers`(
+        _ header: String?
+    ) async throws {
         let router = ServiceProcess.makeRouter(Failing(), signer: ServiceClient.signer)
         try await Application(router: router, logger: .silent).test(.router) { client in
             var headers: HTTPFields = [:]
@@ -67,15 +72,23 @@ import Testing
         #expect(try await client().get("/whoami").text == "gateway")
     }
 
-    @Test(arguments: [(true, 200), (false, 503)]) func `readiness needs no principal`(_ isReady: Bool, _ status: Int) async throws {
+    @Test(arguments: [(true, 200), (false, 503)]) func `readiness needs no principal`(_ isReady: Bool, _ status: Int)
+        async throws
+    {
         let client = try await ServiceClient(Failing(ready: isReady))
         #expect(try await client.get("/health/ready").status == status)
     }
 
-    @Test(arguments: [
-        ("{}", ErrorCode.invalidBody, "name"), (#"{"name":5}"#, .invalidBody, "name"), (#"{"name":"x","inner":{"n":"1"}}"#, .invalidBody, "inner.n"),
-        ("", .invalidJSON, nil), ("{", .invalidJSON, nil), (#"{"name":"\#(String(repeating: "x", count: 64 << 10))"}"#, .payloadTooLarge, nil),
-    ] as [(String, ErrorCode, String?)]) func `a management body that does not fit is refused with the field named`(_ body: String, _ code: ErrorCode, _ field: String?) async throws {
+    @Test(
+        arguments: [
+            ("{}", ErrorCode.invalidBody, "name"), (#"{"name":5}"#, .invalidBody, "name"),
+            (#"{"name":"x","inner":{"n":"1"}}"#, .invalidBody, "inner.n"),
+            ("", .invalidJSON, nil), ("{", .invalidJSON, nil),
+            (#"{"name":"\#(String(repeating: "x", count: 64 << 10))"}"#, .payloadTooLarge, nil),
+        ] as [(String, ErrorCode, String?)]) func `a management body that does not fit is refused with the field named`(
+            _ body: String, _ code: ErrorCode, _ field: String?
+        ) async throws
+    {
         let answer = try await client().post("/decode", body)
         #expect(answer.isProblem(code, field: field), "\(answer)")
     }

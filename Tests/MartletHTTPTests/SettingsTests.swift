@@ -6,11 +6,14 @@ import Testing
 
 @Suite struct SettingsTests {
     @Test func `flags come before the environment, the environment before the file`() async throws {
-        let file = try temporaryFile(#"{"a":{"one":"file","two":"file","three":"file"},"http":{"port":81},"ratio":0.5}"#)
+        let file = try temporaryFile(
+            #"{"a":{"one":"file","two":"file","three":"file"},"http":{"port":81},"ratio":0.5}"#)
         defer { try? FileManager.default.removeItem(at: file) }
         let settings = try await Settings(
             arguments: ["program", "--a-one", "flag"],
-            environment: ["MARTLET_A_ONE": "environment", "MARTLET_A_TWO": "environment", "MARTLET_CONFIG_FILE": file.path])
+            environment: [
+                "MARTLET_A_ONE": "environment", "MARTLET_A_TWO": "environment", "MARTLET_CONFIG_FILE": file.path,
+            ])
         #expect(settings.string("a.one", default: "default") == "flag")
         #expect(settings.string("a.two", default: "default") == "environment")
         #expect(settings.string("a.three", default: "default") == "file")
@@ -34,11 +37,14 @@ import Testing
     }
 
     @Test(arguments: ["81x", "1.5", "-1", "101", "99999999999999999999", "0x10", " 5", "sekrit"])
-    func `a number that is none or out of range is refused; the error names the key and not the value`(_ value: String) async throws {
+    func `a number that is none or out of range is refused; the error names the key and not the value`(_ value: String)
+        async throws
+    {
         let settings = try await settings(["MARTLET_HTTP_PORT": value])
         let error = #expect(throws: SettingsError.self) { try settings.integer("http.port", default: 80, in: 0...100) }
         #expect(error?.key == "http.port")
-        #expect(error?.description == "configuration http.port (MARTLET_HTTP_PORT) must be a whole number from 0 to 100")
+        #expect(
+            error?.description == "configuration http.port (MARTLET_HTTP_PORT) must be a whole number from 0 to 100")
     }
 
     @Test(arguments: ["x", "nan", "inf", "1.01", "-0.01"]) func `so is a fraction`(_ value: String) async throws {
@@ -50,14 +56,18 @@ import Testing
     @Test func `a secret that is missing or short is refused without being shown`() async throws {
         let settings = try await settings(["MARTLET_INTERNAL_SECRET": "hunter2"])
         #expect(try settings.requiredSecret("internal.secret").withValue { $0 } == "hunter2")
-        let short = #expect(throws: SettingsError.self) { try settings.requiredSecret("internal.secret", minimumLength: 32) }
+        let short = #expect(throws: SettingsError.self) {
+            try settings.requiredSecret("internal.secret", minimumLength: 32)
+        }
         #expect(short?.description.contains("hunter2") == false)
         #expect(short?.description.contains("MARTLET_INTERNAL_SECRET") == true)
         let missing = #expect(throws: SettingsError.self) { try settings.requiredSecret("other.secret") }
         #expect(missing?.key == "other.secret")
     }
 
-    @Test(arguments: ["not json", "[1", ""]) func `a file that is not JSON stops the process and is named by its key`(_ text: String) async throws {
+    @Test(arguments: ["not json", "[1", ""]) func `a file that is not JSON stops the process and is named by its key`(
+        _ text: String
+    ) async throws {
         let file = try temporaryFile(text)
         defer { try? FileManager.default.removeItem(at: file) }
         let error = await #expect(throws: SettingsError.self) { try await settings(["MARTLET_CONFIG_FILE": file.path]) }
@@ -65,7 +75,9 @@ import Testing
     }
 
     @Test func `so does a file that is not there`() async throws {
-        let error = await #expect(throws: SettingsError.self) { try await settings(["MARTLET_CONFIG_FILE": "/nowhere/x.json"]) }
+        let error = await #expect(throws: SettingsError.self) {
+            try await settings(["MARTLET_CONFIG_FILE": "/nowhere/x.json"])
+        }
         #expect(error?.key == "config.file")
     }
 
@@ -73,7 +85,10 @@ import Testing
         arguments: [
             (["gateway", "--http-prot=80"], [:], "--http-prot is not a flag of gateway. Did you mean --http-port?"),
             (["storage", "--log-requests=false"], [:], "--log-requests is not a flag of storage."),
-            (["gateway"], ["MARTLET_LIMIT_KEY_RAET": "1"], "MARTLET_LIMIT_KEY_RAET is not a setting of Martlet. Did you mean MARTLET_LIMIT_KEY_RATE?"),
+            (
+                ["gateway"], ["MARTLET_LIMIT_KEY_RAET": "1"],
+                "MARTLET_LIMIT_KEY_RAET is not a setting of Martlet. Did you mean MARTLET_LIMIT_KEY_RATE?"
+            ),
             (["config"], ["MARTLET_HOSTNAME": "x"], "MARTLET_HOSTNAME is not a setting of Martlet."),
             (["config"], ["MARTLET_WHATEVER_ELSE": "secret"], "MARTLET_WHATEVER_ELSE is not a setting of Martlet."),
         ] as [([String], [String: String], String)])
@@ -90,11 +105,17 @@ import Testing
         let file = try temporaryFile(#"{"http":{"port":80},"limit":{"key":{"rates":1}}}"#)
         defer { try? FileManager.default.removeItem(at: file) }
         let error = #expect(throws: UnknownSetting.self) {
-            try Settings.refuseUnknown(of: "gateway", arguments: ["gateway"], environment: ["MARTLET_CONFIG_FILE": file.path])
+            try Settings.refuseUnknown(
+                of: "gateway", arguments: ["gateway"], environment: ["MARTLET_CONFIG_FILE": file.path])
         }
-        #expect(error?.description == "limit.key.rates in \(file.path) is not a setting of Martlet. Did you mean limit.key.rate?")
-        let environment = ["MARTLET_PUSH_LEASE": "10", "MARTLET_TEST_PYTHON": "x", "MARTLET_STATE": ".martlet", "PATH": "/bin"]
-        try Settings.refuseUnknown(of: "gateway", arguments: ["gateway", "--http-port", "80"], environment: environment)
+        #expect(
+            error?.description
+                == "limit.key.rates in \(file.path) is not a setting of Martlet. Did you mean limit.key.rate?")
+        let environment = [
+            "MARTLET_PUSH_LEASE": "10", "MARTLET_TEST_PYTHON": "x", "MARTLET_STATE": ".martlet", "PATH": "/bin",
+        ]
+        try Settings.refuseUnknown(
+            of: "gateway", arguments: ["gateway", "--http-port", "80"], environment: environment)
     }
 
     private func settings(_ environment: [String: String]) async throws -> Settings {

@@ -28,18 +28,23 @@ import Testing
         func isReady() async -> Bool { true }
 
         func addRoutes(to router: Router<ServiceContext>) {
-            router.get("large") { _, _ in Response.json(ByteBuffer(repeating: 0x20, count: SlowReaderTests.answerSize)) }
+            router.get("large") { _, _ in Response.json(ByteBuffer(repeating: 0x20, count: SlowReaderTests.answerSize))
+            }
             router.get("small") { _, _ in Response.json("{}") }
         }
     }
 
-    @Test func `200 clients that read nothing take no more than the budget of answers, and others are served`() async throws {
+    @Test func `200 clients that read nothing take no more than the budget of answers, and others are served`()
+        async throws
+    {
         let budgets = MemoryBudgets(answersInBytes: 64 << 20, patience: .milliseconds(50))
         let router = ServiceProcess.makeRouter(Lists(), signer: ServiceClient.signer, memory: budgets)
         try await Application(router: router, logger: .silent).test(.live) { client in
             let port = try #require(client.port)
             let name = try #require(HTTPField.Name(HeaderName.principal))
-            func headers() throws -> HTTPFields { [name: try ServiceClient.signer.header(for: .service("tests"), at: Date())] }
+            func headers() throws -> HTTPFields {
+                [name: try ServiceClient.signer.header(for: .service("tests"), at: Date())]
+            }
             let before = residentBytes()
             var sockets = try (0..<200).map { _ in try Silent(port: port) }
             for socket in sockets { try socket.ask("/large", "\(HeaderName.principal): \(headers()[name] ?? "")") }

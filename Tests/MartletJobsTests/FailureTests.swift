@@ -38,7 +38,8 @@ import Testing
     @Test func `a final failure is not tried again, and its words reach the owner`() async throws {
         try await TestQueue.with { test async throws in
             let id = try await test.enqueue(Simple.self)
-            try await test.withWorkers([Simple { _, _ in throw JobFailure(code: "bad-file", detail: "Line 3.") }]) { _ async throws in
+            try await test.withWorkers([Simple { _, _ in throw JobFailure(code: "bad-file", detail: "Line 3.") }]) {
+                _ async throws in
                 let job = try await test.finished(id)
                 #expect(job.state == .failed && job.attempt == 1)
                 #expect(job.failure == JobFailure(code: "bad-file", detail: "Line 3."))
@@ -48,14 +49,21 @@ import Testing
 
     @Test func `the delay doubles up to its limit`() {
         let retries = JobRetries(maximumAttempts: 9, firstDelay: .seconds(5), maximumDelay: .seconds(60))
-        #expect([1, 2, 3, 4, 5, 90].map { retries.delay(after: $0, jitter: 1) } == [5, 10, 20, 40, 60, 60].map { .seconds($0) })
+        #expect(
+            [1, 2, 3, 4, 5, 90].map { retries.delay(after: $0, jitter: 1) }
+                == [5, 10, 20, 40, 60, 60].map { .seconds($0) })
     }
 
     @Test func `a postponed job runs later, and that is no attempt`() async throws {
         try await TestQueue.with { test async throws in
             let runs = Mutex(0)
             let handler = Simple { _, _ in
-                guard runs.withLock({ $0 += 1; return $0 }) > 5 else { throw JobPostponement(by: .milliseconds(1)) }
+                guard
+                    runs.withLock({
+                        $0 += 1
+                        return $0
+                    }) > 5
+                else { throw JobPostponement(by: .milliseconds(1)) }
                 return ""
             }
             let id = try await test.enqueue(Simple.self)
@@ -91,7 +99,8 @@ import Testing
     @Test func `the job of a worker that died is taken over when its lease ends, not before`() async throws {
         try await TestQueue.with { test async throws in
             let id = try await test.enqueue(Simple.self)
-            let dead = try #require(try await test.queue.claim(kinds: [Simple.kind], limit: 1, lease: .milliseconds(600)).first)
+            let dead = try #require(
+                try await test.queue.claim(kinds: [Simple.kind], limit: 1, lease: .milliseconds(600)).first)
             let start = ContinuousClock.now
             try await test.withWorkers([Simple { _, _ in "second" }]) { _ async throws in
                 let job = try await test.finished(id)
@@ -107,7 +116,9 @@ import Testing
         }
     }
 
-    @Test func `a job that takes its worker down each time fails after its attempts, and others run meanwhile`() async throws {
+    @Test func `a job that takes its worker down each time fails after its attempts, and others run meanwhile`()
+        async throws
+    {
         try await TestQueue.with { test async throws in
             let poison = try await test.enqueue(Simple.self)
             for attempt in 1...3 {
@@ -160,7 +171,9 @@ import Testing
         }
     }
 
-    @Test func `work that ends in the transaction of its job takes place once, also when the lease is gone`() async throws {
+    @Test func `work that ends in the transaction of its job takes place once, also when the lease is gone`()
+        async throws
+    {
         try await TestQueue.with { test async throws in
             let id = try await test.enqueue(Simple.self)
             let claim = try #require(try await test.queue.claim(kinds: [Simple.kind], limit: 1, lease: .zero).first)
@@ -177,7 +190,9 @@ import Testing
                 try await test.postgres.withTransaction { try await job.finish("in the transaction", in: $0) }
                 return "in the transaction"
             }
-            try await test.withWorkers([handler]) { _ async throws in #expect(try await test.finished(id).state == .done) }
+            try await test.withWorkers([handler]) { _ async throws in
+                #expect(try await test.finished(id).state == .done)
+            }
         }
     }
 }
@@ -194,7 +209,9 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `cancellation reaches a running job in another copy, with or without a notification`(_ notifies: Bool) async throws {
+    func `cancellation reaches a running job in another copy, with or without a notification`(_ notifies: Bool)
+        async throws
+    {
         try await TestQueue.with { test async throws in
             let id = try await test.enqueue(Simple.self)
             let handler = Simple { _, _ in
@@ -218,11 +235,14 @@ import Testing
     @Test func `a handler that only reports its progress notices, too`() async throws {
         try await TestQueue.with { test async throws in
             let id = try await test.enqueue(Simple.self)
-            let claim = try #require(try await test.queue.claim(kinds: [Simple.kind], limit: 1, lease: .seconds(9)).first)
+            let claim = try #require(
+                try await test.queue.claim(kinds: [Simple.kind], limit: 1, lease: .seconds(9)).first)
             let job = RunningJob(claim, queue: test.queue)
             try await job.report(JobProgress(done: 1))
             _ = try await test.queue.cancel(id, scope: "")
-            await #expect(throws: JobInterruption.cancelled) { try await job.report(JobProgress(done: 2), isImportant: true) }
+            await #expect(throws: JobInterruption.cancelled) {
+                try await job.report(JobProgress(done: 2), isImportant: true)
+            }
         }
     }
 
@@ -241,7 +261,12 @@ import Testing
             let id = try await test.enqueue(Simple.self)
             let runs = Mutex(0)
             let handler = Simple { _, _ in
-                if runs.withLock({ $0 += 1; return $0 }) == 1 { try await Task.sleep(for: .seconds(60)) }
+                if runs.withLock({
+                    $0 += 1
+                    return $0
+                }) == 1 {
+                    try await Task.sleep(for: .seconds(60))
+                }
                 return ""
             }
             try await test.withWorkers([handler], lease: .seconds(30)) { first async throws in

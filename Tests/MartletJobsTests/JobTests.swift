@@ -131,7 +131,9 @@ import Testing
             _ = try await test.enqueue(Simple.self, JobOptions(scope: "b"))
             let page = try await test.queue.jobs(scope: "a", limit: 3)
             #expect(page.map(\.id) == Array(ids.reversed().prefix(3)))
-            #expect(try await test.queue.jobs(scope: "a", before: page[2].id, limit: 3).map(\.id) == Array(ids.prefix(2).reversed()))
+            #expect(
+                try await test.queue.jobs(scope: "a", before: page[2].id, limit: 3).map(\.id)
+                    == Array(ids.prefix(2).reversed()))
             #expect(try await test.queue.jobs(scope: "a", kinds: ["test.other"], limit: 3).isEmpty)
             #expect(try await test.queue.unfinished(scope: "a", kinds: [Simple.kind]) == 5)
         }

@@ -3,8 +3,8 @@ import Logging
 import MartletPostgres
 import MartletTesting
 import ServiceLifecycle
-import Synchronization
 import ServiceTesting
+import Synchronization
 import Testing
 
 @testable import MartletJobs

@@ -6,7 +6,10 @@ import Testing
 struct PluralRulesTests {
     @Test(
         "every sample of CLDR falls into its category", .enabled(if: Vectors.areThere),
-        arguments: [("cldr47-plurals.json", "plurals-type-cardinal", PluralRules.Kind.cardinal, 219), ("cldr47-ordinals.json", "plurals-type-ordinal", .ordinal, 104)])
+        arguments: [
+            ("cldr47-plurals.json", "plurals-type-cardinal", PluralRules.Kind.cardinal, 219),
+            ("cldr47-ordinals.json", "plurals-type-ordinal", .ordinal, 104),
+        ])
     func samples(file: String, member: String, kind: PluralRules.Kind, languages: Int) throws {
         guard case .object(let rules)? = try Vectors.json(file)["supplemental"]?[member] else {
             Issue.record("no rules")
@@ -15,14 +18,19 @@ struct PluralRulesTests {
         #expect(rules.count == languages)
         var samples = 0
         for language in rules {
-            let read = try #require(LanguageTag(language.name).flatMap { PluralRules.rules(for: $0, kind) }, "\(language.name)")
+            let read = try #require(
+                LanguageTag(language.name).flatMap { PluralRules.rules(for: $0, kind) }, "\(language.name)")
             guard case .object(let categories) = language.value else { continue }
-            #expect(read.categories.map { "pluralRule-count-\($0)" } == PluralCategory.allCases.map { "pluralRule-count-\($0)" }.filter { language.value[$0] != nil })
+            #expect(
+                read.categories.map { "pluralRule-count-\($0)" }
+                    == PluralCategory.allCases.map { "pluralRule-count-\($0)" }.filter { language.value[$0] != nil })
             for category in categories {
                 guard case .string(let rule) = category.value else { continue }
                 for number in Self.numbers(in: rule) {
                     let operands = try #require(PluralOperands(number), "\(number)")
-                    #expect("pluralRule-count-\(read.category(of: operands))" == category.name, "\(language.name) \(number)")
+                    #expect(
+                        "pluralRule-count-\(read.category(of: operands))" == category.name, "\(language.name) \(number)"
+                    )
                     samples += 1
                 }
             }
@@ -46,8 +54,10 @@ struct PluralRulesTests {
     @Test(
         "numbers are told apart as they are shown",
         arguments: [
-            ("en", "1", PluralCategory.one), ("en", "1.0", .other), ("pl", "2", .few), ("pl", "5", .many), ("pl", "22", .few), ("pl", "1.5", .other),
-            ("fr", "1.9", .one), ("fr", "1c6", .many), ("fr", "1.2c6", .many), ("ar", "0", .zero), ("ar", "-3", .few), ("pt", "0", .one), ("pt-PT", "0", .other),
+            ("en", "1", PluralCategory.one), ("en", "1.0", .other), ("pl", "2", .few), ("pl", "5", .many),
+            ("pl", "22", .few), ("pl", "1.5", .other),
+            ("fr", "1.9", .one), ("fr", "1c6", .many), ("fr", "1.2c6", .many), ("ar", "0", .zero), ("ar", "-3", .few),
+            ("pt", "0", .one), ("pt-PT", "0", .other),
             ("de-AT", "1", .one), ("zh-Hant-TW", "1", .other), ("lv", "0.11", .zero),
         ])
     func shown(language: String, number: String, category: PluralCategory) throws {
@@ -55,7 +65,9 @@ struct PluralRulesTests {
         #expect(rules.category(of: try #require(PluralOperands(number))) == category)
     }
 
-    @Test("what is no number has no form", arguments: ["", "x", "1.", ".5", "1e5", "1 ", "١", "1.2.3", "c6", "1234567890123456789", "1c99", "--1"])
+    @Test(
+        "what is no number has no form",
+        arguments: ["", "x", "1.", ".5", "1e5", "1 ", "١", "1.2.3", "c6", "1234567890123456789", "1c99", "--1"])
     func noNumber(text: String) {
         #expect(PluralOperands(text) == nil)
     }
@@ -63,7 +75,8 @@ struct PluralRulesTests {
     @Test(
         "tags are written one way, and shortened without changing the script",
         arguments: [
-            ("de-at", "de-AT", ["de"]), ("ZH-hant-tw", "zh-Hant-TW", ["zh-Hant"]), ("zh-Hant", "zh-Hant", []), ("es-419", "es-419", ["es"]), ("x", nil, []),
+            ("de-at", "de-AT", ["de"]), ("ZH-hant-tw", "zh-Hant-TW", ["zh-Hant"]), ("zh-Hant", "zh-Hant", []),
+            ("es-419", "es-419", ["es"]), ("x", nil, []),
             ("", nil, []), ("de-", nil, []), ("de-toolongsubtag", nil, []), ("../en", nil, []), ("12", nil, []),
         ] as [(String, String?, [String])])
     func tags(text: String, tag: String?, parents: [String]) {

@@ -4,9 +4,12 @@ import Testing
 
 @Suite struct JSONLogicTests {
     static let vectors =
-        (ProcessInfo.processInfo.environment["MARTLET_VECTORS"] ?? FileManager.default.currentDirectoryPath + "/../shared/vectors") + "/jsonlogic/compatible.json"
+        (ProcessInfo.processInfo.environment["MARTLET_VECTORS"] ?? FileManager.default.currentDirectoryPath
+            + "/../shared/vectors") + "/jsonlogic/compatible.json"
 
-    @Test("All published cases of JsonLogic give the published results", .enabled(if: FileManager.default.fileExists(atPath: vectors)))
+    @Test(
+        "All published cases of JsonLogic give the published results",
+        .enabled(if: FileManager.default.fileExists(atPath: vectors)))
     func published() throws {
         guard case .array(let entries) = try LogicValue(json: Data(contentsOf: URL(filePath: Self.vectors))) else {
             throw CocoaError(.coderReadCorrupt)
@@ -79,7 +82,9 @@ import Testing
         }
         let rule = try JSONLogic(["double": [["var": "n"]]], operations: operations)
         #expect(try rule.evaluate(["n": 21]) == 42)
-        #expect(throws: LogicError.operationFailed(name: "double", reason: "Refusal()")) { try rule.evaluate(["n": "many"]) }
+        #expect(throws: LogicError.operationFailed(name: "double", reason: "Refusal()")) {
+            try rule.evaluate(["n": "many"])
+        }
     }
 
     @Test("A rule that is too deep is not compiled")
@@ -103,6 +108,8 @@ import Testing
         ])
     func steps(_ rule: String) throws {
         let sixty = LogicValue.array(Array(repeating: 1, count: 60))
-        #expect(throws: LogicError.tooManySteps(limit: 100_000)) { try JSONLogic(LogicValue(json: rule)).evaluate(sixty) }
+        #expect(throws: LogicError.tooManySteps(limit: 100_000)) {
+            try JSONLogic(LogicValue(json: rule)).evaluate(sixty)
+        }
     }
 }

@@ -13,7 +13,7 @@ import Testing
             (#"{"format_number":[1234.5,2]}"#, "1.234,50"),
             (#"{"format_number":[1234.56789,0,1]}"#, "1.234,6"),
             (#"{"format_number":["many"]}"#, "many"),
-            (#"{"template":["{person.first} {person.last}{nobody}, {","#  + #"{"var":""}]}"#, "Anna Smith, {"),
+            (#"{"template":["{person.first} {person.last}{nobody}, {","# + #"{"var":""}]}"#, "Anna Smith, {"),
         ])
     func helpers(_ rule: String, _ text: String) throws {
         let zone = try #require(TimeZone(identifier: "Europe/Amsterdam"))

@@ -8,7 +8,8 @@ import Testing
         name: String = "Shop", subject: String = "Hello", text: String = "One line.", html: String? = nil
     ) throws -> MailMessage {
         try MailMessage(
-            from: MailAddress(name: name, address: "shop@example.org"), to: MailAddress(address: "ada@example.org"), subject: subject, text: text, html: html,
+            from: MailAddress(name: name, address: "shop@example.org"), to: MailAddress(address: "ada@example.org"),
+            subject: subject, text: text, html: html,
             date: Date(timeIntervalSince1970: 1_795_312_984))
     }
 
@@ -21,8 +22,10 @@ import Testing
         message.id = "7"
         #expect(
             lines(message) == [
-                #"From: "Shop""#, " <shop@example.org>", "To: ada@example.org", "Subject: Hello", "Date: Sun, 22 Nov 2026 02:03:04 +0000",
-                "Message-ID: <7@example.org>", "MIME-Version: 1.0", "Auto-Submitted: auto-generated", "Content-Type: text/plain; charset=utf-8",
+                #"From: "Shop""#, " <shop@example.org>", "To: ada@example.org", "Subject: Hello",
+                "Date: Sun, 22 Nov 2026 02:03:04 +0000",
+                "Message-ID: <7@example.org>", "MIME-Version: 1.0", "Auto-Submitted: auto-generated",
+                "Content-Type: text/plain; charset=utf-8",
                 "Content-Transfer-Encoding: quoted-printable", "", "One line.", "",
             ])
         message.unsubscribeURL = URL(string: "https://shop.example.org/stop?u=1")
@@ -42,14 +45,17 @@ import Testing
         let lines = lines(try message(text: "plain", html: "<p>rich</p>"))
         let boundary = try #require(lines.first { $0.hasPrefix(" boundary=") }).dropFirst(11).dropLast()
         #expect(boundary.count > 20)
-        #expect(lines.filter { $0 == "--" + boundary }.count == 2 && lines.filter { $0 == "--\(boundary)--" }.count == 1)
+        #expect(
+            lines.filter { $0 == "--" + boundary }.count == 2 && lines.filter { $0 == "--\(boundary)--" }.count == 1)
         #expect(lines.contains("plain") && lines.contains("<p>rich</p>"))
     }
 
     /// RFC 2045 §6.7.
     @Test(arguments: [
-        ("", ""), ("plain", "plain"), ("a=b", "a=3Db"), ("ä", "=C3=A4"), ("blank ", "blank=20"), ("tab\t", "tab=09"), ("a b", "a b"),
-        ("a\nb", "a\r\nb"), ("a\r\nb", "a\r\nb"), ("a\rb", "a\r\nb"), ("\u{0}", "=00"), ("😀", "=F0=9F=98=80"), (".", "."),
+        ("", ""), ("plain", "plain"), ("a=b", "a=3Db"), ("ä", "=C3=A4"), ("blank ", "blank=20"), ("tab\t", "tab=09"),
+        ("a b", "a b"),
+        ("a\nb", "a\r\nb"), ("a\r\nb", "a\r\nb"), ("a\rb", "a\r\nb"), ("\u{0}", "=00"), ("😀", "=F0=9F=98=80"),
+        (".", "."),
         (String(repeating: "x", count: 75), String(repeating: "x", count: 75)),
         (String(repeating: "x", count: 76), String(repeating: "x", count: 75) + "=\r\nx"),
         (String(repeating: "x", count: 74) + "ä", String(repeating: "x", count: 74) + "=\r\n=C3=A4"),
@@ -59,8 +65,10 @@ import Testing
     }
 
     @Test(arguments: [
-        ("Hello", "Subject: Hello"), ("Grüße", "Subject: =?UTF-8?B?R3LDvMOfZQ==?="), ("=?x", "Subject: =?UTF-8?B?PT94?="),
-        ("a\r\nBcc: eve@example.org", "Subject: a Bcc: eve@example.org"), ("a\u{2028}b\u{85}c\u{0}d", "Subject: a b c d"),
+        ("Hello", "Subject: Hello"), ("Grüße", "Subject: =?UTF-8?B?R3LDvMOfZQ==?="),
+        ("=?x", "Subject: =?UTF-8?B?PT94?="),
+        ("a\r\nBcc: eve@example.org", "Subject: a Bcc: eve@example.org"),
+        ("a\u{2028}b\u{85}c\u{0}d", "Subject: a b c d"),
         ("\u{202e}evil", "Subject: evil"),
     ])
     func `A subject is one header, whatever is in it`(subject: String, expected: String) {
@@ -70,9 +78,12 @@ import Testing
     @Test func `Long words are encoded in pieces of whole characters, each line short`() throws {
         let subject = String(repeating: "Grüße aus Köln 😀 ", count: 20)
         let lines = MailHeader.text("Subject", subject).components(separatedBy: "\r\n")
-        #expect(lines.count > 5 && lines.allSatisfy { $0.utf8.count <= 76 } && lines.dropFirst().allSatisfy { $0.hasPrefix(" =?UTF-8?B?") })
+        #expect(
+            lines.count > 5 && lines.allSatisfy { $0.utf8.count <= 76 }
+                && lines.dropFirst().allSatisfy { $0.hasPrefix(" =?UTF-8?B?") })
         let decoded = try lines.map { (line: String) throws -> String in
-            let word = line.replacing("Subject: ", with: "").trimmingCharacters(in: .whitespaces).dropFirst(10).dropLast(2)
+            let word = line.replacing("Subject: ", with: "").trimmingCharacters(in: .whitespaces).dropFirst(10)
+                .dropLast(2)
             let bytes = try #require(Data(base64Encoded: String(word)))
             return try #require(String(data: bytes, encoding: .utf8))
         }
@@ -81,7 +92,8 @@ import Testing
 
     /// Drill: a name that wants to be more than a name.
     @Test(arguments: [
-        "Shop\r\nBcc: eve@example.org", "Shop\nX: y", "Shop\u{0}", "\"><eve@example.org>", "Shop\\\"", "Shop <eve@example.org>", "Shöp\r\n\r\n<script>",
+        "Shop\r\nBcc: eve@example.org", "Shop\nX: y", "Shop\u{0}", "\"><eve@example.org>", "Shop\\\"",
+        "Shop <eve@example.org>", "Shöp\r\n\r\n<script>",
         "\u{2028}Bcc: eve@example.org", String(repeating: "long name ", count: 50),
     ])
     func `A name adds no header and no recipient`(name: String) throws {
@@ -91,12 +103,16 @@ import Testing
         #expect(headers == plain.prefix { !$0.isEmpty }.filter { !$0.hasPrefix(" ") }.map { $0.prefix { $0 != ":" } })
         // The last thing in the header is our address, and what is before it is quoted or encoded.
         #expect(lines.contains(" <shop@example.org>"))
-        #expect(lines[0].hasPrefix("From: \"") && lines[0].hasSuffix("\"") || lines[0].hasPrefix("From: =?UTF-8?B?"), "\(lines[0])")
+        #expect(
+            lines[0].hasPrefix("From: \"") && lines[0].hasSuffix("\"") || lines[0].hasPrefix("From: =?UTF-8?B?"),
+            "\(lines[0])")
     }
 
     @Test(arguments: [
-        "", "ada", "@", "ada@", "@example.org", "a b@example.org", "ada@example.org\r\nX: y", "ada@example.org>", "<ada@example.org>", "ada@exa mple.org",
-        "a,b@example.org", "a@b@c", "\"a\"@example.org", "ada@example.org\u{0}", "ada@example\u{2028}.org", String(repeating: "a", count: 65) + "@example.org",
+        "", "ada", "@", "ada@", "@example.org", "a b@example.org", "ada@example.org\r\nX: y", "ada@example.org>",
+        "<ada@example.org>", "ada@exa mple.org",
+        "a,b@example.org", "a@b@c", "\"a\"@example.org", "ada@example.org\u{0}", "ada@example\u{2028}.org",
+        String(repeating: "a", count: 65) + "@example.org",
     ])
     func `What is no address is refused`(address: String) {
         #expect(throws: MailAddressError.self) { try MailAddress(address: address) }
@@ -112,7 +128,8 @@ import Testing
     }
 
     @Test(arguments: [
-        ("mail.example.org", true), ("127.0.0.1", true), ("a", true), ("", false), ("a b", false), ("a/b", false), ("a@b", false), ("a:25", false), ("-a", false),
+        ("mail.example.org", true), ("127.0.0.1", true), ("a", true), ("", false), ("a b", false), ("a/b", false),
+        ("a@b", false), ("a:25", false), ("-a", false),
         ("[::1]", false), ("a\r\nb", false), ("a?b", false), ("a#b", false), ("ä.example", false),
     ])
     func `A host is a host and nothing else`(text: String, isHost: Bool) {

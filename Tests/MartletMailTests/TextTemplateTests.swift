@@ -2,22 +2,30 @@ import MartletMail
 import Testing
 
 @Suite struct TextTemplateTests {
-    @Test(arguments: [
-        ("plain", []), ("{{a}}", ["a"]), ("{{a}}{{b}}", ["b"]), ("{{#c}}{{d}}{{/c}}", []), ("{{#a}}{{d}}{{/a}}", ["d"]), ("{{#d}}{{d}}{{/d}}", []),
-    ] as [(String, Set<String>)])
-    func `What is shown without a value is missing, but for what is in a section that is not there`(source: String, missing: Set<String>) throws {
+    @Test(
+        arguments: [
+            ("plain", []), ("{{a}}", ["a"]), ("{{a}}{{b}}", ["b"]), ("{{#c}}{{d}}{{/c}}", []),
+            ("{{#a}}{{d}}{{/a}}", ["d"]), ("{{#d}}{{d}}{{/d}}", []),
+        ] as [(String, Set<String>)])
+    func `What is shown without a value is missing, but for what is in a section that is not there`(
+        source: String, missing: Set<String>
+    ) throws {
         let known: Set<String> = source == "{{a}}" ? [] : ["a"]
         #expect(try TextTemplate(source, names: nil).missing(known) == missing)
     }
 
-    @Test(arguments: ["{{1a}}", "{{a b}}", "{{ä}}", "{{a.b}}", "{{_a}}", "{{}}", "{{#}}{{/}}", "{{//a}}", "{{\u{200b}a}}", "{{\(String(repeating: "a", count: 65))}}"])
+    @Test(arguments: [
+        "{{1a}}", "{{a b}}", "{{ä}}", "{{a.b}}", "{{_a}}", "{{}}", "{{#}}{{/}}", "{{//a}}", "{{\u{200b}a}}",
+        "{{\(String(repeating: "a", count: 65))}}",
+    ])
     func `A name is letters, digits and underscores`(source: String) {
         #expect(throws: TextTemplateError.self) { try TextTemplate(source, names: nil) }
     }
 
     /// Drill: a quote with an accent on it is another character, and a quote to whoever reads HTML.
     @Test func `Values of HTML are escaped code point by code point`() throws {
-        let template = try MailTemplate(subject: "{{v}}", text: "{{v}}", html: #"<a title="{{v}}">"#, names: nil, maximumBodySize: 100)
+        let template = try MailTemplate(
+            subject: "{{v}}", text: "{{v}}", html: #"<a title="{{v}}">"#, names: nil, maximumBodySize: 100)
         let evil = "\"\u{301} onclick=\"x\" <\u{338}b>"
         let filled = template.filled(["v": evil])
         #expect(filled.text == evil && filled.subject == evil)

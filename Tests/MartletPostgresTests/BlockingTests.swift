@@ -19,14 +19,16 @@ import Testing
 
     /// Runs `body` while another client holds a lock on the table `t`, which `body` gives back by the closure it gets.
     private func withLockedTable(
-        _ configure: (inout PostgresConfiguration) -> Void = { _ in }, _ body: (Roles, _ release: () async throws -> Void) async throws -> Void
+        _ configure: (inout PostgresConfiguration) -> Void = { _ in },
+        _ body: (Roles, _ release: () async throws -> Void) async throws -> Void
     ) async throws {
         var configuration = try await PostgresServer.shared().makeDatabase()
         let plain = configuration
         configure(&configuration)
         try await withClient(plain) { locker async throws in
             let suffix = UInt32.random(in: 0 ... .max)
-            let a = try #require(PostgresIdentifier("blocked_\(suffix)")), b = try #require(PostgresIdentifier("free_\(suffix)"))
+            let a = try #require(PostgresIdentifier("blocked_\(suffix)")),
+                b = try #require(PostgresIdentifier("free_\(suffix)"))
             try await locker.execute("CREATE TABLE t (x int)")
             try await locker.execute("CREATE TABLE u (x int)")
             for role in [a, b] {
@@ -68,7 +70,8 @@ import Testing
 
     private func isLockWaitedFor(_ client: PostgresClient) async throws -> Bool {
         try await !client.query(
-            "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'").isEmpty
+            "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+        ).isEmpty
     }
 
     private func under(_ role: PostgresIdentifier?, _ query: PostgresQuery) -> PostgresQuery {
@@ -98,7 +101,9 @@ import Testing
                 }
                 // A transaction finds a connection, too.
                 group.addTask {
-                    let count = try await client.withTransaction(role: roles.b) { try await $0.execute("INSERT INTO u VALUES (1)") }
+                    let count = try await client.withTransaction(role: roles.b) {
+                        try await $0.execute("INSERT INTO u VALUES (1)")
+                    }
                     #expect(count == 1)
                 }
                 try await group.waitForAll()
@@ -111,7 +116,9 @@ import Testing
     }
 
     /// Those that came before anybody could know that the lock is held.
-    @Test func `Statements sent in the moment in which others begin to wait for a lock do not wait with them`() async throws {
+    @Test func `Statements sent in the moment in which others begin to wait for a lock do not wait with them`()
+        async throws
+    {
         try await withLockedTable { roles, release async throws in
             let client = roles.client
             try await connectAll(client)
@@ -133,10 +140,15 @@ import Testing
         }
     }
 
-    @Test(arguments: [1, 2, 4]) func `A role with statements without end leaves others their turns`(connections: Int) async throws {
+    @Test(arguments: [1, 2, 4]) func `A role with statements without end leaves others their turns`(connections: Int)
+        async throws
+    {
         let roles = (0..<5).compactMap { PostgresIdentifier("turns_\($0)_\(UInt32.random(in: 0 ... .max))") }
         // More statements than fit into the pipelines, answered one by one: these are never empty by themselves.
-        try await withClient({ $0.maximumConnections = connections; $0.maximumPipelineDepth = 8 }) { client async throws in
+        try await withClient({
+            $0.maximumConnections = connections
+            $0.maximumPipelineDepth = 8
+        }) { client async throws in
             for role in roles { try await client.execute("CREATE ROLE \(role)") }
             let greedy = roles.prefix(3).flatMap { role in
                 (0..<100).map { _ in
@@ -161,7 +173,8 @@ import Testing
         try await withClient(configuration) { client async throws in
             _ = try await client.query("SELECT 1")
             let sleeper = Task { try await client.query("SELECT pg_sleep(600)", timeout: .seconds(600)) }
-            let sleeping: PostgresQuery = "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'PgSleep'"
+            let sleeping: PostgresQuery =
+                "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'PgSleep'"
             try await withClient(plain) { observer async throws in
                 try await eventually("the statement runs") { try await !observer.query(sleeping).isEmpty }
             }
@@ -185,15 +198,21 @@ import Testing
     }
 
     @Test(arguments: [
-        (Duration.zero, [:], "0"), (.seconds(5), [:], "5s"), (.microseconds(1), [:], "1ms"), (.seconds(5), ["lock_timeout": "7s"], "7s"),
+        (Duration.zero, [:], "0"), (.seconds(5), [:], "5s"), (.microseconds(1), [:], "1ms"),
+        (.seconds(5), ["lock_timeout": "7s"], "7s"),
     ])
     func `The session's lock_timeout`(limit: Duration, settings: [String: String], expected: String) async throws {
-        try await withClient({ $0.lockTimeout = limit; $0.sessionSettings = settings }) { client async throws in
+        try await withClient({
+            $0.lockTimeout = limit
+            $0.sessionSettings = settings
+        }) { client async throws in
             #expect(try await client.query("SHOW lock_timeout")[0].decode(0, as: String.self) == expected)
         }
     }
 
-    @Test func `A commit is on disk when it is acknowledged, whatever server, database and connection string say`() async throws {
+    @Test func `A commit is on disk when it is acknowledged, whatever server, database and connection string say`()
+        async throws
+    {
         // The server of the tests has it off in postgresql.conf.
         let server = try await PostgresServer.shared()
         let name = try await server.makeDatabaseNamed()
@@ -207,7 +226,8 @@ import Testing
     }
 
     @Test(arguments: [
-        ("55P03", DependencyCondition.unavailable), ("40001", .unavailable), ("40P01", .unavailable), ("57014", .timeout),
+        ("55P03", DependencyCondition.unavailable), ("40001", .unavailable), ("40P01", .unavailable),
+        ("57014", .timeout),
         ("53300", .unavailable), ("57P01", .unavailable), ("23505", .fault),
     ])
     func `What a server's error means to others`(sqlState: String, condition: DependencyCondition) async throws {

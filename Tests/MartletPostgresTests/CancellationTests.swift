@@ -4,13 +4,17 @@ import Testing
 
 @Suite struct CancellationTests {
     private func isGone(_ client: PostgresClient, _ mark: String) async throws -> Bool {
-        try await client.query("SELECT 1 FROM pg_stat_activity WHERE query LIKE \("%\(mark)%") AND state = 'active' AND pid <> pg_backend_pid()").isEmpty
+        try await client.query(
+            "SELECT 1 FROM pg_stat_activity WHERE query LIKE \("%\(mark)%") AND state = 'active' AND pid <> pg_backend_pid()"
+        ).isEmpty
     }
 
     @Test func `A cancelled statement ends on the server, and its neighbours do not`() async throws {
         let configuration = try await sharedServer().makeDatabase()
         try await withClient(configuration) { client async throws in
-            let sleepers = (0..<8).map { _ in Task { try await client.query("SELECT pg_sleep(600), 'mark'", timeout: .seconds(600)) } }
+            let sleepers = (0..<8).map { _ in
+                Task { try await client.query("SELECT pg_sleep(600), 'mark'", timeout: .seconds(600)) }
+            }
             // By a client of its own: the statements may have all connections of the other.
             try await withClient(configuration) { observer async throws in
                 try await eventually("a statement runs") { try await !isGone(observer, "'mark'") }
@@ -28,7 +32,9 @@ import Testing
     @Test func `A time-out does the same`() async throws {
         try await withClient { client async throws in
             _ = try await client.query("SELECT 1")
-            let error = await postgresError { try await client.query("SELECT pg_sleep(60), 'late'", timeout: .milliseconds(200)) }
+            let error = await postgresError {
+                try await client.query("SELECT pg_sleep(60), 'late'", timeout: .milliseconds(200))
+            }
             #expect(error?.code == .timeout)
             #expect(error?.mayHaveExecuted == true)
             try await eventually("no statement is left") { try await isGone(client, "'late'") }
@@ -46,7 +52,9 @@ import Testing
                             task.cancel()
                             _ = try? await task.value
                         } else {
-                            do { #expect(try await task.value[0].decode(0, as: Int.self) == number) } catch { Issue.record(error) }
+                            do { #expect(try await task.value[0].decode(0, as: Int.self) == number) } catch {
+                                Issue.record(error)
+                            }
                         }
                     }
                 }

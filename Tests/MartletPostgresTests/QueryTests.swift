@@ -39,7 +39,9 @@ import Testing
             try await client.execute("INSERT INTO \(table) (\(column)) VALUES (\(name))")
             let rows = try await client.query("SELECT \(column) FROM \(table)")
             #expect(try rows[0].decode(name, as: String.self) == name)
-            #expect(try await client.query("SELECT count(*) FROM pg_tables WHERE schemaname = 'public'")[0].decode(0, as: Int.self) == 1)
+            #expect(
+                try await client.query("SELECT count(*) FROM pg_tables WHERE schemaname = 'public'")[0].decode(
+                    0, as: Int.self) == 1)
         }
     }
 
@@ -62,7 +64,8 @@ import Testing
         try await withClient({ $0.maximumConnections = 1 }) { client async throws in
             let columns = ["a\u{b7}b", "a\u{387}b"]
             #expect(columns[0] == columns[1])
-            let first = try #require(PostgresIdentifier(columns[0])), second = try #require(PostgresIdentifier(columns[1]))
+            let first = try #require(PostgresIdentifier(columns[0])),
+                second = try #require(PostgresIdentifier(columns[1]))
             try await client.execute("CREATE TABLE t (\(first) int, \(second) int)")
             try await client.execute("INSERT INTO t VALUES (1, 2)")
             for _ in 0..<2 {
@@ -81,8 +84,14 @@ import Testing
                         do {
                             switch number % 3 {
                             case 0: #expect(try await client.execute("INSERT INTO t VALUES (\(number))") == 1)
-                            case 1: #expect(await postgresError { try await client.query("SELECT 1 / \(0)") }?.sqlState == "22012")
-                            default: #expect(await postgresError { try await client.query("SELEC \(number)") }?.sqlState == "42601")
+                            case 1:
+                                #expect(
+                                    await postgresError { try await client.query("SELECT 1 / \(0)") }?.sqlState
+                                        == "22012")
+                            default:
+                                #expect(
+                                    await postgresError { try await client.query("SELEC \(number)") }?.sqlState
+                                        == "42601")
                             }
                         } catch { Issue.record(error) }
                     }
@@ -107,13 +116,16 @@ import Testing
     @Test func `10,000 concurrent queries on four connections`() async throws {
         try await withClient { client async throws in
             let sum = try await withThrowingTaskGroup(of: Int.self) { group in
-                for number in 0..<10_000 { group.addTask { try await client.query("SELECT \(number)")[0].decode(0, as: Int.self) } }
+                for number in 0..<10_000 {
+                    group.addTask { try await client.query("SELECT \(number)")[0].decode(0, as: Int.self) }
+                }
                 var sum = 0
                 for try await value in group { sum += value }
                 return sum
             }
             #expect(sum == 49_995_000)
-            let used = try await client.query("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()")
+            let used = try await client.query(
+                "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()")
             #expect(try used[0].decode(0, as: Int.self) <= 4)
         }
     }
@@ -122,7 +134,9 @@ import Testing
         try await withClient { client async throws in
             let big = String(repeating: "abcdefgh", count: 1_000_000)
             try await withThrowingTaskGroup(of: String.self) { group in
-                for _ in 0..<6 { group.addTask { try await client.query("SELECT \(big)")[0].decode(0, as: String.self) } }
+                for _ in 0..<6 {
+                    group.addTask { try await client.query("SELECT \(big)")[0].decode(0, as: String.self) }
+                }
                 for try await back in group { #expect(back == big) }
             }
             #expect(try await client.query("SELECT generate_series(1, 50000)").count == 50_000)
@@ -130,24 +144,34 @@ import Testing
     }
 
     @Test func `Statements beyond the cache are evicted and deallocated`() async throws {
-        try await withClient({ $0.maximumConnections = 1; $0.preparedStatementCacheSize = 4 }) { client async throws in
+        try await withClient({
+            $0.maximumConnections = 1
+            $0.preparedStatementCacheSize = 4
+        }) { client async throws in
             for round in 0..<3 {
                 for number in 0..<12 {
                     let rows = try await client.query(PostgresQuery(unescaped: "SELECT \(number) + ") + "\(round)")
                     #expect(try rows[0].decode(0, as: Int.self) == number + round)
                 }
             }
-            #expect(try await client.query("SELECT count(*) FROM pg_prepared_statements")[0].decode(0, as: Int.self) <= 5)
+            #expect(
+                try await client.query("SELECT count(*) FROM pg_prepared_statements")[0].decode(0, as: Int.self) <= 5)
         }
     }
 
     @Test(arguments: [(16, 0, 1), (17, 0, 0), (1, 2100, 0)])
-    func `Statements of many parameters or much text are not prepared`(binds: Int, padding: Int, prepared: Int) async throws {
+    func `Statements of many parameters or much text are not prepared`(binds: Int, padding: Int, prepared: Int)
+        async throws
+    {
         try await withClient({ $0.maximumConnections = 1 }) { client async throws in
-            let query = PostgresQuery(unescaped: "SELECT /* wide \(String(repeating: "x", count: padding)) */ ")
+            let query =
+                PostgresQuery(unescaped: "SELECT /* wide \(String(repeating: "x", count: padding)) */ ")
                 + (0..<binds).map { "\($0)" as PostgresQuery }.joined(separator: " + ")
-            for _ in 0..<2 { #expect(try await client.query(query)[0].decode(0, as: Int.self) == (0..<binds).reduce(0, +)) }
-            let find: PostgresQuery = "SELECT count(*) FROM pg_prepared_statements WHERE statement LIKE 'SELECT /* wide%'"
+            for _ in 0..<2 {
+                #expect(try await client.query(query)[0].decode(0, as: Int.self) == (0..<binds).reduce(0, +))
+            }
+            let find: PostgresQuery =
+                "SELECT count(*) FROM pg_prepared_statements WHERE statement LIKE 'SELECT /* wide%'"
             #expect(try await client.query(find)[0].decode(0, as: Int.self) == prepared)
         }
     }
@@ -161,7 +185,9 @@ import Testing
             await withTaskGroup(of: Void.self) { group in
                 for _ in 0..<20 {
                     group.addTask {
-                        do { #expect(try await client.query("SELECT * FROM t")[0].decode("y", as: Int.self) == 2) } catch { Issue.record(error) }
+                        do {
+                            #expect(try await client.query("SELECT * FROM t")[0].decode("y", as: Int.self) == 2)
+                        } catch { Issue.record(error) }
                     }
                 }
             }
@@ -170,7 +196,9 @@ import Testing
         }
     }
 
-    @Test(arguments: ["BEGIN", " commit", "/* x */ ROLLBACK", "-- x\nSET role TO x", "COPY t TO STDOUT", "LISTEN x", "DISCARD ALL"])
+    @Test(arguments: [
+        "BEGIN", " commit", "/* x */ ROLLBACK", "-- x\nSET role TO x", "COPY t TO STDOUT", "LISTEN x", "DISCARD ALL",
+    ])
     func `Statements that would change a shared connection are refused`(sql: String) async throws {
         try await withClient { client async throws in
             #expect(await postgresError { try await client.query(PostgresQuery(unescaped: sql)) }?.code == .misuse)

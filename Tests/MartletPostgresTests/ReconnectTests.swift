@@ -48,7 +48,9 @@ import Testing
         configuration.waitForConnectionTimeout = .milliseconds(600)
         try await withClient(configuration) { client async throws in
             let start = ContinuousClock.now
-            async let transaction = postgresError { try await client.withTransaction { try await $0.query("SELECT 1") } }
+            async let transaction = postgresError {
+                try await client.withTransaction { try await $0.query("SELECT 1") }
+            }
             let error = await postgresError { try await client.query("SELECT 1") }
             #expect(error?.code == .unavailable)
             #expect(error?.mayHaveExecuted == false)
@@ -75,7 +77,9 @@ import Testing
             try await server.restart()
             let marker = await reader.next()
             #expect(marker?.kind == .reconnected && marker?.mayHaveMissed == true)
-            try await eventually("ready again") { (try? await client.execute("SELECT pg_notify(\("news \"x\""), \("two"))")) != nil }
+            try await eventually("ready again") {
+                (try? await client.execute("SELECT pg_notify(\("news \"x\""), \("two"))")) != nil
+            }
             #expect(await reader.next()?.payload == "two")
         }
         try await server.stop()
@@ -86,7 +90,8 @@ import Testing
             let task = Task { for await _ in client.listen("one") {} }
             var other = client.listen("two").makeAsyncIterator()
             #expect(await other.next()?.kind == .reconnected)
-            let find: PostgresQuery = "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'UNLISTEN%'"
+            let find: PostgresQuery =
+                "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'UNLISTEN%'"
             #expect(try await client.query(find).isEmpty)
             task.cancel()
             try await eventually("UNLISTEN was sent") { try await !client.query(find).isEmpty }
@@ -95,7 +100,8 @@ import Testing
     }
 
     @Test func `As a service it connects ahead and drains at the end`() async throws {
-        let client = PostgresClient(configuration: try await sharedServer().makeDatabase(), logger: Logger(label: "test"))
+        let client = PostgresClient(
+            configuration: try await sharedServer().makeDatabase(), logger: Logger(label: "test"))
         let group = ServiceGroup(services: [client], logger: Logger(label: "test"))
         let running = Task { try await group.run() }
         try await eventually("ready") { client.isReady }

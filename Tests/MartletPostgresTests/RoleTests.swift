@@ -1,15 +1,18 @@
-@testable import MartletPostgres
 import MartletTesting
 import Testing
+
+@testable import MartletPostgres
 
 @Suite struct RoleTests {
     /// Two roles with a table each may read only their own rows.
     private func withRoles(
-        connections: Int, _ body: (PostgresClient, _ a: PostgresIdentifier, _ b: PostgresIdentifier) async throws -> Void
+        connections: Int,
+        _ body: (PostgresClient, _ a: PostgresIdentifier, _ b: PostgresIdentifier) async throws -> Void
     ) async throws {
         try await withClient({ $0.maximumConnections = connections }) { client async throws in
             let suffix = UInt32.random(in: 0 ... .max)
-            let a = try #require(PostgresIdentifier("app \"a\" \(suffix)")), b = try #require(PostgresIdentifier("app_b_\(suffix)"))
+            let a = try #require(PostgresIdentifier("app \"a\" \(suffix)")),
+                b = try #require(PostgresIdentifier("app_b_\(suffix)"))
             try await client.execute("CREATE TABLE t (owner text, x int)")
             try await client.execute("ALTER TABLE t ENABLE ROW LEVEL SECURITY")
             try await client.execute("CREATE POLICY own ON t USING (owner = current_user)")
@@ -24,10 +27,14 @@ import Testing
         }
     }
 
-    private func owners(_ client: PostgresClient, _ role: PostgresIdentifier?, _ salt: Int = 0) async throws -> [String] {
-        var query: PostgresQuery = "SELECT quote_ident(owner) AS owner, quote_ident(current_user) AS me FROM t WHERE \(salt) >= 0"
+    private func owners(_ client: PostgresClient, _ role: PostgresIdentifier?, _ salt: Int = 0) async throws -> [String]
+    {
+        var query: PostgresQuery =
+            "SELECT quote_ident(owner) AS owner, quote_ident(current_user) AS me FROM t WHERE \(salt) >= 0"
         query.role = role
-        return try await client.query(query).flatMap { [try $0.decode("owner", as: String.self), try $0.decode("me", as: String.self)] }
+        return try await client.query(query).flatMap {
+            [try $0.decode("owner", as: String.self), try $0.decode("me", as: String.self)]
+        }
     }
 
     private func isOnly(_ role: PostgresIdentifier, _ found: [String]) -> Bool {
@@ -35,8 +42,11 @@ import Testing
         return found == [bare, bare]
     }
 
-    /// A session's list of roles may be stale from the start when another role is granted while it is read, which long lists make likely.
-    @Test func `A role that was granted a moment ago may be taken, however many others are granted meanwhile`() async throws {
+    /// A session's list of roles may be stale from the start when another role is granted while it is read, which long
+    /// lists make likely.
+    @Test func `A role that was granted a moment ago may be taken, however many others are granted meanwhile`()
+        async throws
+    {
         try await withClient({ $0.maximumConnections = 4 }) { admin async throws in
             let server = try await sharedServer()
             let suffix = UInt32.random(in: 0 ... .max)
@@ -48,7 +58,9 @@ import Testing
                 DO $$ BEGIN FOR i IN 1..300 LOOP EXECUTE format('CREATE ROLE old_%s_\(suffix)', i); EXECUTE format('GRANT old_%s_\(suffix) TO \(login)', i); END LOOP; END $$
                 """)
             var configuration = PostgresConfiguration(
-                connectionString: "host=\(server.directory) port=\(server.port) dbname=\(database) user=\(login) password=\(server.password)")
+                connectionString:
+                    "host=\(server.directory) port=\(server.port) dbname=\(database) user=\(login) password=\(server.password)"
+            )
             configuration.maximumConnections = 4
             try await withClient(configuration) { client async throws in
                 try await withThrowingTaskGroup(of: Void.self) { group in
@@ -56,7 +68,8 @@ import Testing
                         group.addTask {
                             for number in 0..<25 {
                                 let role = try #require(PostgresIdentifier("new_\(task)_\(number)_\(suffix)"))
-                                try await admin.executeScript("CREATE ROLE \(role.quoted); GRANT \(role.quoted) TO \(login)")
+                                try await admin.executeScript(
+                                    "CREATE ROLE \(role.quoted); GRANT \(role.quoted) TO \(login)")
                                 var query: PostgresQuery = "SELECT current_user::text"
                                 query.role = role
                                 let name = try await client.query(query)[0].decode(0, as: String.self)
@@ -74,7 +87,9 @@ import Testing
                 refused.role = foreign
                 let error = await postgresError { [refused] in try await client.query(refused) }
                 #expect(error?.sqlState == "42501")
-                let second = await postgresError { try await client.withTransaction(role: foreign) { _ = try await $0.query("SELECT 1") } }
+                let second = await postgresError {
+                    try await client.withTransaction(role: foreign) { _ = try await $0.query("SELECT 1") }
+                }
                 #expect(second?.sqlState == "42501")
                 let user = try await client.query("SELECT current_user::text")[0].decode(0, as: String.self)
                 #expect(user == login)
@@ -148,7 +163,12 @@ import Testing
                 #expect(isOnly(a, try await owners(client, a)))
             }
             let ghost = PostgresIdentifier("ghost")
-            #expect(await postgresError { try await client.withTransaction(role: ghost) { try await $0.execute("INSERT INTO t VALUES ('ghost', 2)") } } != nil)
+            #expect(
+                await postgresError {
+                    try await client.withTransaction(role: ghost) {
+                        try await $0.execute("INSERT INTO t VALUES ('ghost', 2)")
+                    }
+                } != nil)
             #expect(try await client.query("SELECT 1 FROM t WHERE x = 2").isEmpty)
         }
     }

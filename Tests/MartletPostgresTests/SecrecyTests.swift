@@ -14,12 +14,15 @@ import Testing
     }
 
     @Test(arguments: [
-        "host=127.0.0.1 port=PORT user=postgres dbname=postgres password=hunter2", "postgres://hunter2:hunter2@127.0.0.1:PORT/postgres",
-        "host=hunter2.invalid user=hunter2", "host=/tmp/hunter2 password=hunter2", "postgres://hunter2:hunter2@[", "hunter2", "a=hunter2",
+        "host=127.0.0.1 port=PORT user=postgres dbname=postgres password=hunter2",
+        "postgres://hunter2:hunter2@127.0.0.1:PORT/postgres",
+        "host=hunter2.invalid user=hunter2", "host=/tmp/hunter2 password=hunter2", "postgres://hunter2:hunter2@[",
+        "hunter2", "a=hunter2",
     ])
     func `A connection that cannot be made`(connectionString: String) async throws {
         let port = try await sharedServer().port
-        var configuration = PostgresConfiguration(connectionString: connectionString.replacingOccurrences(of: "PORT", with: "\(port)"))
+        var configuration = PostgresConfiguration(
+            connectionString: connectionString.replacingOccurrences(of: "PORT", with: "\(port)"))
         configuration.waitForConnectionTimeout = .milliseconds(300)
         check(configuration, hides: ["hunter2"])
         try await withClient(configuration) { client async throws in
@@ -36,7 +39,8 @@ import Testing
             let secret = "hunter2"
             let failures: [(PostgresQuery, String)] = [
                 ("INSERT INTO t VALUES (\(4711))", "23505"), ("INSERT INTO t VALUES (2, \(secret))", "23514"),
-                ("SELECT \(secret)::int", "22P02"), ("SELECT \(secret)::uuid", "22P02"), ("SELECT \(secret)::timestamptz", "22007"),
+                ("SELECT \(secret)::int", "22P02"), ("SELECT \(secret)::uuid", "22P02"),
+                ("SELECT \(secret)::timestamptz", "22007"),
                 ("SELECT \(secret + " x")::tsquery", "42601"), ("SELECT \(secret + "[")::jsonpath", "42601"),
                 ("SELECT \(PostgresJSON(secret))", "22P02"), ("DO $$ BEGIN RAISE 'hunter2'; END $$", "P0001"),
                 ("SELECT 'x' ~ \(secret + "[")", "2201B"),

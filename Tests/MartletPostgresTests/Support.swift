@@ -12,7 +12,8 @@ func withClient<R>(
     return try await withClient(configuration, body)
 }
 
-func withClient<R>(_ configuration: PostgresConfiguration, _ body: (PostgresClient) async throws -> R) async throws -> R {
+func withClient<R>(_ configuration: PostgresConfiguration, _ body: (PostgresClient) async throws -> R) async throws -> R
+{
     let client = PostgresClient(configuration: configuration, logger: Logger(label: "test"))
     do {
         let result = try await body(client)

@@ -53,9 +53,13 @@ import Testing
             #expect(await postgresError { try await task.value }?.code == .cancelled)
             #expect(try await count(client) == 0)
             try await eventually("the statement is gone") {
-                try await client.query("SELECT 1 FROM pg_stat_activity WHERE query LIKE '%pg_sleep(60)%' AND state = 'active' AND pid <> pg_backend_pid()").isEmpty
+                try await client.query(
+                    "SELECT 1 FROM pg_stat_activity WHERE query LIKE '%pg_sleep(60)%' AND state = 'active' AND pid <> pg_backend_pid()"
+                ).isEmpty
             }
-            for number in 1...20 { try await client.withTransaction { try await $0.execute("INSERT INTO t VALUES (\(number))") } }
+            for number in 1...20 {
+                try await client.withTransaction { try await $0.execute("INSERT INTO t VALUES (\(number))") }
+            }
             #expect(try await count(client) == 20)
         }
     }
@@ -79,8 +83,10 @@ import Testing
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for _ in 0..<12 {
                     group.addTask {
-                        try await client.withTransaction(isolation: .serializable, serializationRetries: 50) { transaction in
-                            let y = try await transaction.query("SELECT y FROM t WHERE x = 1")[0].decode(0, as: Int.self)
+                        try await client.withTransaction(isolation: .serializable, serializationRetries: 50) {
+                            transaction in
+                            let y = try await transaction.query("SELECT y FROM t WHERE x = 1")[0].decode(
+                                0, as: Int.self)
                             try await transaction.execute("UPDATE t SET y = \(y + 1) WHERE x = 1")
                         }
                     }
@@ -93,9 +99,13 @@ import Testing
 
     @Test func `Reads only when told so, scripts run inside, and BEGIN and COMMIT are refused`() async throws {
         try await withTable { client async throws in
-            let error = await postgresError { try await client.withTransaction(readOnly: true) { try await $0.execute("INSERT INTO t VALUES (1)") } }
+            let error = await postgresError {
+                try await client.withTransaction(readOnly: true) { try await $0.execute("INSERT INTO t VALUES (1)") }
+            }
             #expect(error?.sqlState == "25006")
-            try await client.withTransaction { try await $0.executeScript("INSERT INTO t VALUES (1); INSERT INTO t VALUES (2)") }
+            try await client.withTransaction {
+                try await $0.executeScript("INSERT INTO t VALUES (1); INSERT INTO t VALUES (2)")
+            }
             await #expect(throws: PostgresError.self) {
                 try await client.withTransaction { transaction in
                     try await transaction.executeScript("INSERT INTO t VALUES (3)")
@@ -103,7 +113,9 @@ import Testing
                 }
             }
             #expect(try await count(client) == 2)
-            #expect(await postgresError { try await client.withTransaction { try await $0.execute("COMMIT") } }?.code == .misuse)
+            #expect(
+                await postgresError { try await client.withTransaction { try await $0.execute("COMMIT") } }?.code
+                    == .misuse)
         }
     }
 
@@ -123,7 +135,9 @@ import Testing
             }
             try await client.withTransaction { transaction in
                 try await transaction.execute("SAVEPOINT s")
-                #expect(await postgresError { try await transaction.execute("SELECT 1/0", timeout: .seconds(5)) }?.sqlState == "22012")
+                #expect(
+                    await postgresError { try await transaction.execute("SELECT 1/0", timeout: .seconds(5)) }?.sqlState
+                        == "22012")
                 try await transaction.execute("ROLLBACK TO s")
                 let limit = try await transaction.query("SHOW statement_timeout")
                 #expect(try limit[0].decode(0, as: String.self) == "300ms")

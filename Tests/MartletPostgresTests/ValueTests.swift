@@ -15,7 +15,10 @@ import Testing
     }
 
     @Test func `Text`() async throws {
-        try await check(["", "a", "quote ' and \" and \\ and $1", "ümläut 🪶 \u{1F469}\u{200D}\u{1F680}", String(repeating: "x", count: 100_000)])
+        try await check([
+            "", "a", "quote ' and \" and \\ and $1", "ümläut 🪶 \u{1F469}\u{200D}\u{1F680}",
+            String(repeating: "x", count: 100_000),
+        ])
     }
 
     @Test func `Whole numbers`() async throws {
@@ -60,7 +63,9 @@ import Testing
                 #expect(try back[0].decode(0, as: String.self) == text)
                 #expect(try back[0].decode(1, as: Bool.self))
             }
-            let rows = try await client.query("SELECT 'infinity'::timestamptz, '-infinity'::timestamptz, DATE '2001-01-01', \(Date.distantFuture)::text")
+            let rows = try await client.query(
+                "SELECT 'infinity'::timestamptz, '-infinity'::timestamptz, DATE '2001-01-01', \(Date.distantFuture)::text"
+            )
             #expect(try rows[0].decode(0, as: Date.self) == .distantFuture)
             #expect(try rows[0].decode(1, as: Date.self) == .distantPast)
             #expect(try rows[0].decode(2, as: Date.self) == Date(timeIntervalSinceReferenceDate: 0))
@@ -78,7 +83,10 @@ import Testing
         }
     }
 
-    @Test(arguments: ["0", "1", "-1", "0.5", "-0.00012", "12345678901234567890.123456789", "10000", "1000000000000", "1.10", "NaN", "Infinity"])
+    @Test(arguments: [
+        "0", "1", "-1", "0.5", "-0.00012", "12345678901234567890.123456789", "10000", "1000000000000", "1.10", "NaN",
+        "Infinity",
+    ])
     func `Numeric keeps its digits`(text: String) async throws {
         try await withClient { client async throws in
             #expect(try await client.query("SELECT \(text)::numeric")[0].decode(0, as: String.self) == text)

@@ -4,7 +4,8 @@ import Testing
 /// Values of published tables and closed forms, to 1e-12.
 @Suite struct DistributionTests {
     @Test(arguments: [
-        (0.975, 1.959963984540054), (0.995, 2.5758293035489004), (0.8, 0.8416212335729143), (0.5, 0), (0.025, -1.959963984540054),
+        (0.975, 1.959963984540054), (0.995, 2.5758293035489004), (0.8, 0.8416212335729143), (0.5, 0),
+        (0.025, -1.959963984540054),
         (1e-10, -6.361340902404056), (1e-300, -37.0471),
     ])
     func `Normal quantiles`(probability: Double, quantile: Double) {
@@ -15,8 +16,12 @@ import Testing
     /// With 1 and 2 degrees of freedom t has a closed form: ½ − atan(t)/π, and ½ − t / (2√(2 + t²)).
     @Test(arguments: [0, 0.001, 0.5, 1, 1.7, 2, 12.706, 500])
     func `Student's t in closed form`(t: Double) {
-        #expect(close(StudentT(degreesOfFreedom: 2).survival(t), 1 / ((2 + t * t).squareRoot() * ((2 + t * t).squareRoot() + t)), relative: 1e-12))
-        #expect(close(StudentT(degreesOfFreedom: 2).cdf(-t), StudentT(degreesOfFreedom: 2).survival(t), relative: 1e-15))
+        #expect(
+            close(
+                StudentT(degreesOfFreedom: 2).survival(t),
+                1 / ((2 + t * t).squareRoot() * ((2 + t * t).squareRoot() + t)), relative: 1e-12))
+        #expect(
+            close(StudentT(degreesOfFreedom: 2).cdf(-t), StudentT(degreesOfFreedom: 2).survival(t), relative: 1e-15))
         let one = StudentT(degreesOfFreedom: 1)
         #expect(close(one.quantile(one.cdf(t)), t, absolute: 1e-15, relative: t > 100 ? 1e-9 : 1e-11))
     }
@@ -34,13 +39,20 @@ import Testing
     func `Chi-squared in closed form`(x: Double) {
         let two = ChiSquared(degreesOfFreedom: 2).survival(x)
         #expect(close(ChiSquared(degreesOfFreedom: 4).survival(x), two * (1 + x / 2), relative: 1e-12))
-        #expect(close(ChiSquared(degreesOfFreedom: 1).survival(x), 2 * Normal.survival(x.squareRoot()), relative: 1e-12))
+        #expect(
+            close(ChiSquared(degreesOfFreedom: 1).survival(x), 2 * Normal.survival(x.squareRoot()), relative: 1e-12))
     }
 
     @Test func `What is no probability has no quantile`() {
-        #expect(Normal.quantile(0) == -.infinity && Normal.quantile(1) == .infinity && Normal.quantile(-0.1).isNaN && Normal.quantile(1.1).isNaN)
+        #expect(
+            Normal.quantile(0) == -.infinity && Normal.quantile(1) == .infinity && Normal.quantile(-0.1).isNaN
+                && Normal.quantile(1.1).isNaN)
         let t = StudentT(degreesOfFreedom: 5)
-        #expect(t.quantile(0) == -.infinity && t.quantile(1) == .infinity && t.quantile(.nan).isNaN && t.survival(.nan).isNaN)
-        #expect(t.survival(.infinity) == 0 && t.survival(-.infinity) == 1 && ChiSquared(degreesOfFreedom: 3).survival(.infinity) == 0)
+        #expect(
+            t.quantile(0) == -.infinity && t.quantile(1) == .infinity && t.quantile(.nan).isNaN
+                && t.survival(.nan).isNaN)
+        #expect(
+            t.survival(.infinity) == 0 && t.survival(-.infinity) == 1
+                && ChiSquared(degreesOfFreedom: 3).survival(.infinity) == 0)
     }
 }

@@ -13,10 +13,12 @@ import Testing
     }
 
     /// The table of R's documentation of p.adjust and of Holm's paper, worked by hand.
-    @Test(arguments: [
-        ([0.01, 0.02, 0.03, 0.04, 0.05], [0.05, 0.08, 0.09, 0.09, 0.09]), ([0.04, 0.001, 0.03], [0.06, 0.003, 0.06]), ([0.9, 0.8], [1, 1]),
-        ([0.2], [0.2]), ([], []),
-    ] as [([Double], [Double])])
+    @Test(
+        arguments: [
+            ([0.01, 0.02, 0.03, 0.04, 0.05], [0.05, 0.08, 0.09, 0.09, 0.09]),
+            ([0.04, 0.001, 0.03], [0.06, 0.003, 0.06]), ([0.9, 0.8], [1, 1]),
+            ([0.2], [0.2]), ([], []),
+        ] as [([Double], [Double])])
     func `Holm's correction`(p: [Double], adjusted: [Double]) {
         #expect(zip(holm(p), adjusted).allSatisfy { close($0, $1) } && holm(p).count == p.count)
     }

@@ -4,7 +4,9 @@ import Testing
 
 /// Against PyPI `gbstats` 0.8.0 and scipy, on random samples.
 @Suite struct ReferenceTests {
-    private static let python = ProcessInfo.processInfo.environment["MARTLET_TEST_PYTHON"].flatMap { $0.isEmpty ? nil : $0 }
+    private static let python = ProcessInfo.processInfo.environment["MARTLET_TEST_PYTHON"].flatMap {
+        $0.isEmpty ? nil : $0
+    }
 
     @Test(.enabled(if: python != nil))
     func `Effects, intervals, beliefs, sample ratios and sizes are those of gbstats and scipy`() throws {
@@ -33,8 +35,10 @@ import Testing
 
     private static func size(_ item: ReferenceCase) throws -> [String] {
         let size = SampleSize(alpha: try #require(item.alpha), power: try #require(item.power))
-        let variances = try #require(item.variances), share = try #require(item.share), effect = try #require(item.effect)
-        let units = size.units(toFind: effect, controlVariance: variances[0], treatmentVariance: variances[1], share: share)
+        let variances = try #require(item.variances), share = try #require(item.share),
+            effect = try #require(item.effect)
+        let units = size.units(
+            toFind: effect, controlVariance: variances[0], treatmentVariance: variances[1], share: share)
         let expected = try #require(item.units)
         // At so many units the smallest effect that can be found is the one asked for.
         let error = (variances[0] / ((1 - share) * expected) + variances[1] / (share * expected)).squareRoot()
@@ -46,14 +50,16 @@ import Testing
         let t = StudentT(degreesOfFreedom: try #require(item.degreesOfFreedom))
         let probability = try #require(item.probability), x = try #require(item.x)
         return try different([
-            ("normalQuantile", Normal.quantile(probability), item.normalQuantile), ("normalCDF", Normal.cdf(x), item.normalCDF),
+            ("normalQuantile", Normal.quantile(probability), item.normalQuantile),
+            ("normalCDF", Normal.cdf(x), item.normalCDF),
             ("tQuantile", t.quantile(probability), item.tQuantile), ("tCDF", t.cdf(x), item.tCDF),
         ])
     }
 
     private static func effect(_ item: ReferenceCase) throws -> [String] {
         let (control, treatment, theta) = try estimates(item)
-        let effect = try Effect(control: control, treatment: treatment, item.scale == "relative" ? .relative : .absolute)
+        let effect = try Effect(
+            control: control, treatment: treatment, item.scale == "relative" ? .relative : .absolute)
         // gbstats 0.8.0 divides by the control's mean, later versions by its absolute value, as we do.
         let sign: Double = item.scale == "relative" && control.measuredMean < 0 ? -1 : 1
         let alpha = try #require(item.alpha)
@@ -61,12 +67,16 @@ import Testing
         let sequential = effect.sequential(alpha: alpha, tuning: try #require(item.tuning))
 
         var wrong = try different([
-            ("theta", theta, item.theta ?? 0), ("effect", sign * effect.value, item.effect), ("error", effect.standardError, item.error),
+            ("theta", theta, item.theta ?? 0), ("effect", sign * effect.value, item.effect),
+            ("error", effect.standardError, item.error),
             ("p", fixed.p, item.exactP), ("sequentialP", sequential.p, item.sequentialP),
         ])
         // 1 − cdf, as it is there, has an absolute error.
         if !close(fixed.p, try #require(item.p), absolute: 1e-15) { wrong.append("p \(fixed.p), not \(item.p ?? 0)") }
-        for (name, ours, theirs) in [("interval", fixed.interval, item.interval), ("sequentialInterval", sequential.interval, item.sequentialInterval)] {
+        for (name, ours, theirs) in [
+            ("interval", fixed.interval, item.interval),
+            ("sequentialInterval", sequential.interval, item.sequentialInterval),
+        ] {
             let ends = try #require(theirs).map { sign * $0 }.sorted()
             if !close(ours, ends) { wrong.append("\(name) \(ours), not \(ends)") }
         }
@@ -75,24 +85,35 @@ import Testing
 
     private static func belief(_ item: ReferenceCase, _ effect: Effect, _ control: Estimate) throws -> [String] {
         let relative = item.prior.map { Prior(mean: $0[0], standardDeviation: $0[1]) }
-        let belief = Belief(effect, prior: item.scale == "relative" ? relative : relative?.absolute(baseline: control.measuredMean))
+        let belief = Belief(
+            effect, prior: item.scale == "relative" ? relative : relative?.absolute(baseline: control.measuredMean))
         let values = try #require(item.belief), risk = try #require(item.risk)
         // What is lost in the tail is there the product of a probability, which has an absolute error, and a mean.
         let absolute = 1e-15 * max(abs(belief.mean), belief.standardDeviation)
-        let risks = close(belief.riskOfControl, risk[0], absolute: absolute) && close(belief.riskOfTreatment, risk[1], absolute: absolute)
+        let risks =
+            close(belief.riskOfControl, risk[0], absolute: absolute)
+            && close(belief.riskOfTreatment, risk[1], absolute: absolute)
         return try different([
-            ("belief", belief.mean, values[0]), ("belief", belief.standardDeviation, values[1]), ("chance", belief.chanceToWin, item.chance),
+            ("belief", belief.mean, values[0]), ("belief", belief.standardDeviation, values[1]),
+            ("chance", belief.chanceToWin, item.chance),
         ])
-            + (close(belief.credibleInterval(alpha: try #require(item.alpha)), try #require(item.credible)) ? [] : ["credible interval"])
+            + (close(belief.credibleInterval(alpha: try #require(item.alpha)), try #require(item.credible))
+                ? [] : ["credible interval"])
             + (risks ? [] : ["risks \(belief.riskOfControl), \(belief.riskOfTreatment), not \(risk)"])
     }
 
-    private static func estimates(_ item: ReferenceCase) throws -> (control: Estimate, treatment: Estimate, theta: Double) {
+    private static func estimates(_ item: ReferenceCase) throws -> (
+        control: Estimate, treatment: Estimate, theta: Double
+    ) {
         let samples = try #require(item.samples)
         switch item.kind {
-        case "ratio": return (Estimate(ratio: try #require(samples[0].paired)), Estimate(ratio: try #require(samples[1].paired)), 0)
+        case "ratio":
+            return (
+                Estimate(ratio: try #require(samples[0].paired)), Estimate(ratio: try #require(samples[1].paired)), 0
+            )
         case "adjusted":
-            let adjustment = Adjustment(control: try #require(samples[0].paired), treatment: try #require(samples[1].paired))
+            let adjustment = Adjustment(
+                control: try #require(samples[0].paired), treatment: try #require(samples[1].paired))
             return (adjustment.control, adjustment.treatment, adjustment.theta)
         default: return (Estimate(samples[0].first.sums), Estimate(samples[1].first.sums), 0)
         }

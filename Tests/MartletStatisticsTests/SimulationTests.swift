@@ -13,7 +13,11 @@ import Testing
         }
     }
 
-    @Test func `Looking fifty times at no effect raises a false alarm in at most 5 % of sequential tests, and in many more of the others`() throws {
+    @Test
+    func
+        `Looking fifty times at no effect raises a false alarm in at most 5 % of sequential tests, and in many more of the others`()
+        throws
+    {
         var generator = SeededGenerator(state: 20_261_122)
         var alarms = (sequential: 0, relative: 0, fixed: 0), end = 0
         let runs = 2_000
@@ -45,7 +49,8 @@ import Testing
     /// A quarter converts in the control, 3/8 with the treatment.
     @Test func `The units that a plan asks for find the effect as often as it says`() throws {
         let variances = (0.25 * 0.75, 0.375 * 0.625)
-        let units = try #require(SampleSize().units(toFind: 0.125, controlVariance: variances.0, treatmentVariance: variances.1))
+        let units = try #require(
+            SampleSize().units(toFind: 0.125, controlVariance: variances.0, treatmentVariance: variances.1))
         let words = Int((Double(units) / 128).rounded())
         var generator = SeededGenerator(state: 7), found = 0
         for _ in 0..<2_000 {
@@ -54,7 +59,11 @@ import Testing
             for _ in 0..<words {
                 treatment.sum += Double((generator.next() & (generator.next() | generator.next())).nonzeroBitCount)
             }
-            if try Effect(control: Estimate(control.sums), treatment: Estimate(treatment), .absolute).fixedHorizon().p <= 0.05 { found += 1 }
+            if try Effect(control: Estimate(control.sums), treatment: Estimate(treatment), .absolute).fixedHorizon().p
+                <= 0.05
+            {
+                found += 1
+            }
         }
         let power = SampleSize(power: 0.8)
         let error = (variances.0 / Double(words * 64) + variances.1 / Double(words * 64)).squareRoot()

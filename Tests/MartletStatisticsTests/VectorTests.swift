@@ -17,7 +17,9 @@ import Testing
         var stddev: Double
     }
 
-    private static let path = (ProcessInfo.processInfo.environment["MARTLET_VECTORS"] ?? "../shared/vectors") + "/stats/gbstats-0.8.0-sample.txt"
+    private static let path =
+        (ProcessInfo.processInfo.environment["MARTLET_VECTORS"] ?? "../shared/vectors")
+        + "/stats/gbstats-0.8.0-sample.txt"
     private static let means = (
         Sums(count: 1_000, sum: 5_000, sumOfSquares: 35_000), Sums(count: 1_100, sum: 5_940, sumOfSquares: 43_000)
     )
@@ -42,20 +44,26 @@ import Testing
 
     private static func check(_ words: [Substring], _ printed: Printed) throws {
         let (control, treatment) = words[1] == "mean" ? means : proportions
-        let effect = try Effect(control: Estimate(control), treatment: Estimate(treatment), words[2] == "relative" ? .relative : .absolute)
+        let effect = try Effect(
+            control: Estimate(control), treatment: Estimate(treatment), words[2] == "relative" ? .relative : .absolute)
         if words[0] == "bayes" {
             let prior = Prior(standardDeviation: 0.3)
             let scaled = words[2] == "relative" ? prior : prior.absolute(baseline: control.mean)
             let belief = Belief(effect, prior: words[3] == "improper" ? nil : scaled)
-            #expect(close(belief.mean, printed.expected) && close(belief.standardDeviation, printed.uplift.stddev), "\(words)")
+            #expect(
+                close(belief.mean, printed.expected) && close(belief.standardDeviation, printed.uplift.stddev),
+                "\(words)")
             #expect(close(belief.credibleInterval(), printed.ci), "\(words)")
             let chance = try #require(printed.chance_to_win), risk = try #require(printed.risk)
             #expect(close(belief.chanceToWin, chance), "\(words)")
-            #expect(close(belief.riskOfControl, risk[0]) && close(belief.riskOfTreatment, risk[1], absolute: 1e-16), "\(words)")
+            #expect(
+                close(belief.riskOfControl, risk[0]) && close(belief.riskOfTreatment, risk[1], absolute: 1e-16),
+                "\(words)")
         } else {
             let p = try #require(printed.p_value)
             let result = words[0] == "freq" ? effect.fixedHorizon() : effect.sequential()
-            #expect(close(effect.value, printed.expected) && close(effect.standardError, printed.uplift.stddev), "\(words)")
+            #expect(
+                close(effect.value, printed.expected) && close(effect.standardError, printed.uplift.stddev), "\(words)")
             #expect(close(result.interval, printed.ci) && close(result.p, p), "\(words)")
         }
     }

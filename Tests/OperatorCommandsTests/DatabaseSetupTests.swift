@@ -11,7 +11,8 @@ import Testing
     @Test func `a fresh server gets every role and schema; a second run finds nothing to do`() async throws {
         try await withServer { server in
             let client = try await superuser(server)
-            let passwords = Dictionary(uniqueKeysWithValues: ServiceRole.all.map { ($0.name, Secret("password of \($0.name)")) })
+            let passwords = Dictionary(
+                uniqueKeysWithValues: ServiceRole.all.map { ($0.name, Secret("password of \($0.name)")) })
             let lines = try await DatabaseSetup(client: client, passwords: passwords).run()
             #expect(lines.contains("auth 1 apps") && lines.contains("storage 1 provision"))
             #expect(lines.count == ServiceRole.all.map(\.migrations.count).reduce(0, +))
@@ -21,7 +22,10 @@ import Testing
             #expect(try await Self.rights(client) == before)
             for service in ServiceRole.all {
                 let login = self.client(server, user: service.role, password: "password of \(service.name)")
-                #expect(try await login.query("SELECT FROM pg_roles WHERE rolname = CURRENT_USER AND NOT rolsuper AND NOT rolinherit").count == 1)
+                #expect(
+                    try await login.query(
+                        "SELECT FROM pg_roles WHERE rolname = CURRENT_USER AND NOT rolsuper AND NOT rolinherit"
+                    ).count == 1)
                 await login.close()
                 let wrong = self.client(server, user: service.role, password: "password")
                 await #expect(throws: PostgresError.self) { try await wrong.query("SELECT 1", timeout: .seconds(2)) }
@@ -34,7 +38,9 @@ import Testing
     @Test func `a password that is set again stands in for the old one`() async throws {
         try await withServer { server in
             let client = try await superuser(server)
-            for password in ["first", "second"] { _ = try await DatabaseSetup(client: client, passwords: ["auth": Secret(password)]).run() }
+            for password in ["first", "second"] {
+                _ = try await DatabaseSetup(client: client, passwords: ["auth": Secret(password)]).run()
+            }
             for (password, isGood) in [("first", false), ("second", true)] {
                 let login = self.client(server, user: "martlet_auth", password: password)
                 #expect(((try? await login.query("SELECT 1", timeout: .seconds(2))) != nil) == isGood)
@@ -52,7 +58,9 @@ import Testing
                 for name in names + names + names {
                     group.addTask {
                         let client = try await superuser(server, database: name)
-                        let count = try await DatabaseSetup(client: client, passwords: ["auth": Secret("x"), "storage": Secret("y")]).run().count
+                        let count = try await DatabaseSetup(
+                            client: client, passwords: ["auth": Secret("x"), "storage": Secret("y")]
+                        ).run().count
                         await client.close()
                         return count
                     }
@@ -63,7 +71,10 @@ import Testing
         }
     }
 
-    @Test(arguments: ["plain", "with 'quotes' and \"more\"", "back\\slash", "percent%40 and space", String(repeating: "long", count: 50)])
+    @Test(arguments: [
+        "plain", "with 'quotes' and \"more\"", "back\\slash", "percent%40 and space",
+        String(repeating: "long", count: 50),
+    ])
     func `a verifier made here is one that PostgreSQL lets in`(_ password: String) async throws {
         let server = try await PostgresServer.shared()
         let client = try await superuser(server)
@@ -92,8 +103,12 @@ import Testing
                 ("connect", "has_database_privilege('public', current_database(), 'CONNECT')"),
                 ("temporary", "has_database_privilege('public', current_database(), 'TEMPORARY')"),
                 ("schema", "has_schema_privilege('public', 'public', 'USAGE')"),
-                ("set_config", "has_function_privilege('public', 'pg_catalog.set_config(text,text,boolean)', 'EXECUTE')"),
-                ("plpgsql", "has_language_privilege('public', 'plpgsql', 'USAGE')"), ("sql", "has_language_privilege('public', 'sql', 'USAGE')"),
+                (
+                    "set_config",
+                    "has_function_privilege('public', 'pg_catalog.set_config(text,text,boolean)', 'EXECUTE')"
+                ),
+                ("plpgsql", "has_language_privilege('public', 'plpgsql', 'USAGE')"),
+                ("sql", "has_language_privilege('public', 'sql', 'USAGE')"),
                 ("provision", "has_function_privilege('public', 'storage.provision(text,text)', 'EXECUTE')"),
             ] {
                 let isGranted: Bool = try await client.query(.init(unescaped: "SELECT \(sql)"))[0].decode(0)
@@ -116,7 +131,8 @@ import Testing
     private func client(_ server: PostgresServer, user: String, password: String) -> PostgresClient {
         let password = password.hasPrefix("'") ? password : "'\(password)'"
         var configuration = PostgresConfiguration(
-            connectionString: "host=\(server.directory) port=\(server.port) dbname=postgres user=\(user) password=\(password)")
+            connectionString:
+                "host=\(server.directory) port=\(server.port) dbname=postgres user=\(user) password=\(password)")
         configuration.maximumConnections = 1
         configuration.waitForConnectionTimeout = .seconds(1)
         return PostgresClient(configuration: configuration, logger: .silent)

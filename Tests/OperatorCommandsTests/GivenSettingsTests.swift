@@ -6,14 +6,16 @@ import Testing
     @Test func `a setting reaches each process that has it, and one with a process's name goes before it`() throws {
         let given = try GivenSettings([
             "MARTLET_MAIL_HOST": "mail.example", "MARTLET_LOG_LEVEL": "debug", "MARTLET_AUTH_LOG_LEVEL": "trace",
-            "MARTLET_GATEWAY_TLS_KEY": "key.pem", "MARTLET_FILES_S3_BUCKET": "objects", "MARTLET_ANALYTICS_FILES_S3_BUCKET": "crashes",
+            "MARTLET_GATEWAY_TLS_KEY": "key.pem", "MARTLET_FILES_S3_BUCKET": "objects",
+            "MARTLET_ANALYTICS_FILES_S3_BUCKET": "crashes",
             "MARTLET_HOOKS_PRIVATE_ALLOWED": "true", "MARTLET_STORAGE_HTTP_PORT": "9", "PATH": "/bin",
         ])
         #expect(given.settings(of: "auth") == ["MARTLET_MAIL_HOST": "mail.example", "MARTLET_LOG_LEVEL": "trace"])
         #expect(given.settings(of: "gateway") == ["MARTLET_LOG_LEVEL": "debug", "MARTLET_TLS_KEY": "key.pem"])
         #expect(
             given.settings(of: "storage") == [
-                "MARTLET_LOG_LEVEL": "debug", "MARTLET_FILES_S3_BUCKET": "objects", "MARTLET_HOOKS_PRIVATE_ALLOWED": "true",
+                "MARTLET_LOG_LEVEL": "debug", "MARTLET_FILES_S3_BUCKET": "objects",
+                "MARTLET_HOOKS_PRIVATE_ALLOWED": "true",
                 "MARTLET_HTTP_PORT": "9",
             ])
         #expect(given.settings(of: "analytics")["MARTLET_FILES_S3_BUCKET"] == "crashes")

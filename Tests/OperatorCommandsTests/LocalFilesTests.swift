@@ -43,14 +43,19 @@ import Testing
             try Data("old".utf8).write(to: file)
             try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: file.path)
             let connection = Connection(
-                url: "http://127.0.0.1:8080", appId: "a", appNumber: 1, appKey: "k", secret: "s", masterKey: "m", testAppKey: "t", ingestKey: "i",
-                evaluationKey: "e", oidcIssuer: "o", sentryDSN: "d", staffUser: "u", staffPassword: "p", databaseURL: "postgresql://x", services: ["auth": "http://1"],
+                url: "http://127.0.0.1:8080", appId: "a", appNumber: 1, appKey: "k", secret: "s", masterKey: "m",
+                testAppKey: "t", ingestKey: "i",
+                evaluationKey: "e", oidcIssuer: "o", sentryDSN: "d", staffUser: "u", staffPassword: "p",
+                databaseURL: "postgresql://x", services: ["auth": "http://1"],
                 internalServices: ["auth": "http://2"])
             try connection.write(to: file)
             #expect(try mode(file) == 0o600)
             let text = try String(contentsOf: file, encoding: .utf8)
             #expect(text.contains(#""url" : "http://127.0.0.1:8080""#) && text.hasSuffix("}\n"))
-            for key in ["url", "appId", "appKey", "secret", "masterKey", "testAppKey", "ingestKey", "evaluationKey", "oidcIssuer", "sentryDSN", "staffUser", "staffPassword", "databaseURL", "services"] {
+            for key in [
+                "url", "appId", "appKey", "secret", "masterKey", "testAppKey", "ingestKey", "evaluationKey",
+                "oidcIssuer", "sentryDSN", "staffUser", "staffPassword", "databaseURL", "services",
+            ] {
                 #expect(text.contains("\"\(key)\" :"), "\(key)")
             }
             let read = try Connection.read(from: file)
@@ -60,7 +65,9 @@ import Testing
     }
 
     @Test func `a folder that is not there is an error, not a file elsewhere`() {
-        #expect(throws: (any Error).self) { try PrivateFile.write(Data(), to: URL(fileURLWithPath: "/nowhere/x/y.json")) }
+        #expect(throws: (any Error).self) {
+            try PrivateFile.write(Data(), to: URL(fileURLWithPath: "/nowhere/x/y.json"))
+        }
     }
 }
 
@@ -69,10 +76,12 @@ import Testing
         try withFolder { folder in
             let secrets = try StoredSecrets.readOrMake(at: folder.appending(path: "secrets.json"))
             let plan = try ServerPlan(
-                publicHost: "0.0.0.0", publicPort: 9_999, ports: Array(20_000..<20_000 + ServerPlan.portCount), state: folder,
+                publicHost: "0.0.0.0", publicPort: 9_999, ports: Array(20_000..<20_000 + ServerPlan.portCount),
+                state: folder,
                 routes: URL(fileURLWithPath: "/r.json"), secrets: secrets,
                 inherited: [
-                    "PATH": "/bin", "MARTLET_DATABASE_URL": "superuser", "MARTLET_LOG_LEVEL": "debug", "MARTLET_GATEWAY_LIMIT_KEY_RATE": "5",
+                    "PATH": "/bin", "MARTLET_DATABASE_URL": "superuser", "MARTLET_LOG_LEVEL": "debug",
+                    "MARTLET_GATEWAY_LIMIT_KEY_RATE": "5",
                     "MARTLET_PROJECT": "x",
                 ]
             ) { "url-of-\($0)" }
@@ -83,7 +92,9 @@ import Testing
                 #expect(entry.environment["MARTLET_LOG_LEVEL"] == "debug")
                 #expect(entry.environment["MARTLET_INTERNAL_SECRET"] == secrets.internalSecret)
                 #expect(entry.environment["MARTLET_HTTP_PORT"] == "\(entry.port)")
-                #expect(entry.environment["MARTLET_DATABASE_URL"] == (entry.name == "gateway" ? nil : "url-of-\(entry.name)"))
+                #expect(
+                    entry.environment["MARTLET_DATABASE_URL"]
+                        == (entry.name == "gateway" ? nil : "url-of-\(entry.name)"))
                 #expect(entry.environment["MARTLET_PROJECT"] == nil)
                 #expect(entry.environment["MARTLET_LIMIT_KEY_RATE"] == (entry.name == "gateway" ? "5" : nil))
             }
@@ -108,7 +119,8 @@ import Testing
             let secrets = try StoredSecrets.readOrMake(at: folder.appending(path: "secrets.json"))
             func plan(_ inherited: [String: String]) throws -> ServerPlan {
                 try ServerPlan(
-                    publicHost: "127.0.0.1", publicPort: LocalServer.port(inherited), ports: Array(20_000..<20_000 + ServerPlan.portCount),
+                    publicHost: "127.0.0.1", publicPort: LocalServer.port(inherited),
+                    ports: Array(20_000..<20_000 + ServerPlan.portCount),
                     state: folder, routes: URL(fileURLWithPath: "/r.json"), secrets: secrets, inherited: inherited
                 ) { _ in "" }
             }
@@ -117,13 +129,20 @@ import Testing
                 "MARTLET_STORAGE_HTTP_PORT": "9996",
             ]).entries
             let (gateway, storage) = (try #require(entries.last), try #require(entries.first { $0.name == "storage" }))
-            #expect(gateway.environment["MARTLET_HTTP_PORT"] == "9999" && gateway.environment["MARTLET_INTERNAL_PORT"] == "9997")
+            #expect(
+                gateway.environment["MARTLET_HTTP_PORT"] == "9999"
+                    && gateway.environment["MARTLET_INTERNAL_PORT"] == "9997")
             #expect(storage.environment["MARTLET_HTTP_PORT"] == "9996" && storage.internalPort >= 20_000)
-            #expect(entries.first { $0.name == "auth" }?.environment["MARTLET_SERVICES_STORAGE"] == "http://127.0.0.1:9996")
+            #expect(
+                entries.first { $0.name == "auth" }?.environment["MARTLET_SERVICES_STORAGE"] == "http://127.0.0.1:9996")
             #expect(throws: UpError.self) { try plan(["MARTLET_STORAGE_HTTP_PORT": "no"]) }
-            let twice = ["MARTLET_DATABASE_URL": "postgresql://u:p@h/d", "MARTLET_PORT": "9998", "MARTLET_STORAGE_HTTP_PORT": "9998"]
+            let twice = [
+                "MARTLET_DATABASE_URL": "postgresql://u:p@h/d", "MARTLET_PORT": "9998",
+                "MARTLET_STORAGE_HTTP_PORT": "9998",
+            ]
             let error = #expect(throws: UpError.self) {
-                try LocalServer(state: folder, programs: folder, routes: folder, environment: twice, logger: Logger(label: "test"))
+                try LocalServer(
+                    state: folder, programs: folder, routes: folder, environment: twice, logger: Logger(label: "test"))
             }
             #expect(error?.description == "two settings name the same port")
         }
@@ -151,11 +170,13 @@ import Testing
         let database = try await MigratedDatabase.make()
         try await database.withSuperuser { client in
             let app = try await NewApp.create(name: "Shop", in: client)
-            let rows = try await client.query("SELECT kind || coalesce(environment, ''), sha256 FROM auth.credentials WHERE app_id = \(app.appId)")
+            let rows = try await client.query(
+                "SELECT kind || coalesce(environment, ''), sha256 FROM auth.credentials WHERE app_id = \(app.appId)")
             var stored: [String: String] = [:]
             for row in rows { stored[try row.decode(0)] = try row.decode(1, as: String.self) }
             let texts = [
-                "clientlive": app.appKey, "clienttest": app.testAppKey, "secret": app.secret, "master": app.masterKey ?? "", "ingestlive": app.ingestKey,
+                "clientlive": app.appKey, "clienttest": app.testAppKey, "secret": app.secret,
+                "master": app.masterKey ?? "", "ingestlive": app.ingestKey,
                 "evaluationlive": app.evaluationKey,
             ]
             #expect(stored == texts.mapValues { Credential.hexDigest(of: $0) })

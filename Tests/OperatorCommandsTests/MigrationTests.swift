@@ -6,7 +6,8 @@ import Testing
 
 @Suite struct MigrationTests {
     private static let first = migration(1, "CREATE TABLE s.a (x int); INSERT INTO s.a VALUES (1);")
-    private static let second = migration(2, "ALTER TABLE s.a ADD y text DEFAULT 'it''s $1'; -- no statement after this")
+    private static let second = migration(
+        2, "ALTER TABLE s.a ADD y text DEFAULT 'it''s $1'; -- no statement after this")
 
     @Test func `steps are applied in order, each once`() async throws {
         try await withDatabase { client in
@@ -63,7 +64,9 @@ import Testing
         #expect(counts.sorted() == Array(repeating: 0, count: 19) + [2])
     }
 
-    @Test(arguments: ["", String(repeating: "s", count: 64)]) func `a schema's name that is none is refused`(_ name: String) async throws {
+    @Test(arguments: ["", String(repeating: "s", count: 64)]) func `a schema's name that is none is refused`(
+        _ name: String
+    ) async throws {
         try await withDatabase { client in
             await #expect(throws: MigrationError.self) { try await client.migrate(schema: name, [Self.first]) }
             let tables = try await client.query("SELECT FROM pg_tables WHERE tablename = 'migrations'")

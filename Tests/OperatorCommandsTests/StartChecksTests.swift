@@ -15,7 +15,9 @@ import Testing
             try Data("x".utf8).write(to: file)
             let error = #expect(throws: UpError.self) { try StartChecks.makeFolder(file, mode: 0o755) }
             #expect(error?.description == "\(file.path) is a file; expected a folder (--state)")
-            let below = #expect(throws: UpError.self) { try StartChecks.makeFolder(file.appending(path: "log"), mode: 0o700) }
+            let below = #expect(throws: UpError.self) {
+                try StartChecks.makeFolder(file.appending(path: "log"), mode: 0o700)
+            }
             #expect(below?.description.hasPrefix("cannot create the folder \(file.path)/log: ") == true)
             #expect(try String(contentsOf: file, encoding: .utf8) == "x")
         }
@@ -25,7 +27,8 @@ import Testing
         try withFolder { folder in
             let routes = folder.appending(path: "routes.json")
             func refusal() -> String? {
-                #expect(throws: UpError.self) { try StartChecks.checkFiles(routes: routes, programs: folder) }?.description
+                #expect(throws: UpError.self) { try StartChecks.checkFiles(routes: routes, programs: folder) }?
+                    .description
             }
             #expect(refusal()?.contains(routes.path) == true)
             try Data("{".utf8).write(to: routes)
@@ -40,11 +43,18 @@ import Testing
         let port = try FreePort.find()
         let taken = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1).bind(host: "127.0.0.1", port: port).get()
-        let error = await #expect(throws: UpError.self) { try await StartChecks.checkAddress(host: "127.0.0.1", port: port) }
-        #expect(error?.description == "port \(port) of 127.0.0.1 is in use by another program (MARTLET_PORT or MARTLET_GATEWAY_HTTP_PORT sets another one)")
+        let error = await #expect(throws: UpError.self) {
+            try await StartChecks.checkAddress(host: "127.0.0.1", port: port)
+        }
+        #expect(
+            error?.description
+                == "port \(port) of 127.0.0.1 is in use by another program (MARTLET_PORT or MARTLET_GATEWAY_HTTP_PORT sets another one)"
+        )
         try await taken.close()
         try await StartChecks.checkAddress(host: "127.0.0.1", port: port)
-        let foreign = await #expect(throws: UpError.self) { try await StartChecks.checkAddress(host: "192.0.2.1", port: port) }
+        let foreign = await #expect(throws: UpError.self) {
+            try await StartChecks.checkAddress(host: "192.0.2.1", port: port)
+        }
         #expect(foreign?.description == "192.0.2.1 is not an address of this machine (MARTLET_HOST sets another one)")
     }
 
@@ -52,7 +62,9 @@ import Testing
         try withFolder { folder in
             try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: folder.path)
             try StartChecks.checkDataFolder(folder, owner: getuid())
-            let stranger = #expect(throws: UpError.self) { try StartChecks.checkDataFolder(folder, owner: getuid() + 1) }
+            let stranger = #expect(throws: UpError.self) {
+                try StartChecks.checkDataFolder(folder, owner: getuid() + 1)
+            }
             #expect(stranger?.description.contains("belongs to the user \(getuid()), not to \(getuid() + 1)") == true)
             try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: folder.path)
             let open = #expect(throws: UpError.self) { try StartChecks.checkDataFolder(folder, owner: getuid()) }

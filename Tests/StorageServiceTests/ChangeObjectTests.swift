@@ -18,7 +18,9 @@ import Testing
         let app = try await StorageApp()
         _ = try await app.client.post("/storage/Note", #"{"_id":"a"}"#)
         let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
-            for number in 0..<50 { group.addTask { try await app.client.patch("/storage/Note/a", #"{"f\#(number)":1}"#).status } }
+            for number in 0..<50 {
+                group.addTask { try await app.client.patch("/storage/Note/a", #"{"f\#(number)":1}"#).status }
+            }
             return try await group.reduce(into: []) { $0.append($1) }
         }
         #expect(statuses == Array(repeating: 200, count: 50))
@@ -35,10 +37,13 @@ import Testing
         try await app.expectRefusal(.objectNotFound) { try await app.client.patch(path, #"{"x":1}"#) }
     }
 
-    @Test(arguments: BadBodies.all) func `a body that is not an object of ours is refused`(_ bad: BadBody) async throws {
+    @Test(arguments: BadBodies.all) func `a body that is not an object of ours is refused`(_ bad: BadBody) async throws
+    {
         let app = try await StorageApp()
         _ = try await app.client.post("/storage/Note", #"{"_id":"a"}"#)
-        try await app.expectRefusal(bad.code) { try await app.client.send("PATCH", "/storage/Note/a", bytes: bad.bytes) }
+        try await app.expectRefusal(bad.code) {
+            try await app.client.send("PATCH", "/storage/Note/a", bytes: bad.bytes)
+        }
     }
 
     @Test func `every refusal leaves the object as it was`() async throws {
@@ -49,7 +54,9 @@ import Testing
         try await app.expectRefusal(.invalidID) { try await app.client.patch("/storage/Note/a", #"{"_id":"b"}"#) }
         try await app.expectRefusal(.invalidID) { try await app.client.patch("/storage/Note/-a", "{}") }
         try await app.expectRefusal(.invalidName) { try await app.client.patch("/storage/1/a", "{}") }
-        try await app.expectRefusal(.invalidParameter, field: "x") { try await app.client.patch("/storage/Note/a?x=1", "{}") }
+        try await app.expectRefusal(.invalidParameter, field: "x") {
+            try await app.client.patch("/storage/Note/a?x=1", "{}")
+        }
         let large = #"{"t":"\#(String(repeating: "x", count: 1 << 20))"}"#
         try await app.expectRefusal(.payloadTooLarge) { try await app.client.patch("/storage/Note/a", large) }
     }

@@ -55,13 +55,20 @@ import Testing
         #expect(try await app.client.post("/storage/Note", #"{"n":1}"#).status == 201)
     }
 
-    @Test(arguments: [
-        (#"{"name":"Other"}"#, ErrorCode.conflict, "name"), (#"{"name":"Note"}"#, .conflict, "name"), (#"{"name":"1"}"#, .invalidName, nil),
-        (#"{"name":"a\"; DROP TABLE x"}"#, .invalidName, nil), (#"{"name":"all"}"#, .invalidName, nil), ("{}", .invalidBody, "name"),
-        (#"{"name":5}"#, .invalidBody, "name"), (#"{"name":null}"#, .invalidBody, "name"), ("", .invalidJSON, nil), ("[]", .invalidBody, nil),
-        (#"{"name":"\#(String(repeating: "n", count: 64))"}"#, .invalidName, nil),
-        (#"{"name":"\#(String(repeating: "n", count: 64 << 10))"}"#, .payloadTooLarge, nil),
-    ] as [(String, ErrorCode, String?)]) func `what cannot be a new name changes nothing`(_ body: String, _ code: ErrorCode, _ field: String?) async throws {
+    @Test(
+        arguments: [
+            (#"{"name":"Other"}"#, ErrorCode.conflict, "name"), (#"{"name":"Note"}"#, .conflict, "name"),
+            (#"{"name":"1"}"#, .invalidName, nil),
+            (#"{"name":"a\"; DROP TABLE x"}"#, .invalidName, nil), (#"{"name":"all"}"#, .invalidName, nil),
+            ("{}", .invalidBody, "name"),
+            (#"{"name":5}"#, .invalidBody, "name"), (#"{"name":null}"#, .invalidBody, "name"), ("", .invalidJSON, nil),
+            ("[]", .invalidBody, nil),
+            (#"{"name":"\#(String(repeating: "n", count: 64))"}"#, .invalidName, nil),
+            (#"{"name":"\#(String(repeating: "n", count: 64 << 10))"}"#, .payloadTooLarge, nil),
+        ] as [(String, ErrorCode, String?)]) func `what cannot be a new name changes nothing`(
+            _ body: String, _ code: ErrorCode, _ field: String?
+        ) async throws
+    {
         let app = try await StorageApp()
         _ = try await app.client.post("/storage/Note", "{}")
         _ = try await app.client.post("/storage/Other", "{}")
@@ -71,20 +78,24 @@ import Testing
 
 @Suite struct ManagementRightsTests {
     private static let calls = [
-        ("GET", "/collections", ""), ("DELETE", "/collections/Note", ""), ("POST", "/collections/Note/rename", #"{"name":"Memo"}"#),
+        ("GET", "/collections", ""), ("DELETE", "/collections/Note", ""),
+        ("POST", "/collections/Note/rename", #"{"name":"Memo"}"#),
         ("GET", "/collections/Note/indexes", ""), ("POST", "/collections/Note/indexes", #"{"fields":["n"]}"#),
         ("DELETE", "/collections/Note/indexes/m", ""),
     ]
 
     @Test(arguments: calls, [Principal.Kind.client, .ingest, .evaluation, .service])
-    func `management is for the master key only`(_ call: (String, String, String), _ kind: Principal.Kind) async throws {
+    func `management is for the master key only`(_ call: (String, String, String), _ kind: Principal.Kind) async throws
+    {
         let app = try await StorageApp()
         try await fill(app)
         let asking = app.client.asking(as: app.principal(kind))
         try await app.expectRefusal(.forbidden) { try await asking.send(call.0, call.1, call.2) }
     }
 
-    @Test(arguments: calls) func `a request that did not come through the gateway is refused`(_ call: (String, String, String)) async throws {
+    @Test(arguments: calls) func `a request that did not come through the gateway is refused`(
+        _ call: (String, String, String)
+    ) async throws {
         let app = try await StorageApp()
         try await fill(app)
         try await app.expectRefusal(.unauthorized) { try await app.client.asking(as: nil).send(call.0, call.1, call.2) }
@@ -102,7 +113,9 @@ import Testing
         }
     }
 
-    @Test(arguments: calls) func `a parameter that would do nothing is refused`(_ call: (String, String, String)) async throws {
+    @Test(arguments: calls) func `a parameter that would do nothing is refused`(_ call: (String, String, String))
+        async throws
+    {
         let app = try await StorageApp()
         try await fill(app)
         try await app.expectRefusal(.invalidParameter, field: "force") {
@@ -118,9 +131,11 @@ import Testing
 
 @Suite struct DataRightsTests {
     private static let calls = [
-        ("GET", "/storage/Note", ""), ("GET", "/storage/Note/0/1", ""), ("GET", "/storage/Note/a", ""), ("POST", "/storage/Note", "{}"),
+        ("GET", "/storage/Note", ""), ("GET", "/storage/Note/0/1", ""), ("GET", "/storage/Note/a", ""),
+        ("POST", "/storage/Note", "{}"),
         ("PUT", "/storage/Note/a", "{}"), ("PATCH", "/storage/Note/a", "{}"), ("DELETE", "/storage/Note/a", ""),
-        ("POST", "/storage/all/Note", "[{}]"), ("POST", "/storage/query/Note", "{}"), ("POST", "/storage/query/Note/0/1", "{}"),
+        ("POST", "/storage/all/Note", "[{}]"), ("POST", "/storage/query/Note", "{}"),
+        ("POST", "/storage/query/Note/0/1", "{}"),
         ("POST", "/storage/remove/Note/a", ""),
     ]
 
@@ -132,7 +147,9 @@ import Testing
         try await app.expectRefusal(.forbidden) { try await asking.send(call.0, call.1, call.2) }
     }
 
-    @Test(arguments: calls) func `a request that did not come through the gateway is refused`(_ call: (String, String, String)) async throws {
+    @Test(arguments: calls) func `a request that did not come through the gateway is refused`(
+        _ call: (String, String, String)
+    ) async throws {
         let app = try await StorageApp()
         _ = try await app.client.post("/storage/Note", #"{"_id":"a"}"#)
         try await app.expectRefusal(.unauthorized) { try await app.client.asking(as: nil).send(call.0, call.1, call.2) }
@@ -153,7 +170,8 @@ import Testing
     }
 
     @Test(arguments: [
-        ("GET", "/", 404), ("GET", "/storage", 404), ("PUT", "/storage/Note", 405), ("GET", "/storage/a/b/c/d", 404), ("DELETE", "/collections", 405),
+        ("GET", "/", 404), ("GET", "/storage", 404), ("PUT", "/storage/Note", 405), ("GET", "/storage/a/b/c/d", 404),
+        ("DELETE", "/collections", 405),
         ("GET", "/internal/keyring", 404),
     ]) func `there is nothing at any other address`(_ method: String, _ path: String, _ status: Int) async throws {
         let app = try await StorageApp()

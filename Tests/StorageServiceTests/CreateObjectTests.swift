@@ -88,9 +88,11 @@ import Testing
     }
 
     @Test(arguments: [
-        ("1.0", "1.0"), ("1.10", "1.10"), ("12345678901234567890.123", "12345678901234567890.123"), ("9007199254740993", "9007199254740993"),
+        ("1.0", "1.0"), ("1.10", "1.10"), ("12345678901234567890.123", "12345678901234567890.123"),
+        ("9007199254740993", "9007199254740993"),
         ("0.1000000000000000055511151231257827", "0.1000000000000000055511151231257827"), ("-0.00", "0.00"),
-        ("1e2", "100"), ("1E+2", "100"), ("1.5e-3", "0.0015"), ("-7", "-7"), ("1e399", "1" + String(repeating: "0", count: 399)),
+        ("1e2", "100"), ("1E+2", "100"), ("1.5e-3", "0.0015"), ("-7", "-7"),
+        ("1e399", "1" + String(repeating: "0", count: 399)),
     ]) func `numbers keep their digits; an exponent is written out`(_ written: String, _ read: String) async throws {
         let app = try await StorageApp()
         let answer = try await app.client.post("/storage/Note", #"{"_id":"a","n":\#(written)}"#)
@@ -113,7 +115,8 @@ import Testing
     ]) func `any text comes back as it was sent, as a value and as an inner name`(_ text: String) async throws {
         let app = try await StorageApp()
         let quoted = JSONValue.quote(text)
-        let answer = try await app.client.post("/storage/Note", #"{"_id":"a","v":\#(quoted),"o":{\#(quoted):1,"$x":2,"":3}}"#)
+        let answer = try await app.client.post(
+            "/storage/Note", #"{"_id":"a","v":\#(quoted),"o":{\#(quoted):1,"$x":2,"":3}}"#)
         #expect(answer.status == 201)
         let stored = try #require(try await app.client.get("/storage/Note/a").json)
         #expect(stored["v"] == .string(text))
@@ -138,7 +141,8 @@ import Testing
         #expect(try await app.contents().count == 6)
     }
 
-    @Test(arguments: ["all", "query", "remove", "aggregate", "distinct"]) func `a word of the routes is no collection's name`(_ name: String) async throws {
+    @Test(arguments: ["all", "query", "remove", "aggregate", "distinct"])
+    func `a word of the routes is no collection's name`(_ name: String) async throws {
         let app = try await StorageApp()
         try await app.expectRefusal(.notFound) { try await app.client.post("/storage/\(name)", "{}") }
         try await app.expectRefusal(.invalidName) { try await app.client.post("/storage/all/\(name)", "[{}]") }
@@ -146,7 +150,9 @@ import Testing
 
     @Test(arguments: BadNames.collections) func `no other name makes a table`(_ name: String) async throws {
         let app = try await StorageApp()
-        try await app.expectRefusal(.invalidName, field: "collection") { try await app.client.post("/storage/\(name)", "{}") }
+        try await app.expectRefusal(.invalidName, field: "collection") {
+            try await app.client.post("/storage/\(name)", "{}")
+        }
     }
 
     @Test(arguments: [
@@ -160,7 +166,8 @@ import Testing
     }
 
     @Test(arguments: [
-        #"{"_id":5}"#, #"{"_id":null}"#, #"{"_id":""}"#, #"{"_id":"a b"}"#, #"{"_id":"a\"b"}"#, #"{"_id":"ü"}"#, #"{"_id":"-a"}"#,
+        #"{"_id":5}"#, #"{"_id":null}"#, #"{"_id":""}"#, #"{"_id":"a b"}"#, #"{"_id":"a\"b"}"#, #"{"_id":"ü"}"#,
+        #"{"_id":"-a"}"#,
         #"{"_id":"\#(String(repeating: "i", count: 129))"}"#, #"{"_id":{"$oid":"a"}}"#,
     ]) func `an id that is no id is refused`(_ body: String) async throws {
         let app = try await StorageApp()
@@ -168,7 +175,8 @@ import Testing
         try await app.expectRefusal(.invalidID, field: "_id") { try await app.client.post("/storage/Note", body) }
     }
 
-    @Test(arguments: BadBodies.all) func `a body that is not an object of ours is refused`(_ bad: BadBody) async throws {
+    @Test(arguments: BadBodies.all) func `a body that is not an object of ours is refused`(_ bad: BadBody) async throws
+    {
         let app = try await StorageApp()
         _ = try await app.client.post("/storage/Note", "{}")
         try await app.expectRefusal(bad.code) { try await app.client.send("POST", "/storage/Note", bytes: bad.bytes) }
@@ -178,7 +186,9 @@ import Testing
         let app = try await StorageApp()
         func object(_ size: Int) -> String { #"{"t":"\#(String(repeating: "x", count: size - 8))"}"# }
         #expect(try await app.client.post("/storage/Note", object(1 << 20)).status == 201)
-        try await app.expectRefusal(.payloadTooLarge) { try await app.client.post("/storage/Note", object(1 << 20 + 1)) }
+        try await app.expectRefusal(.payloadTooLarge) {
+            try await app.client.post("/storage/Note", object(1 << 20 + 1))
+        }
     }
 
     @Test func `an app has at most 500 collections`() async throws {
@@ -186,7 +196,9 @@ import Testing
         _ = try await app.client.post("/storage/Note", "{}")
         let schema = try app.space().schema
         try await app.superuser.withTransaction { transaction in
-            for number in 2...500 { try await transaction.execute(.init(unescaped: "CREATE TABLE \(schema).t\(number) ()")) }
+            for number in 2...500 {
+                try await transaction.execute(.init(unescaped: "CREATE TABLE \(schema).t\(number) ()"))
+            }
         }
         let answer = try await app.client.post("/storage/OneMore", "{}")
         #expect(answer.isProblem(.limitExceeded, field: "collection"), "\(answer)")
@@ -196,7 +208,9 @@ import Testing
 
     @Test func `a parameter that would do nothing is refused`() async throws {
         let app = try await StorageApp()
-        try await app.expectRefusal(.invalidParameter, field: "upsert") { try await app.client.post("/storage/Note?upsert=1", "{}") }
+        try await app.expectRefusal(.invalidParameter, field: "upsert") {
+            try await app.client.post("/storage/Note?upsert=1", "{}")
+        }
     }
 }
 
@@ -215,19 +229,25 @@ struct BadBody: Sendable, CustomTestStringConvertible {
 }
 
 enum BadBodies {
-    static let all: [BadBody] = json + [
-        BadBody(.invalidBody, "[1]"), BadBody(.invalidBody, "1"), BadBody(.invalidBody, "null"), BadBody(.invalidBody, #""x""#),
-        BadBody(.invalidBody, "[{}]"),
-        BadBody(.limitExceeded, nested(33)),
-        BadBody(.invalidName, #"{"$a":1}"#), BadBody(.invalidName, #"{"a..b":1}"#), BadBody(.invalidName, #"{"_a":1}"#),
-        BadBody(.invalidName, #"{"":1}"#), BadBody(.invalidName, #"{"a\\b":1}"#), BadBody(.invalidName, #"{"a\nb":1}"#),
-        BadBody(.invalidName, #"{"\#(String(repeating: "n", count: 129))":1}"#),
-    ]
+    static let all: [BadBody] =
+        json + [
+            BadBody(.invalidBody, "[1]"), BadBody(.invalidBody, "1"), BadBody(.invalidBody, "null"),
+            BadBody(.invalidBody, #""x""#),
+            BadBody(.invalidBody, "[{}]"),
+            BadBody(.limitExceeded, nested(33)),
+            BadBody(.invalidName, #"{"$a":1}"#), BadBody(.invalidName, #"{"a..b":1}"#),
+            BadBody(.invalidName, #"{"_a":1}"#),
+            BadBody(.invalidName, #"{"":1}"#), BadBody(.invalidName, #"{"a\\b":1}"#),
+            BadBody(.invalidName, #"{"a\nb":1}"#),
+            BadBody(.invalidName, #"{"\#(String(repeating: "n", count: 129))":1}"#),
+        ]
 
     /// Refused wherever JSON is stored.
     static let json: [BadBody] = [
-        BadBody(.invalidJSON, ""), BadBody(.invalidJSON, "{"), BadBody(.invalidJSON, #"{"a":1,}"#), BadBody(.invalidJSON, "hello"),
-        BadBody(.invalidJSON, #"{"a":1}{"b":2}"#), BadBody(.invalidJSON, #"{"a":"\ud800"}"#), BadBody(.invalidJSON, #"{"a":"\udc00\ud800"}"#),
+        BadBody(.invalidJSON, ""), BadBody(.invalidJSON, "{"), BadBody(.invalidJSON, #"{"a":1,}"#),
+        BadBody(.invalidJSON, "hello"),
+        BadBody(.invalidJSON, #"{"a":1}{"b":2}"#), BadBody(.invalidJSON, #"{"a":"\ud800"}"#),
+        BadBody(.invalidJSON, #"{"a":"\udc00\ud800"}"#),
         BadBody(.invalidJSON, #"{"a":01}"#), BadBody(.invalidJSON, #"{"a":NaN}"#), BadBody(.invalidJSON, #"{a:1}"#),
         BadBody(.invalidJSON, Array(#"{"a":""#.utf8) + [0xff] + Array(#""}"#.utf8)),
         BadBody(.invalidJSON, Array(#"{"a":""#.utf8) + [0xc0, 0x80] + Array(#""}"#.utf8)),
@@ -235,7 +255,8 @@ enum BadBodies {
         BadBody(.invalidJSON, [0xef, 0xbb, 0xbf] + Array(#"{"a":1}"#.utf8)),
         BadBody(.invalidBody, #"{"a":"\u0000"}"#), BadBody(.invalidBody, #"{"a":{"\u0000":1}}"#),
         BadBody(.limitExceeded, #"{"a":1e400}"#), BadBody(.limitExceeded, #"{"a":1e99999999999999999999}"#),
-        BadBody(.limitExceeded, #"{"a":1e-401}"#), BadBody(.limitExceeded, #"{"a":\#(String(repeating: "9", count: 401))}"#),
+        BadBody(.limitExceeded, #"{"a":1e-401}"#),
+        BadBody(.limitExceeded, #"{"a":\#(String(repeating: "9", count: 401))}"#),
     ]
 
     /// An object, `depth` levels deep.

@@ -41,14 +41,18 @@ import Testing
         #expect(answer["data.0.n"] == "0" && answer["data.999.n"] == "999")
     }
 
-    @Test(arguments: [
-        (#"[{"n":1},{"n":1,}]"#, ErrorCode.invalidJSON), (#"[{"n":1},2]"#, .invalidBody), (#"{"n":1}"#, .invalidBody), ("", .invalidJSON),
-        (#"[{"n":1},null]"#, .invalidBody), (#"[{"n":1},{"$n":1}]"#, .invalidName), (#"[{"n":1},{"_id":"a b"}]"#, .invalidID),
-        (#"[{"_id":"a"},{"_id":"a"}]"#, .invalidBody), (#"[{"n":1},{"n":"\u0000"}]"#, .invalidBody),
-        ("[{\"n\":1},\(BadBodies.nested(32))]", .limitExceeded), (#"[{"n":1},{"n":1e999}]"#, .limitExceeded),
-        ("[" + Array(repeating: "{}", count: 1_001).joined(separator: ",") + "]", .limitExceeded),
-        (#"[{"n":1},{"t":"\#(String(repeating: "x", count: 1 << 20))","u":1}]"#, .payloadTooLarge),
-    ] as [(String, ErrorCode)]) func `one bad object refuses all`(_ body: String, _ code: ErrorCode) async throws {
+    @Test(
+        arguments: [
+            (#"[{"n":1},{"n":1,}]"#, ErrorCode.invalidJSON), (#"[{"n":1},2]"#, .invalidBody),
+            (#"{"n":1}"#, .invalidBody), ("", .invalidJSON),
+            (#"[{"n":1},null]"#, .invalidBody), (#"[{"n":1},{"$n":1}]"#, .invalidName),
+            (#"[{"n":1},{"_id":"a b"}]"#, .invalidID),
+            (#"[{"_id":"a"},{"_id":"a"}]"#, .invalidBody), (#"[{"n":1},{"n":"\u0000"}]"#, .invalidBody),
+            ("[{\"n\":1},\(BadBodies.nested(32))]", .limitExceeded), (#"[{"n":1},{"n":1e999}]"#, .limitExceeded),
+            ("[" + Array(repeating: "{}", count: 1_001).joined(separator: ",") + "]", .limitExceeded),
+            (#"[{"n":1},{"t":"\#(String(repeating: "x", count: 1 << 20))","u":1}]"#, .payloadTooLarge),
+        ] as [(String, ErrorCode)]) func `one bad object refuses all`(_ body: String, _ code: ErrorCode) async throws
+    {
         let app = try await StorageApp()
         _ = try await app.client.post("/storage/Note", "{}")
         try await app.expectRefusal(code) { try await app.client.post("/storage/all/Note", body) }
@@ -57,21 +61,27 @@ import Testing
     @Test func `one object that an index refuses refuses all`() async throws {
         let app = try await StorageApp()
         _ = try await app.client.post("/storage/Note", #"{"n":5}"#)
-        #expect(try await app.master.post("/collections/Note/indexes", #"{"fields":["n"],"unique":true}"#).status == 201)
-        try await app.expectRefusal(.conflict) { try await app.client.post("/storage/all/Note", #"[{"n":1},{"n":5},{"n":2}]"#) }
+        #expect(
+            try await app.master.post("/collections/Note/indexes", #"{"fields":["n"],"unique":true}"#).status == 201)
+        try await app.expectRefusal(.conflict) {
+            try await app.client.post("/storage/all/Note", #"[{"n":1},{"n":5},{"n":2}]"#)
+        }
     }
 
     @Test func `a list has at most 16 mebibytes`() async throws {
         let app = try await StorageApp()
         let object = #"{"t":"\#(String(repeating: "x", count: 1_000_000))"}"#
         try await app.expectRefusal(.payloadTooLarge) {
-            try await app.client.post("/storage/all/Note", "[" + Array(repeating: object, count: 17).joined(separator: ",") + "]")
+            try await app.client.post(
+                "/storage/all/Note", "[" + Array(repeating: object, count: 17).joined(separator: ",") + "]")
         }
     }
 
     @Test(arguments: BadNames.collections.filter { !$0.contains("%2F") })
     func `no other name makes a table`(_ name: String) async throws {
         let app = try await StorageApp()
-        try await app.expectRefusal(.invalidName, field: "collection") { try await app.client.post("/storage/all/\(name)", "[{}]") }
+        try await app.expectRefusal(.invalidName, field: "collection") {
+            try await app.client.post("/storage/all/\(name)", "[{}]")
+        }
     }
 }

@@ -23,8 +23,10 @@ import Testing
     }
 
     @Test(arguments: [
-        ("/storage/Note/b", ErrorCode.objectNotFound), ("/storage/Other/a", .objectNotFound), ("/storage/1/a", .invalidName),
-        ("/storage/Note/-a", .invalidID), ("/storage/Note/a?hard=1", .invalidParameter), ("/storage/Note/a%27%20OR%201=1", .invalidID),
+        ("/storage/Note/b", ErrorCode.objectNotFound), ("/storage/Other/a", .objectNotFound),
+        ("/storage/1/a", .invalidName),
+        ("/storage/Note/-a", .invalidID), ("/storage/Note/a?hard=1", .invalidParameter),
+        ("/storage/Note/a%27%20OR%201=1", .invalidID),
     ]) func `anything else deletes nothing`(_ path: String, _ code: ErrorCode) async throws {
         let app = try await StorageApp()
         _ = try await app.client.post("/storage/Note", #"{"_id":"a"}"#)

@@ -12,7 +12,8 @@ import Testing
 @Suite struct FollowCollectionTests {
     /// Runs `body` beside a stream that is open.
     private func following(
-        _ app: StorageApp, _ collection: String = "Notes", where filter: String? = nil, keys: [String]? = nil, user: String? = nil,
+        _ app: StorageApp, _ collection: String = "Notes", where filter: String? = nil, keys: [String]? = nil,
+        user: String? = nil,
         since: String? = nil, _ body: (LiveStream) async throws -> Void
     ) async throws {
         let stream = LiveStream()
@@ -51,7 +52,8 @@ import Testing
         let app = try await StorageApp()
         var all: [LiveStream.Event] = []
         try await following(app) { stream in
-            _ = try await app.client.post("/storage/all/Notes", "[" + (0..<7).map { #"{"_id":"n\#($0)"}"# }.joined(separator: ",") + "]")
+            _ = try await app.client.post(
+                "/storage/all/Notes", "[" + (0..<7).map { #"{"_id":"n\#($0)"}"# }.joined(separator: ",") + "]")
             for number in 0..<5 { _ = try await app.client.patch("/storage/Notes/n\(number)", #"{"a":1}"#) }
             try await stream.wait(for: 12)
             all = stream.events
@@ -131,8 +133,10 @@ import Testing
     @Test(
         "what cannot be followed is refused before the stream begins",
         arguments: [
-            ("/live/Notes?since=x", ErrorCode.invalidParameter, "since"), ("/live/Notes?foo=1", .invalidParameter, "foo"),
-            ("/live/Notes?where=%7B%22a%22:%7B%22$foo%22:1%7D%7D", .unknownOperator, "$foo"), ("/live/Notes?where=%5B", .invalidJSON, nil),
+            ("/live/Notes?since=x", ErrorCode.invalidParameter, "since"),
+            ("/live/Notes?foo=1", .invalidParameter, "foo"),
+            ("/live/Notes?where=%7B%22a%22:%7B%22$foo%22:1%7D%7D", .unknownOperator, "$foo"),
+            ("/live/Notes?where=%5B", .invalidJSON, nil),
             ("/live/_x", .invalidName, "collection"), ("/live/Notes?keys=", .invalidParameter, "keys"),
             ("/live/Notes?where=" + String(repeating: "x", count: 9_000), .limitExceeded, "where"),
         ] as [(String, ErrorCode, String?)])
@@ -148,13 +152,15 @@ import Testing
         let old = try await app.feed(since: nil).cursor
         let (signer, name, space) = (app.live.changes.signer, try CollectionName("Notes"), try app.space())
         let cursor = try signer.cursor(old, of: name, in: space)
-        let foreign = signer.text(of: ChangeCursor(epoch: "000000000000", position: cursor.position), name.text, in: space)
+        let foreign = signer.text(
+            of: ChangeCursor(epoch: "000000000000", position: cursor.position), name.text, in: space)
         #expect(try await app.client.get("/live/Notes?since=\(foreign)").isProblem(.cursorExpired))
         _ = try await app.client.post("/storage/Notes", #"{"_id":"b"}"#)
         let housekeeping = Housekeeping(postgres: app.postgres, logger: .silent, retentionInDays: 7)
         try await housekeeping.sweep()
         #expect(try await app.client.get("/changes/Notes?since=\(old)").status == 200, "nothing is old yet")
-        _ = try await app.superuser.execute("UPDATE \(try app.space().own("_changes")) SET at = now() - interval '8 days'")
+        _ = try await app.superuser.execute(
+            "UPDATE \(try app.space().own("_changes")) SET at = now() - interval '8 days'")
         try await housekeeping.sweep()
         #expect(try await app.client.get("/live/Notes?since=\(old)").isProblem(.cursorExpired))
         #expect(try await app.client.get("/changes/Notes?since=\(old)").isProblem(.cursorExpired))
@@ -168,7 +174,9 @@ import Testing
         _ = try await app.client.post("/storage/Notes", #"{"_id":"start"}"#)
         let stream = LiveStream()
         let principal = app.principal(.client)
-        let slow = Task { [live = app.live] in try await stream.follow(live, "Notes", as: principal, pause: .milliseconds(4)) }
+        let slow = Task { [live = app.live] in
+            try await stream.follow(live, "Notes", as: principal, pause: .milliseconds(4))
+        }
         try await stream.waitForOpen()
         let count = 6
         for page in 0..<count {
@@ -187,7 +195,8 @@ import Testing
     @Test(
         "a filter that reads more than the object, or may take long, is not followed",
         arguments: [
-            #"{"a":{"$inQuery":{"className":"Other","where":{}}}}"#, #"{"a":{"$notInQuery":{"className":"None","where":{}}}}"#,
+            #"{"a":{"$inQuery":{"className":"Other","where":{}}}}"#,
+            #"{"a":{"$notInQuery":{"className":"None","where":{}}}}"#,
             #"{"a":{"$select":{"query":{"className":"Other"},"key":"b"}}}"#, #"{"a":{"$gt":{"$relativeTime":"now"}}}"#,
             #"{"a":{"$regex":"^(a+)(a+)\\1\\2$"}}"#, #"{"$or":[{"a":{"$regex":"b"}}]}"#,
             #"{"$relatedTo":{"object":{"__type":"Pointer","className":"Other","objectId":"x"},"key":"k"}}"#,
@@ -199,7 +208,9 @@ import Testing
         #expect(try await app.client.get("/changes/Notes?where=\(encoded)").isProblem(.invalidFilter, field: "where"))
     }
 
-    @Test("breaks on either side while writers write: every subscriber ends with each event exactly once", .timeLimit(.minutes(5)))
+    @Test(
+        "breaks on either side while writers write: every subscriber ends with each event exactly once",
+        .timeLimit(.minutes(5)))
     func kills() async throws {
         let app = try await StorageApp()
         _ = try await app.client.post("/storage/Notes", #"{"_id":"start"}"#)

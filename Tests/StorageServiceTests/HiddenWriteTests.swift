@@ -24,7 +24,8 @@ import Testing
     private static let pointer = #"{"__type":"Pointer","className":"User","objectId":"u"}"#
     private static var operations: [String] {
         [
-            #"{"__op":"Increment","amount":0}"#, #"{"__op":"Increment","amount":1e200}"#, #"{"__op":"Add","objects":[]}"#,
+            #"{"__op":"Increment","amount":0}"#, #"{"__op":"Increment","amount":1e200}"#,
+            #"{"__op":"Add","objects":[]}"#,
             #"{"__op":"AddUnique","objects":["m"]}"#, #"{"__op":"Remove","objects":["m"]}"#, #"{"__op":"Delete"}"#,
             #"{"__op":"SetOnInsert","amount":1}"#, #"{"__op":"AddRelation","objects":[\#(pointer)]}"#,
             #"{"__op":"RemoveRelation","objects":[\#(pointer)]}"#,
@@ -35,14 +36,19 @@ import Testing
     @Test(arguments: ["secret", "mail", "place"], ["a", "b", "none"])
     func `an operation on a hidden field is 403 whatever the field holds`(_ field: String, _ id: String) async throws {
         let app = try await Self.app()
-        let bodies = Self.operations.map { #"{"\#(field)":\#($0)}"# } + [#"{"\#(field).x":1}"#, #"{"\#(field).x":{"__op":"Delete"}}"#]
+        let bodies =
+            Self.operations.map { #"{"\#(field)":\#($0)}"# } + [
+                #"{"\#(field).x":1}"#, #"{"\#(field).x":{"__op":"Delete"}}"#,
+            ]
         for body in bodies {
-            // No object shows the first two to ben; `place` depends on the object, so one that is not there is not found.
+            // No object shows the first two to ben; `place` depends on the object, so one that is not there is not
+            // found.
             let code = field == "place" && id == "none" ? ErrorCode.objectNotFound : .forbidden
             try await app.expectRefusal(code, field: code == .forbidden ? field : nil) {
                 try await app.user("ben").patch("/storage/Note/\(id)", body)
             }
-            let batch = #"{"transaction":true,"requests":[{"method":"PATCH","path":"storage/Note/\#(id)","body":\#(body)}]}"#
+            let batch =
+                #"{"transaction":true,"requests":[{"method":"PATCH","path":"storage/Note/\#(id)","body":\#(body)}]}"#
             try await app.expectRefusal(code, field: code == .forbidden ? "requests.0.\(field)" : "requests.0") {
                 try await app.user("ben").post("/storage/batch", batch)
             }
@@ -53,27 +59,37 @@ import Testing
 
     @Test func `a field that the object shows to the user takes operations`() async throws {
         let app = try await Self.app()
-        #expect(try await app.user("ada").patch("/storage/Note/a", #"{"place":{"__op":"Increment","amount":1}}"#)["place"] == "8")
+        #expect(
+            try await app.user("ada").patch("/storage/Note/a", #"{"place":{"__op":"Increment","amount":1}}"#)["place"]
+                == "8")
         try await app.expectRefusal(.forbidden, field: "place") {
             try await app.user("ada").patch("/storage/Note/b", #"{"place":{"__op":"Add","objects":[2]}}"#)
         }
         // Whose it is counts before the write: one cannot make oneself the owner on the way.
         try await app.expectRefusal(.forbidden, field: "place") {
-            try await app.user("ben").patch("/storage/Note/a", #"{"owner":"ben","place":{"__op":"Increment","amount":1}}"#)
+            try await app.user("ben").patch(
+                "/storage/Note/a", #"{"owner":"ben","place":{"__op":"Increment","amount":1}}"#)
         }
-        #expect(try await app.user("boss").patch("/storage/Note/b", #"{"mail":{"__op":"Add","objects":["n"]}}"#)["mail"] == #"["m","n"]"#)
-        #expect(try await app.master.patch("/storage/Note/a", #"{"secret":{"__op":"Increment","amount":1}}"#)["secret"] == "42")
+        #expect(
+            try await app.user("boss").patch("/storage/Note/b", #"{"mail":{"__op":"Add","objects":["n"]}}"#)["mail"]
+                == #"["m","n"]"#)
+        #expect(
+            try await app.master.patch("/storage/Note/a", #"{"secret":{"__op":"Increment","amount":1}}"#)["secret"]
+                == "42")
     }
 
     @Test func `a hidden field can be set as a whole, and the answer does not show it`() async throws {
         let app = try await Self.app()
         for id in ["a", "b"] {
             let answer = try await app.user("ben").patch("/storage/Note/\(id)", #"{"secret":1,"mail":null}"#)
-            #expect(answer.status == 200 && answer["secret"] == nil && answer["mail"] == nil && answer["_version"] == "2", "\(answer)")
+            #expect(
+                answer.status == 200 && answer["secret"] == nil && answer["mail"] == nil && answer["_version"] == "2",
+                "\(answer)")
             #expect(try await app.master.get("/storage/Note/\(id)")["secret"] == "1")
         }
         // A new object has nothing to tell: its operations start from nothing.
-        let made = try await app.user("ben").post("/storage/Note", #"{"_id":"new","secret":{"__op":"Increment","amount":2}}"#)
+        let made = try await app.user("ben").post(
+            "/storage/Note", #"{"_id":"new","secret":{"__op":"Increment","amount":2}}"#)
         #expect(made.status == 201 && made["secret"] == nil, "\(made)")
         #expect(try await app.master.get("/storage/Note/new")["secret"] == "2")
     }
@@ -86,12 +102,24 @@ import Testing
         }
         let ben = app.user("ben")
         for value in ["41", "42"] {
-            try await app.expectRefusal(.forbidden, field: "secret") { try await ben.post("/storage/Note", #"{"secret":\#(value)}"#) }
-            try await app.expectRefusal(.forbidden, field: "secret") { try await ben.post("/storage/Note", #"{"_id":"x","secret":\#(value)}"#) }
-            try await app.expectRefusal(.forbidden, field: "secret") { try await ben.patch("/storage/Note/a", #"{"secret":\#(value)}"#) }
-            try await app.expectRefusal(.forbidden, field: "secret") { try await ben.put("/storage/Note/a", #"{"secret":\#(value)}"#) }
-            try await app.expectRefusal(.forbidden, field: "secret") { try await ben.post("/storage/all/Note", #"[{"secret":\#(value)}]"#) }
-            try await app.expectRefusal(.forbidden, field: "mail") { try await ben.patch("/storage/Note/a", #"{"code":\#(value)}"#) }
+            try await app.expectRefusal(.forbidden, field: "secret") {
+                try await ben.post("/storage/Note", #"{"secret":\#(value)}"#)
+            }
+            try await app.expectRefusal(.forbidden, field: "secret") {
+                try await ben.post("/storage/Note", #"{"_id":"x","secret":\#(value)}"#)
+            }
+            try await app.expectRefusal(.forbidden, field: "secret") {
+                try await ben.patch("/storage/Note/a", #"{"secret":\#(value)}"#)
+            }
+            try await app.expectRefusal(.forbidden, field: "secret") {
+                try await ben.put("/storage/Note/a", #"{"secret":\#(value)}"#)
+            }
+            try await app.expectRefusal(.forbidden, field: "secret") {
+                try await ben.post("/storage/all/Note", #"[{"secret":\#(value)}]"#)
+            }
+            try await app.expectRefusal(.forbidden, field: "mail") {
+                try await ben.patch("/storage/Note/a", #"{"code":\#(value)}"#)
+            }
         }
         #expect(try await ben.patch("/storage/Note/a", #"{"n":2}"#).status == 200)
         #expect(try await app.user("boss").patch("/storage/Note/a", #"{"code":1}"#).status == 200)
@@ -103,7 +131,9 @@ import Testing
         let app = try await StorageApp()
         _ = try await app.master.put("/collections/Profile/rules", #"{"hidden":{"mail":["field:owner"]}}"#)
         _ = try await app.master.post("/storage/Profile", #"{"_id":"p","owner":"eve","mail":"taken"}"#)
-        #expect(try await app.master.post("/collections/Profile/indexes", #"{"fields":["mail"],"unique":true}"#).status == 201)
+        #expect(
+            try await app.master.post("/collections/Profile/indexes", #"{"fields":["mail"],"unique":true}"#).status
+                == 201)
         let ada = app.user("ada")
         #expect(try await ada.post("/storage/Profile", #"{"owner":"ada","mail":"free"}"#).status == 201)
         #expect(try await ada.post("/storage/Profile", #"{"owner":"ada","mail":"taken"}"#).isProblem(.conflict))
@@ -112,19 +142,26 @@ import Testing
                 try await app.expectRefusal(.forbidden) { try await ada.post("/storage/Profile", body) }
                 try await app.expectRefusal(.forbidden) { try await ada.post("/storage/all/Profile", "[\(body)]") }
             }
-            try await app.expectRefusal(.forbidden, field: "mail") { try await ada.patch("/storage/Profile/p", #"{"mail":"\#(mail)"}"#) }
+            try await app.expectRefusal(.forbidden, field: "mail") {
+                try await ada.patch("/storage/Profile/p", #"{"mail":"\#(mail)"}"#)
+            }
         }
     }
 
-    @Test func `a hook is not asked about an operation on a hidden field, and its own answer may set it`() async throws {
+    @Test func `a hook is not asked about an operation on a hidden field, and its own answer may set it`() async throws
+    {
         let app = try await Self.app()
         let receiver = try await HookReceiver { _ in (200, #"{"object":{"n":5,"secret":"from the hook"}}"#) }
         try await app.hook("save", "beforeSave", "Note", at: receiver)
-        #expect(try await app.master.post("/collections/Note/indexes", #"{"fields":["secret"],"unique":true}"#).status == 201)
+        #expect(
+            try await app.master.post("/collections/Note/indexes", #"{"fields":["secret"],"unique":true}"#).status
+                == 201)
         for id in ["a", "b"] {
-            let answer = try await app.user("ben").patch("/storage/Note/\(id)", #"{"secret":{"__op":"Increment","amount":1}}"#)
+            let answer = try await app.user("ben").patch(
+                "/storage/Note/\(id)", #"{"secret":{"__op":"Increment","amount":1}}"#)
             #expect(answer.isProblem(.forbidden, field: "secret"), "\(answer)")
-            let place = try await app.user("ben").patch("/storage/Note/\(id)", #"{"place":{"__op":"Increment","amount":1}}"#)
+            let place = try await app.user("ben").patch(
+                "/storage/Note/\(id)", #"{"place":{"__op":"Increment","amount":1}}"#)
             #expect(place.isProblem(.forbidden, field: "place"), "\(place)")
         }
         #expect(receiver.received.isEmpty)
@@ -136,10 +173,16 @@ import Testing
 
     private static func shared() async throws -> StorageApp {
         let app = try await StorageApp()
-        let rules = #"{"update":["field:owner"],"delete":["field:owner"],"get":["field:owner","field:guests"],"find":["field:owner"]}"#
+        let rules =
+            #"{"update":["field:owner"],"delete":["field:owner"],"get":["field:owner","field:guests"],"find":["field:owner"]}"#
         #expect(try await app.master.put("/collections/Note/rules", #"{"rules":\#(rules)}"#).status == 200)
-        #expect(try await app.master.post("/storage/Note", #"{"_id":"a","n":1,"owner":"ada","guests":["ben"]}"#).status == 201)
-        #expect(try await app.master.post("/storage/Note", #"{"_id":"w","n":1,"owner":"ada","guests":["ben"],"_writers":[]}"#).status == 201)
+        #expect(
+            try await app.master.post("/storage/Note", #"{"_id":"a","n":1,"owner":"ada","guests":["ben"]}"#).status
+                == 201)
+        #expect(
+            try await app.master.post(
+                "/storage/Note", #"{"_id":"w","n":1,"owner":"ada","guests":["ben"],"_writers":[]}"#
+            ).status == 201)
         return app
     }
 
@@ -158,16 +201,26 @@ import Testing
             }
             let path = "/storage/Note/\(id)"
             try await app.expectRefusal(asker.code) { try await client.patch(path, #"{"n":2}"#) }
-            try await app.expectRefusal(asker.code) { try await client.patch(path, #"{"n":{"__op":"Add","objects":[1]}}"#) }
-            try await app.expectRefusal(asker.code) { try await client.send("PATCH", path, #"{"n":2}"#, headers: ["If-Match": "\"0\""]) }
+            try await app.expectRefusal(asker.code) {
+                try await client.patch(path, #"{"n":{"__op":"Add","objects":[1]}}"#)
+            }
+            try await app.expectRefusal(asker.code) {
+                try await client.send("PATCH", path, #"{"n":2}"#, headers: ["If-Match": "\"0\""])
+            }
             try await app.expectRefusal(asker.code) { try await client.put(path, #"{"n":2}"#) }
             try await app.expectRefusal(asker.code) { try await client.delete(path) }
             try await app.expectRefusal(asker.code) { try await client.post("/storage/remove/Note/\(id)") }
             try await app.expectRefusal(taken) { try await client.post("/storage/Note", #"{"_id":"\#(id)","n":2}"#) }
-            try await app.expectRefusal(taken) { try await client.post("/storage/all/Note", #"[{"_id":"\#(id)","n":2}]"#) }
-            for request in [#""method":"PUT","body":{"n":2}"#, #""method":"PATCH","body":{"n":2}"#, #""method":"DELETE""#] {
+            try await app.expectRefusal(taken) {
+                try await client.post("/storage/all/Note", #"[{"_id":"\#(id)","n":2}]"#)
+            }
+            for request in [
+                #""method":"PUT","body":{"n":2}"#, #""method":"PATCH","body":{"n":2}"#, #""method":"DELETE""#,
+            ] {
                 let batch = #"{"transaction":true,"requests":[{"path":"storage/Note/\#(id)",\#(request)}]}"#
-                try await app.expectRefusal(asker.code, field: "requests.0") { try await client.post("/storage/batch", batch) }
+                try await app.expectRefusal(asker.code, field: "requests.0") {
+                    try await client.post("/storage/batch", batch)
+                }
                 let each = try await client.post("/storage/batch", batch.replacing("true", with: "false"))
                 #expect(each["data.0.status"] == "\(asker.code.status)", "\(each)")
             }
@@ -191,7 +244,9 @@ import Testing
 /// Names that Swift's `String` takes for the same, and PostgreSQL does not.
 @Suite struct FieldNameTests {
     /// Each pair is one text to Swift.
-    private static let pairs = [("K", "\u{212a}"), ("caf\u{e9}", "cafe\u{301}"), ("\u{c5}", "\u{212b}"), ("a;b", "a\u{37e}b")]
+    private static let pairs = [
+        ("K", "\u{212a}"), ("caf\u{e9}", "cafe\u{301}"), ("\u{c5}", "\u{212b}"), ("a;b", "a\u{37e}b"),
+    ]
 
     @Test(arguments: pairs) func `a field's name is its bytes`(_ one: String, _ other: String) {
         #expect(one == other)
@@ -201,15 +256,21 @@ import Testing
         #expect(FieldName(topOf: other + ".\u{301}x") == FieldName(other))
     }
 
-    @Test(arguments: pairs) func `a field that only looks like a known one is new`(_ known: String, _ other: String) async throws {
+    @Test(arguments: pairs) func `a field that only looks like a known one is new`(_ known: String, _ other: String)
+        async throws
+    {
         let app = try await StorageApp()
         _ = try await app.master.post("/storage/Note", #"{"_id":"a","\#(known)":1}"#)
         _ = try await app.master.put("/collections/Note/rules", #"{"rules":{"addField":[]}}"#)
         #expect(try await app.client.patch("/storage/Note/a", #"{"\#(known)":2}"#).status == 200)
         for body in [#"{"\#(other)":1}"#, #"{"\#(known)":1,"\#(other)":1}"#, #"{"\#(other)":null}"#] {
-            try await app.expectRefusal(.forbidden, field: other) { try await app.client.patch("/storage/Note/a", body) }
+            try await app.expectRefusal(.forbidden, field: other) {
+                try await app.client.patch("/storage/Note/a", body)
+            }
             try await app.expectRefusal(.forbidden, field: other) { try await app.client.post("/storage/Note", body) }
-            try await app.expectRefusal(.forbidden, field: other) { try await app.client.post("/storage/all/Note", "[\(body)]") }
+            try await app.expectRefusal(.forbidden, field: other) {
+                try await app.client.post("/storage/all/Note", "[\(body)]")
+            }
         }
         try await app.expectRefusal(.forbidden, field: other) {
             try await app.client.patch("/storage/Note/a", #"{"\#(other).x":{"__op":"Increment","amount":1}}"#)
@@ -217,11 +278,15 @@ import Testing
         // Nothing is added by taking away what is not there, and what was taken away is as new as before.
         for path in [other, other + ".x"] {
             #expect(try await app.client.patch("/storage/Note/a", #"{"\#(path)":{"__op":"Delete"}}"#).status == 200)
-            try await app.expectRefusal(.forbidden, field: other) { try await app.client.patch("/storage/Note/a", #"{"\#(other)":1}"#) }
+            try await app.expectRefusal(.forbidden, field: other) {
+                try await app.client.patch("/storage/Note/a", #"{"\#(other)":1}"#)
+            }
         }
     }
 
-    @Test(arguments: pairs) func `two hidden fields that look alike are both hidden, and shown again as they were set`(_ one: String, _ other: String) async throws {
+    @Test(arguments: pairs) func `two hidden fields that look alike are both hidden, and shown again as they were set`(
+        _ one: String, _ other: String
+    ) async throws {
         let app = try await StorageApp()
         let rules = #"{"hidden":{"\#(one)":["eve"],"\#(other)":[]}}"#
         #expect(try await app.master.put("/collections/Note/rules", rules).status == 200)
@@ -238,8 +303,12 @@ import Testing
         }
         #expect(try await shown(to: app.client) == [])
         #expect(try await shown(to: app.user("eve")) == [FieldName(one)])
-        try await app.expectRefusal(.forbidden) { try await app.user("eve").patch("/storage/Note/a", #"{"\#(other)":{"__op":"Increment","amount":1}}"#) }
-        #expect(try await app.user("eve").patch("/storage/Note/a", #"{"\#(one)":{"__op":"Increment","amount":1}}"#).status == 200)
+        try await app.expectRefusal(.forbidden) {
+            try await app.user("eve").patch("/storage/Note/a", #"{"\#(other)":{"__op":"Increment","amount":1}}"#)
+        }
+        #expect(
+            try await app.user("eve").patch("/storage/Note/a", #"{"\#(one)":{"__op":"Increment","amount":1}}"#).status
+                == 200)
     }
 
     @Test func `a dotted name lies inside another whatever stands between them`() async throws {
@@ -266,19 +335,31 @@ import Testing
     }
 
     @Test(arguments: [
-        (#"{"rules":{"update":["owner"]}}"#, "rules.update", "field:owner"), (#"{"rules":{"update":["by"]}}"#, "rules.update", "field:by"),
-        (#"{"rules":{"get":["*","map.owner"]}}"#, "rules.get", "field:map.owner"), (#"{"rules":{"find":["editors"]}}"#, "rules.find", "role:editors"),
-        (#"{"rules":{"delete":["role:writers"]}}"#, "rules.delete", "PUT roles/writers"), (#"{"hidden":{"n":["role:writers"]}}"#, "hidden.n", "PUT roles/writers"),
-        (#"{"hidden":{"n":["by"]}}"#, "hidden.n", "field:by"), (#"{"defaults":{"writers":["role:writers"]}}"#, "defaults.writers", "PUT roles/writers"),
-        (#"{"defaults":{"readers":["by"]}}"#, "defaults.readers", "owner"), (#"{"rules":{"update":["field:team.owner"]}}"#, "rules.update", "field:team"),
-        (#"{"rules":{"update":["field:n"]}}"#, "rules.update", "Number"), (#"{"rules":{"update":["field:at"]}}"#, "rules.update", "Date"),
-        (#"{"rules":{"update":["field:by.id"]}}"#, "rules.update", "String"), (#"{"rules":{"update":["field:map"]}}"#, "rules.update", "Object"),
+        (#"{"rules":{"update":["owner"]}}"#, "rules.update", "field:owner"),
+        (#"{"rules":{"update":["by"]}}"#, "rules.update", "field:by"),
+        (#"{"rules":{"get":["*","map.owner"]}}"#, "rules.get", "field:map.owner"),
+        (#"{"rules":{"find":["editors"]}}"#, "rules.find", "role:editors"),
+        (#"{"rules":{"delete":["role:writers"]}}"#, "rules.delete", "PUT roles/writers"),
+        (#"{"hidden":{"n":["role:writers"]}}"#, "hidden.n", "PUT roles/writers"),
+        (#"{"hidden":{"n":["by"]}}"#, "hidden.n", "field:by"),
+        (#"{"defaults":{"writers":["role:writers"]}}"#, "defaults.writers", "PUT roles/writers"),
+        (#"{"defaults":{"readers":["by"]}}"#, "defaults.readers", "owner"),
+        (#"{"rules":{"update":["field:team.owner"]}}"#, "rules.update", "field:team"),
+        (#"{"rules":{"update":["field:n"]}}"#, "rules.update", "Number"),
+        (#"{"rules":{"update":["field:at"]}}"#, "rules.update", "Date"),
+        (#"{"rules":{"update":["field:by.id"]}}"#, "rules.update", "String"),
+        (#"{"rules":{"update":["field:map"]}}"#, "rules.update", "Object"),
         (#"{"rules":{"get":["field:_id"]}}"#, "rules.get", "_id"), (#"{"rule":{"find":[]}}"#, "rule", ""),
-        (#"{"rules":{"find":"*"}}"#, "rules.find", ""), (#"{"rules":[]}"#, "rules", ""), (#"{"rules":{"find":[1]}}"#, "rules.find", ""),
+        (#"{"rules":{"find":"*"}}"#, "rules.find", ""), (#"{"rules":[]}"#, "rules", ""),
+        (#"{"rules":{"find":[1]}}"#, "rules.find", ""),
         (#"{"defaults":{"reader":[]}}"#, "defaults.reader", ""),
-    ]) func `rules that cannot work are refused, with what would be right`(_ body: String, _ field: String, _ right: String) async throws {
+    ]) func `rules that cannot work are refused, with what would be right`(
+        _ body: String, _ field: String, _ right: String
+    ) async throws {
         let app = try await Self.app()
-        try await app.expectRefusal(.invalidBody, field: field) { try await app.master.put("/collections/Note/rules", body) }
+        try await app.expectRefusal(.invalidBody, field: field) {
+            try await app.master.put("/collections/Note/rules", body)
+        }
         let detail = try await app.master.put("/collections/Note/rules", body)["detail"] ?? ""
         #expect(right.isEmpty || detail.contains(right), "\(detail)")
     }
@@ -297,7 +378,9 @@ import Testing
 
     @Test func `rules refused for a collection that is not there do not make it`() async throws {
         let app = try await Self.app()
-        try await app.expectRefusal(.invalidBody) { try await app.master.put("/collections/None/rules", #"{"rules":{"find":["role:none"]}}"#) }
+        try await app.expectRefusal(.invalidBody) {
+            try await app.master.put("/collections/None/rules", #"{"rules":{"find":["role:none"]}}"#)
+        }
         #expect(try await app.master.get("/collections")["count"] == "1")
     }
 }

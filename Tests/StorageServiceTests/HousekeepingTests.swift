@@ -9,7 +9,8 @@ import Testing
     @Test func `what is past its time goes, and the rest stays`() async throws {
         let app = try await StorageApp()
         for name in ["a", "b", "c"] {
-            let answer = try await app.client.send("POST", "/storage/Note", #"{"_id":"\#(name)"}"#, headers: ["Idempotency-Key": name])
+            let answer = try await app.client.send(
+                "POST", "/storage/Note", #"{"_id":"\#(name)"}"#, headers: ["Idempotency-Key": name])
             #expect(answer.status == 201)
         }
         let (changes, keys) = (try app.space().own("_changes"), try app.space().own("_idempotency"))
@@ -17,20 +18,28 @@ import Testing
         try await app.superuser.execute("UPDATE \(keys) SET created = now() - interval '25 hours' WHERE key = 'a'")
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         try await Housekeeping(postgres: app.postgres, logger: logger, retentionInDays: 7).sweep()
-        #expect(try await app.superuser.query("SELECT id FROM \(changes)").map { try $0.decode(0, as: String.self) } == ["c"])
-        #expect(try await app.superuser.query("SELECT key FROM \(keys) ORDER BY key").map { try $0.decode(0, as: String.self) } == ["b", "c"])
+        #expect(
+            try await app.superuser.query("SELECT id FROM \(changes)").map { try $0.decode(0, as: String.self) } == [
+                "c"
+            ])
+        #expect(
+            try await app.superuser.query("SELECT key FROM \(keys) ORDER BY key").map {
+                try $0.decode(0, as: String.self)
+            } == ["b", "c"])
         #expect(try await app.client.get("/storage/Note").ids == ["a", "b", "c"])
     }
 
     @Test func `a space that fails, or is not brought up yet, keeps no other from its turn`() async throws {
         let app = try await StorageApp()
-        #expect(try await app.client.send("POST", "/storage/Note", "{}", headers: ["Idempotency-Key": "a"]).status == 201)
+        #expect(
+            try await app.client.send("POST", "/storage/Note", "{}", headers: ["Idempotency-Key": "a"]).status == 201)
         let keys = try app.space().own("_idempotency")
         try await app.superuser.execute("UPDATE \(keys) SET created = now() - interval '25 hours'")
         let names = ["a", "b"].map { $0 + app.id }
         for (name, version) in zip(names, [99, 2]) {
             try await app.postgres.execute("SELECT storage.provision(\(name), 'live')")
-            try await app.postgres.execute("INSERT INTO storage.spaces (schema, version) VALUES (\("app_" + name), \(version))")
+            try await app.postgres.execute(
+                "INSERT INTO storage.spaces (schema, version) VALUES (\("app_" + name), \(version))")
         }
         try await Housekeeping(postgres: app.postgres, logger: .silent, retentionInDays: 7).sweep()
         #expect(try await app.superuser.query("SELECT FROM \(keys)").isEmpty)
@@ -40,8 +49,10 @@ import Testing
     @Test func `the history of files goes when it is old`() async throws {
         let app = try await StorageApp()
         for text in ["1", "2", "3"] { _ = try await app.client.send("PUT", "/upload/f", text) }
-        try await app.superuser.execute("UPDATE \(app.space().own("_uploads")) SET at = now() - interval '31 days' WHERE version < 3")
-        try await Housekeeping(postgres: app.postgres, logger: .silent, retentionInDays: 7, fileHistoryInDays: 30).sweep()
+        try await app.superuser.execute(
+            "UPDATE \(app.space().own("_uploads")) SET at = now() - interval '31 days' WHERE version < 3")
+        try await Housekeeping(postgres: app.postgres, logger: .silent, retentionInDays: 7, fileHistoryInDays: 30)
+            .sweep()
         let history = try await app.client.get("/upload-history/f")
         #expect(history["count"] == "1" && history["data.0._version"] == "3", "\(history)")
         #expect(try await app.client.get("/upload/f").text == "3")

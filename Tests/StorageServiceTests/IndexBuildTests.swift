@@ -21,7 +21,9 @@ import Testing
             try await large.waitUntilThereIsAnInvalidIndex()
             #expect(try await app.client.post("/storage/Large", #"{"_id":"new","age":5}"#).status == 201)
             #expect(try await app.master.post("/collections/Large/rename", #"{"name":"Huge"}"#).isProblem(.conflict))
-            #expect(try await app.master.post("/collections/Large/indexes", #"{"fields":["age"]}"#).isProblem(.conflict, field: "name"))
+            #expect(
+                try await app.master.post("/collections/Large/indexes", #"{"fields":["age"]}"#).isProblem(
+                    .conflict, field: "name"))
             return (asked, try await app.master.get("/collections/Large/indexes"))
         }
         #expect(asked.status == 202)
@@ -30,7 +32,9 @@ import Testing
         let job = try await large.end(of: asked)
         #expect(job["state"] == #""done""# && job["kind"] == #""index""#, "\(job)")
         let ready = try await app.master.get("/collections/Large/indexes")
-        #expect(ready["data.0"] == #"{"fields":["age"],"kind":"ordered","name":"age","state":"ready","unique":false}"#, "\(ready)")
+        #expect(
+            ready["data.0"] == #"{"fields":["age"],"kind":"ordered","name":"age","state":"ready","unique":false}"#,
+            "\(ready)")
         #expect(try await large.invalidIndexes() == 0)
         #expect(try await app.master.delete("/collections/Large/indexes/age").status == 204)
         _ = try await app.master.delete("/storage/Large/new")
@@ -50,13 +54,15 @@ import Testing
         #expect(failed["data.0.state"] == #""failed""# && failed["data.0.error.code"] == #""conflict""#, "\(failed)")
         #expect(try await app.contents() == before)
 
-        let again = try await app.master.post("/collections/Large/indexes", #"{"fields":["age"],"name":"half","unique":true}"#)
+        let again = try await app.master.post(
+            "/collections/Large/indexes", #"{"fields":["age"],"name":"half","unique":true}"#)
         #expect(try await large.end(of: again)["state"] == #""done""#)
         #expect(try await app.master.get("/collections/Large/indexes")["count"] == "1")
         #expect(try await app.client.post("/storage/Large", #"{"age":7}"#).isProblem(.conflict))
     }
 
-    @Test(arguments: ["/collections/Large/indexes/age", "/collections/Large"]) func `a build is given up when its index or collection goes`(_ path: String) async throws {
+    @Test(arguments: ["/collections/Large/indexes/age", "/collections/Large"])
+    func `a build is given up when its index or collection goes`(_ path: String) async throws {
         let large = try await LargeCollection()
         let app = large.app
         let asked = try await large.whileSomebodyReads {
@@ -103,20 +109,31 @@ import Testing
             try await large.loseWorker(of: job)
             let worker = app.worker()
             #expect(try await app.wait(for: job)["state"] == #""failed""#)
-            try await eventually("clients may write it again") { try await app.client.post("/storage/Large", #"{"half":1}"#).status == 201 }
+            try await eventually("clients may write it again") {
+                try await app.client.post("/storage/Large", #"{"half":1}"#).status == 201
+            }
             worker.cancel()
             try await worker.value
         }
     }
 
-    @Test(arguments: [true, false]) func `what the connection of a killed worker goes on with is waited for, begun or not`(_ isBegun: Bool) async throws {
+    @Test(arguments: [true, false])
+    func `what the connection of a killed worker goes on with is waited for, begun or not`(_ isBegun: Bool) async throws
+    {
         let large = try await LargeCollection()
         let app = large.app
         let (job, relation) = try await large.claimedBuild(unique: false)
         let killed = app.database.client(for: "storage")
-        let statement = "CREATE INDEX CONCURRENTLY \(try relation.identifier.quoted) ON \(large.table.quoted) ((doc->'half'))"
-        let build = try await large.whileSomebody(isBegun ? "UPDATE \(large.table) SET version = version WHERE id = 'first'" : "LOCK TABLE \(large.table) IN SHARE MODE") {
-            let build = Task { try await killed.executeScript(statement, role: try app.space().role, timeout: .seconds(300)) }
+        let statement =
+            "CREATE INDEX CONCURRENTLY \(try relation.identifier.quoted) ON \(large.table.quoted) ((doc->'half'))"
+        let build = try await large.whileSomebody(
+            isBegun
+                ? "UPDATE \(large.table) SET version = version WHERE id = 'first'"
+                : "LOCK TABLE \(large.table) IN SHARE MODE"
+        ) {
+            let build = Task {
+                try await killed.executeScript(statement, role: try app.space().role, timeout: .seconds(300))
+            }
             try await app.waitUntilStatementsWait()
             try await large.loseWorker(of: job)
             try await app.startWorker()
@@ -191,7 +208,9 @@ private struct LargeCollection: Sendable {
             """)
     }
 
-    var builds: IndexBuilds { IndexBuilds(postgres: app.postgres, jobs: JobQueue(postgres: app.postgres, schema: "storage")) }
+    var builds: IndexBuilds {
+        IndexBuilds(postgres: app.postgres, jobs: JobQueue(postgres: app.postgres, schema: "storage"))
+    }
 
     /// A build waits for the transaction.
     func whileSomebodyWrites<T: Sendable>(_ body: @Sendable () async throws -> T) async throws -> T {
@@ -203,7 +222,9 @@ private struct LargeCollection: Sendable {
         try await whileSomebody("LOCK TABLE \(table) IN ROW EXCLUSIVE MODE", body)
     }
 
-    func whileSomebody<T: Sendable>(_ statement: PostgresQuery, _ body: @Sendable () async throws -> T) async throws -> T {
+    func whileSomebody<T: Sendable>(_ statement: PostgresQuery, _ body: @Sendable () async throws -> T) async throws
+        -> T
+    {
         try await app.database.withSuperuser { somebody in
             try await somebody.withTransaction { transaction in
                 try await transaction.execute(statement)
@@ -239,7 +260,8 @@ private struct LargeCollection: Sendable {
     }
 
     func oid(of relation: IndexName) async throws -> Int? {
-        try await app.superuser.query("SELECT oid::bigint FROM pg_class WHERE relname = \(relation.text)").first?.decode(0)
+        try await app.superuser.query("SELECT oid::bigint FROM pg_class WHERE relname = \(relation.text)").first?
+            .decode(0)
     }
 
     func end(of asked: Answer) async throws -> Answer {
@@ -264,7 +286,8 @@ private struct LargeCollection: Sendable {
 
     /// As a build leaves it that breaks off.
     func makeInvalidIndex(_ relation: IndexName) async throws {
-        let statement = "CREATE UNIQUE INDEX CONCURRENTLY \(try relation.identifier.quoted) ON \(table.quoted) ((doc->'half'))"
+        let statement =
+            "CREATE UNIQUE INDEX CONCURRENTLY \(try relation.identifier.quoted) ON \(table.quoted) ((doc->'half'))"
         await #expect(throws: PostgresError.self) { try await app.superuser.executeScript(statement) }
     }
 }

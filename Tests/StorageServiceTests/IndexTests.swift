@@ -16,8 +16,12 @@ import Testing
         let before = try await app.contents()
         let made = try await app.master.post("/collections/Note/indexes", #"{"fields":["age","-address.city","_id"]}"#)
         #expect(made.status == 201)
-        #expect(made.text == #"{"fields":["age","-address.city","_id"],"kind":"ordered","name":"age_-address.city__id","state":"ready","unique":false}"#)
-        let named = try await app.master.post("/collections/Note/indexes", #"{"fields":["created"],"name":"by time, ü","unique":true}"#)
+        #expect(
+            made.text
+                == #"{"fields":["age","-address.city","_id"],"kind":"ordered","name":"age_-address.city__id","state":"ready","unique":false}"#
+        )
+        let named = try await app.master.post(
+            "/collections/Note/indexes", #"{"fields":["created"],"name":"by time, ü","unique":true}"#)
         #expect(named.status == 201)
         let list = try await app.master.get("/collections/Note/indexes")
         #expect(list["count"] == "2")
@@ -32,37 +36,51 @@ import Testing
         let app = try await StorageApp()
         for name in ["One", "Two"] {
             _ = try await app.client.post("/storage/\(name)", "{}")
-            #expect(try await app.master.post("/collections/\(name)/indexes", #"{"fields":["n"],"name":"same"}"#).status == 201)
+            #expect(
+                try await app.master.post("/collections/\(name)/indexes", #"{"fields":["n"],"name":"same"}"#).status
+                    == 201)
         }
         #expect(try await app.master.delete("/collections/One/indexes/same").status == 204)
         #expect(try await app.master.get("/collections/Two/indexes")["count"] == "1")
     }
 
-    @Test(arguments: [
-        (#"{"fields":["m"]}"#, ErrorCode.conflict, "name"), (#"{"fields":["x"],"name":"m"}"#, .conflict, "name"),
-        (#"{"fields":["n"],"unique":true}"#, .conflict, nil),
-        (#"{"fields":[]}"#, .invalidBody, "fields"), (#"{"fields":["a","b","c","d","e"]}"#, .invalidBody, "fields"), ("{}", .invalidBody, "fields"),
-        (#"{"fields":"a"}"#, .invalidBody, "fields"), (#"{"fields":["a"],"unique":"yes"}"#, .invalidBody, "unique"),
-        (#"{"fields":["a"],"name":""}"#, .invalidName, "name"), (#"{"fields":["a"],"name":"\#(String(repeating: "n", count: 129))"}"#, .invalidName, "name"),
-        (#"{"fields":["a..b"]}"#, .invalidFilter, "a..b"), (#"{"fields":["$a"]}"#, .invalidFilter, "$a"), (#"{"fields":[""]}"#, .invalidName, nil), (#"{"fields":["a\"b"]}"#, .invalidName, nil),
-        (#"{"fields":["-"]}"#, .invalidFilter, ""), (#"{"fields":["a\\b"]}"#, .invalidName, "fields"), ("", .invalidJSON, nil), ("[]", .invalidBody, nil),
-    ] as [(String, ErrorCode, String?)]) func `what cannot be an index makes none`(_ body: String, _ code: ErrorCode, _ field: String?) async throws {
+    @Test(
+        arguments: [
+            (#"{"fields":["m"]}"#, ErrorCode.conflict, "name"), (#"{"fields":["x"],"name":"m"}"#, .conflict, "name"),
+            (#"{"fields":["n"],"unique":true}"#, .conflict, nil),
+            (#"{"fields":[]}"#, .invalidBody, "fields"), (#"{"fields":["a","b","c","d","e"]}"#, .invalidBody, "fields"),
+            ("{}", .invalidBody, "fields"),
+            (#"{"fields":"a"}"#, .invalidBody, "fields"), (#"{"fields":["a"],"unique":"yes"}"#, .invalidBody, "unique"),
+            (#"{"fields":["a"],"name":""}"#, .invalidName, "name"),
+            (#"{"fields":["a"],"name":"\#(String(repeating: "n", count: 129))"}"#, .invalidName, "name"),
+            (#"{"fields":["a..b"]}"#, .invalidFilter, "a..b"), (#"{"fields":["$a"]}"#, .invalidFilter, "$a"),
+            (#"{"fields":[""]}"#, .invalidName, nil), (#"{"fields":["a\"b"]}"#, .invalidName, nil),
+            (#"{"fields":["-"]}"#, .invalidFilter, ""), (#"{"fields":["a\\b"]}"#, .invalidName, "fields"),
+            ("", .invalidJSON, nil), ("[]", .invalidBody, nil),
+        ] as [(String, ErrorCode, String?)]) func `what cannot be an index makes none`(
+            _ body: String, _ code: ErrorCode, _ field: String?
+        ) async throws
+    {
         let app = try await StorageApp()
         _ = try await app.client.post("/storage/all/Note", #"[{"n":1},{"n":1}]"#)
         #expect(try await app.master.post("/collections/Note/indexes", #"{"fields":["m"]}"#).status == 201)
         try await app.expectRefusal(code, field: field) { try await app.master.post("/collections/Note/indexes", body) }
     }
 
-    @Test(arguments: ["a'), (SELECT 1", "a' || 'b", "a); DROP TABLE x; --", "it's"]) func `a field is a name, never SQL`(_ field: String) async throws {
+    @Test(arguments: ["a'), (SELECT 1", "a' || 'b", "a); DROP TABLE x; --", "it's"])
+    func `a field is a name, never SQL`(_ field: String) async throws {
         let app = try await StorageApp()
         let name = JSONValue.quote(field)
         _ = try await app.client.post("/storage/Note", #"{\#(name):1}"#)
-        #expect(try await app.master.post("/collections/Note/indexes", #"{"fields":[\#(name)],"name":"i","unique":true}"#).status == 201)
+        #expect(
+            try await app.master.post("/collections/Note/indexes", #"{"fields":[\#(name)],"name":"i","unique":true}"#)
+                .status == 201)
         #expect(try await app.client.post("/storage/Note", #"{\#(name):1}"#).isProblem(.conflict))
         #expect(try await app.client.get("/storage/Note")["count"] == "1")
     }
 
-    @Test(arguments: ["absent", "n_idx", "Note_pkey", "Note_doc_idx", "%22", "%ff"]) func `only an index made here is dropped`(_ name: String) async throws {
+    @Test(arguments: ["absent", "n_idx", "Note_pkey", "Note_doc_idx", "%22", "%ff"])
+    func `only an index made here is dropped`(_ name: String) async throws {
         let app = try await StorageApp()
         _ = try await app.client.post("/storage/Note", "{}")
         try await app.expectRefusal(.indexNotFound) { try await app.master.delete("/collections/Note/indexes/\(name)") }
@@ -72,26 +90,34 @@ import Testing
         let app = try await StorageApp()
         _ = try await app.client.post("/storage/Note", "{}")
         for number in 0..<20 {
-            #expect(try await app.master.post("/collections/Note/indexes", #"{"fields":["f\#(number)"]}"#).status == 201)
+            #expect(
+                try await app.master.post("/collections/Note/indexes", #"{"fields":["f\#(number)"]}"#).status == 201)
         }
-        try await app.expectRefusal(.limitExceeded) { try await app.master.post("/collections/Note/indexes", #"{"fields":["x"]}"#) }
+        try await app.expectRefusal(.limitExceeded) {
+            try await app.master.post("/collections/Note/indexes", #"{"fields":["x"]}"#)
+        }
     }
 
     @Test func `a unique index refuses a second object, unless the first is removed`() async throws {
         let app = try await StorageApp()
-        _ = try await app.client.post("/storage/all/User", #"[{"_id":"a","mail":"x@y"},{"_id":"b","mail":"b@y"},{"_id":"c"},{"_id":"d"}]"#)
-        #expect(try await app.master.post("/collections/User/indexes", #"{"fields":["mail"],"unique":true}"#).status == 201)
+        _ = try await app.client.post(
+            "/storage/all/User", #"[{"_id":"a","mail":"x@y"},{"_id":"b","mail":"b@y"},{"_id":"c"},{"_id":"d"}]"#)
+        #expect(
+            try await app.master.post("/collections/User/indexes", #"{"fields":["mail"],"unique":true}"#).status == 201)
         try await app.expectRefusal(.conflict) { try await app.client.post("/storage/User", #"{"mail":"x@y"}"#) }
         _ = try await app.client.post("/storage/remove/User/a")
         #expect(try await app.client.post("/storage/User", #"{"mail":"x@y"}"#).status == 201)
-        try await app.expectRefusal(.conflict) { try await app.client.post("/storage/User", #"{"_id":"a","mail":"x@y"}"#) }
+        try await app.expectRefusal(.conflict) {
+            try await app.client.post("/storage/User", #"{"_id":"a","mail":"x@y"}"#)
+        }
         #expect(try await app.client.post("/storage/User", #"{"mail":"X@y"}"#).status == 201)
     }
 
     @Test func `of fifty clients that post one unique value at once, one succeeds`() async throws {
         let app = try await StorageApp()
         _ = try await app.client.post("/storage/User", "{}")
-        #expect(try await app.master.post("/collections/User/indexes", #"{"fields":["mail"],"unique":true}"#).status == 201)
+        #expect(
+            try await app.master.post("/collections/User/indexes", #"{"fields":["mail"],"unique":true}"#).status == 201)
         let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
             for _ in 0..<50 { group.addTask { try await app.client.post("/storage/User", #"{"mail":"x@y"}"#).status } }
             return try await group.reduce(into: []) { $0.append($1) }
@@ -110,12 +136,16 @@ import Testing
 }
 
 @Suite struct IndexUseTests {
-    @Test(arguments: [
-        (#"{"email":"user777@example.com"}"#, "gin"), (#"{"email":{"$in":["user7@example.com","user9@example.com"]}}"#, "gin"),
-        (#"{"number":777}"#, "gin"), (#"{"tags":"t777"}"#, "gin"), (#"{"inner.number":777}"#, "gin"),
-        (#"{"inner":{"number":777}}"#, "gin"), (#"{"$or":[{"number":5},{"number":6}]}"#, "gin"), (#"{"_id":"o777"}"#, "pkey"),
-        (#"{"age":{"$gt":19990}}"#, "made"), (#"{"age":{"$gte":100,"$lt":105}}"#, "made"),
-    ] as [(String, String)]) func `a filter is served by an index`(_ filter: String, _ kind: String) async throws {
+    @Test(
+        arguments: [
+            (#"{"email":"user777@example.com"}"#, "gin"),
+            (#"{"email":{"$in":["user7@example.com","user9@example.com"]}}"#, "gin"),
+            (#"{"number":777}"#, "gin"), (#"{"tags":"t777"}"#, "gin"), (#"{"inner.number":777}"#, "gin"),
+            (#"{"inner":{"number":777}}"#, "gin"), (#"{"$or":[{"number":5},{"number":6}]}"#, "gin"),
+            (#"{"_id":"o777"}"#, "pkey"),
+            (#"{"age":{"$gt":19990}}"#, "made"), (#"{"age":{"$gte":100,"$lt":105}}"#, "made"),
+        ] as [(String, String)]) func `a filter is served by an index`(_ filter: String, _ kind: String) async throws
+    {
         let large = try await Self.large.value
         let scope = QueryScope(space: try large.app.space(), collection: try CollectionName("Any"), rights: .master)
         var explain: PostgresQuery = """
@@ -138,27 +168,52 @@ import Testing
 
     @Test func `an index made for a field serves the order by it`() async throws {
         let large = try await Self.large.value
-        var explain: PostgresQuery = "EXPLAIN SELECT doc FROM \(large.table) WHERE deleted IS NULL ORDER BY doc->'age', id LIMIT 100"
+        var explain: PostgresQuery =
+            "EXPLAIN SELECT doc FROM \(large.table) WHERE deleted IS NULL ORDER BY doc->'age', id LIMIT 100"
         explain.isPrepared = false
         let lines: [String] = try await large.app.superuser.query(explain).map { try $0.decode(0) }
         let plan = lines.joined(separator: "\n")
-        #expect(plan.contains("Presorted Key: ((doc -> 'age'::text))") && plan.contains("Index Scan using _"), "\(plan)")
+        #expect(
+            plan.contains("Presorted Key: ((doc -> 'age'::text))") && plan.contains("Index Scan using _"), "\(plan)")
     }
 
     /// What `deploy/bench storage` measures at a million objects.
-    @Test(arguments: [
-        (nil, "-created", #"-> +Index Scan using _\w+ on "Large" .*\n *Filter: \(\(deleted IS NULL\) AND \(\(readers IS NULL\)"#),
-        (#"{"author":{"__type":"Pointer","className":"Member","objectId":"u77"}}"#, nil, #"Index Cond: \(doc @> '{"author": {"objectId": "u77"}}'"#),
-        (#"{"author":{"$in":[{"__type":"Pointer","className":"Member","objectId":"u77"}]}}"#, nil, #"Index Cond: \(doc @> '{"author": \[{"objectId": "u77"}\]}'"#),
-        (#"{"tags":"t777"}"#, nil, #"Index Cond: \(doc @> '{"tags": \["t777"\]}'"#), (#"{"tags":"t777"}"#, "-created", #"Index Cond: \(doc @> '{"tags": \["t777"\]}'"#),
-        (#"{"tags":{"$all":["t777","all"]}}"#, nil, #"Index Cond: \(doc @> '{"tags": \["t777", "all"\]}'"#),
-        (#"{"email":{"$regex":"^user77"}}"#, nil, #"Index Cond: .*->> 'email'::text\) ~>=~ 'user77'"#),
-        (#"{"text":{"$text":{"$search":"w77 w777"}}}"#, nil, #"Index Cond: .*to_tsvector.*'''w77'' & ''w777'''"#),
-        (#"{"place":{"$nearSphere":{"__type":"GeoPoint","latitude":45,"longitude":3},"$maxDistanceInKilometers":50}}"#, nil, #"Index Cond: .*'latitude'.*storage.<@"#),
-        (#"{"$relatedTo":{"object":{"__type":"Pointer","className":"Team","objectId":"team7"},"key":"posts"}}"#, nil,
-            #"_relations_pkey .*\n *Index Cond: .*owner = 'team7'(.*\n)+.*Index Cond: \(id = _relations.related\)"#),
-        (#"{"tags":"t777","number":{"$lt":9000}}"#, "count", #"Index Cond: \(doc @> '{"tags": \["t777"\]}'(.*\n)+.*Index Cond: \(doc @> '{"tags": \["t777"\]}'"#),
-    ] as [(String?, String?, String)]) func `a page for a user is read by an index`(_ filter: String?, _ order: String?, _ pattern: String) async throws {
+    @Test(
+        arguments: [
+            (
+                nil, "-created",
+                #"-> +Index Scan using _\w+ on "Large" .*\n *Filter: \(\(deleted IS NULL\) AND \(\(readers IS NULL\)"#
+            ),
+            (
+                #"{"author":{"__type":"Pointer","className":"Member","objectId":"u77"}}"#, nil,
+                #"Index Cond: \(doc @> '{"author": {"objectId": "u77"}}'"#
+            ),
+            (
+                #"{"author":{"$in":[{"__type":"Pointer","className":"Member","objectId":"u77"}]}}"#, nil,
+                #"Index Cond: \(doc @> '{"author": \[{"objectId": "u77"}\]}'"#
+            ),
+            (#"{"tags":"t777"}"#, nil, #"Index Cond: \(doc @> '{"tags": \["t777"\]}'"#),
+            (#"{"tags":"t777"}"#, "-created", #"Index Cond: \(doc @> '{"tags": \["t777"\]}'"#),
+            (#"{"tags":{"$all":["t777","all"]}}"#, nil, #"Index Cond: \(doc @> '{"tags": \["t777", "all"\]}'"#),
+            (#"{"email":{"$regex":"^user77"}}"#, nil, #"Index Cond: .*->> 'email'::text\) ~>=~ 'user77'"#),
+            (#"{"text":{"$text":{"$search":"w77 w777"}}}"#, nil, #"Index Cond: .*to_tsvector.*'''w77'' & ''w777'''"#),
+            (
+                #"{"place":{"$nearSphere":{"__type":"GeoPoint","latitude":45,"longitude":3},"$maxDistanceInKilometers":50}}"#,
+                nil, #"Index Cond: .*'latitude'.*storage.<@"#
+            ),
+            (
+                #"{"$relatedTo":{"object":{"__type":"Pointer","className":"Team","objectId":"team7"},"key":"posts"}}"#,
+                nil,
+                #"_relations_pkey .*\n *Index Cond: .*owner = 'team7'(.*\n)+.*Index Cond: \(id = _relations.related\)"#
+            ),
+            (
+                #"{"tags":"t777","number":{"$lt":9000}}"#, "count",
+                #"Index Cond: \(doc @> '{"tags": \["t777"\]}'(.*\n)+.*Index Cond: \(doc @> '{"tags": \["t777"\]}'"#
+            ),
+        ] as [(String?, String?, String)]) func `a page for a user is read by an index`(
+            _ filter: String?, _ order: String?, _ pattern: String
+        ) async throws
+    {
         let plan = try await Self.plan(filter, order: order == "count" ? nil : order, wantsTotal: order == "count")
         #expect(plan.contains(try Regex(pattern)), "\(plan)")
         #expect(!plan.contains("Seq Scan"), "\(plan)")
@@ -171,13 +226,15 @@ import Testing
     @Test func `the first walk of a sync with a filter is read by an index`() async throws {
         let app = try await Self.large.value.app
         let scope = QueryScope(
-            space: try app.space(), collection: try CollectionName("Large"), rights: Rights(identity: .user("u7", roles: ["r1"]), collections: [:]))
+            space: try app.space(), collection: try CollectionName("Large"),
+            rights: Rights(identity: .user("u7", roles: ["r1"]), collections: [:]))
         let filter = try LiveRequest.filter(#"{"tags":"t777"}"#, in: scope)
         var query = SyncFeed.Query()
         (query.condition, query.isServed) = (filter.condition, filter.isServed)
         var explain: PostgresQuery = "EXPLAIN \(try SyncFeed.walking(query, after: "", in: scope))"
         (explain.role, explain.isPrepared) = (scope.space.role, false)
-        let plan = try await app.postgres.query(explain).map { try $0.decode(0, as: String.self) }.joined(separator: "\n")
+        let plan = try await app.postgres.query(explain).map { try $0.decode(0, as: String.self) }.joined(
+            separator: "\n")
         #expect(plan.contains(try Regex(#"Index Cond: \(doc @> '\{"tags": \["t777"\]\}'"#)), "\(plan)")
         #expect(!plan.contains("Seq Scan"), "\(plan)")
     }
@@ -193,15 +250,20 @@ import Testing
         for row in rows {
             let plan = try await Self.plan(#"{"email":"\#(try row.decode(0, as: String.self))"}"#, limit: 20)
             #expect(plan.contains("Bitmap Index Scan"), "\(plan)")
-            #expect(!plan.contains(try Regex(#"Index Scan using _\w+ on "Large""#)), "a walk in the order of the list: \(plan)")
+            #expect(
+                !plan.contains(try Regex(#"Index Scan using _\w+ on "Large""#)),
+                "a walk in the order of the list: \(plan)")
         }
     }
 
     /// Of a list's statement, for a user with a role.
-    private static func plan(_ filter: String?, order: String? = nil, wantsTotal: Bool = false, limit: Int = 100) async throws -> String {
+    private static func plan(_ filter: String?, order: String? = nil, wantsTotal: Bool = false, limit: Int = 100)
+        async throws -> String
+    {
         let app = try await large.value.app
         let scope = QueryScope(
-            space: try app.space(), collection: try CollectionName("Large"), rights: Rights(identity: .user("u7", roles: ["r1"]), collections: [:]))
+            space: try app.space(), collection: try CollectionName("Large"),
+            rights: Rights(identity: .user("u7", roles: ["r1"]), collections: [:]))
         var query = try ListQuery(Parameters(), in: scope)
         if let filter { try query.add(JSONValue(parsing: filter.utf8), in: scope) }
         query.order = try order.map { try ListOrder.keys($0[...], scope.access) }
@@ -239,7 +301,8 @@ import Testing
             SELECT 'Team', 'team' || n % 100, 'posts', 'Large', 'o' || n FROM generate_series(1, 10000) AS n
             """)
         for index in [
-            #"{"fields":["age"]}"#, #"{"kind":"prefix","fields":["email"]}"#, #"{"kind":"text","fields":["text"]}"#, #"{"kind":"geo","fields":["place"]}"#,
+            #"{"fields":["age"]}"#, #"{"kind":"prefix","fields":["email"]}"#, #"{"kind":"text","fields":["text"]}"#,
+            #"{"kind":"geo","fields":["place"]}"#,
         ] { #expect(try await app.master.post("/collections/Large/indexes", index).status == 201) }
         var analyze: PostgresQuery = "ANALYZE \(relations)"
         analyze.isPrepared = false

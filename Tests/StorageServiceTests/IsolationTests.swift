@@ -7,7 +7,8 @@ import Testing
 
 @testable import StorageService
 
-/// What a statement injected under one app's role could try. None of it is possible by the routes; this is the second wall.
+/// What a statement injected under one app's role could try. None of it is possible by the routes; this is the second
+/// wall.
 @Suite struct IsolationTests {
     /// `$B` stands for the other app's schema, which is its role's name too, `$L` for a large object of the other app.
     private static let attempts: [(sql: String, state: String)] = [
@@ -27,7 +28,10 @@ import Testing
         (#"SELECT query_to_xml('SELECT set_config(''role'', ''$B'', FALSE)', TRUE, TRUE, '')"#, "42501"),
         (#"SELECT table_to_xml('"$B"."Secret"'::regclass, TRUE, TRUE, '')"#, "42501"),
         (#"SELECT ts_stat('SELECT to_tsvector(doc::text) FROM "$B"."Secret"')"#, "42501"),
-        (#"SELECT ts_rewrite('a'::tsquery, 'SELECT doc::text::tsquery, doc::text::tsquery FROM "$B"."Secret"')"#, "42501"),
+        (
+            #"SELECT ts_rewrite('a'::tsquery, 'SELECT doc::text::tsquery, doc::text::tsquery FROM "$B"."Secret"')"#,
+            "42501"
+        ),
         // Becoming somebody else
         ("SELECT set_config('role', '$B', FALSE)", "42501"),
         ("SELECT set_config('role', 'none', TRUE)", "42501"),
@@ -74,18 +78,22 @@ import Testing
     ]
 
     @Test(arguments: attempts.map(\.sql), [AppEnvironment.live, .test])
-    func `an app's role reaches nothing of another app, nor of the app's other environment`(_ sql: String, _ environment: AppEnvironment) async throws {
+    func `an app's role reaches nothing of another app, nor of the app's other environment`(
+        _ sql: String, _ environment: AppEnvironment
+    ) async throws {
         let apps = try await Self.apps.value
         let state = try #require(Self.attempts.first { $0.sql == sql }?.state)
         let other = environment == .live ? try apps.b.space() : try apps.a.space(.test)
         let large = environment == .live ? apps.largeObject : apps.testLargeObject
-        let text = sql.replacing("$A", with: try apps.a.space().schema).replacing("$B", with: other.schema).replacing("$L", with: "\(large)")
+        let text = sql.replacing("$A", with: try apps.a.space().schema).replacing("$B", with: other.schema).replacing(
+            "$L", with: "\(large)")
         let error = await #expect(throws: PostgresError.self) { try await Self.run(text, as: apps.a) }
         #expect(error?.sqlState == state, "\(error?.message ?? "")")
     }
 
     @Test(arguments: [
-        "COPY \"$B\".\"Secret\" TO STDOUT", "COPY (SELECT 1) TO PROGRAM 'id'", "SET ROLE \"$B\"", "RESET ROLE", "SET SESSION AUTHORIZATION DEFAULT",
+        "COPY \"$B\".\"Secret\" TO STDOUT", "COPY (SELECT 1) TO PROGRAM 'id'", "SET ROLE \"$B\"", "RESET ROLE",
+        "SET SESSION AUTHORIZATION DEFAULT",
         "BEGIN", "PREPARE x AS SELECT 1", "LISTEN x", " /* x */ SET ROLE \"$B\"",
     ]) func `statements that would change a shared connection are not even sent`(_ sql: String) async throws {
         let apps = try await Self.apps.value
@@ -118,7 +126,8 @@ import Testing
     @Test func `the storage service itself reads an app only in the app's role`() async throws {
         let apps = try await Self.apps.value
         let error = await #expect(throws: PostgresError.self) {
-            try await apps.a.postgres.query(.init(unescaped: #"SELECT doc FROM "\#(try apps.b.space().schema)"."Secret""#))
+            try await apps.a.postgres.query(
+                .init(unescaped: #"SELECT doc FROM "\#(try apps.b.space().schema)"."Secret""#))
         }
         #expect(error?.sqlState == "42501")
     }
@@ -128,11 +137,16 @@ import Testing
         let apps = try await Self.apps.value
         let client = apps.a.database.client(for: service, maximumConnections: 1)
         let schema = try apps.b.space().schema
-        for sql in [#"SELECT doc FROM "\#(schema)"."Secret""#, "SELECT storage.provision('x', 'live')", "SELECT * FROM storage.migrations"] {
+        for sql in [
+            #"SELECT doc FROM "\#(schema)"."Secret""#, "SELECT storage.provision('x', 'live')",
+            "SELECT * FROM storage.migrations",
+        ] {
             let error = await #expect(throws: PostgresError.self) { try await client.query(.init(unescaped: sql)) }
             #expect(error?.sqlState == "42501", "\(sql)")
         }
-        let error = await #expect(throws: PostgresError.self) { try await client.executeScript("SET ROLE \"\(schema)\"") }
+        let error = await #expect(throws: PostgresError.self) {
+            try await client.executeScript("SET ROLE \"\(schema)\"")
+        }
         #expect(error?.sqlState == "42501")
         await client.close()
     }
@@ -142,7 +156,9 @@ import Testing
         let database = try await Self.apps.value.a.database
         let client = database.client(for: service, maximumConnections: 1)
         for table in ["credentials", "staff", "apps", "key_ring", "migrations"] {
-            let error = await #expect(throws: PostgresError.self) { try await client.query(.init(unescaped: "SELECT * FROM auth.\(table)")) }
+            let error = await #expect(throws: PostgresError.self) {
+                try await client.query(.init(unescaped: "SELECT * FROM auth.\(table)"))
+            }
             #expect(error?.sqlState == "42501", "\(table)")
         }
         await client.close()
@@ -151,10 +167,14 @@ import Testing
         await auth.close()
     }
 
-    @Test(arguments: ["Live", "live'", "", "prod"], ["good", "Bad", "a_b", "a\"b", "", "1a", String(repeating: "a", count: 33)])
+    @Test(
+        arguments: ["Live", "live'", "", "prod"],
+        ["good", "Bad", "a_b", "a\"b", "", "1a", String(repeating: "a", count: 33)])
     func `only apps and environments that can be are provisioned`(_ environment: String, _ app: String) async throws {
         let postgres = try await Self.apps.value.a.postgres
-        let error = await #expect(throws: PostgresError.self) { try await postgres.execute("SELECT storage.provision(\(app), \(environment))") }
+        let error = await #expect(throws: PostgresError.self) {
+            try await postgres.execute("SELECT storage.provision(\(app), \(environment))")
+        }
         #expect(error?.sqlState == "22023")
     }
 

@@ -10,8 +10,11 @@ import Testing
 @Suite struct LargeRequestTests {
     @Test(arguments: [
         ("batch", "0", ErrorCode.limitExceeded), ("batch", "[]", .limitExceeded), ("batch", #"{"":0}"#, .limitExceeded),
-        ("all/Note", "0", .invalidBody), ("all/Note", #"{"a":0}"#, .limitExceeded), ("all/Note", #"{"__type":"x"}"#, .limitExceeded),
-    ]) func `16 MB of small values are refused, and nothing is written`(_ path: String, _ value: String, _ code: ErrorCode) async throws {
+        ("all/Note", "0", .invalidBody), ("all/Note", #"{"a":0}"#, .limitExceeded),
+        ("all/Note", #"{"__type":"x"}"#, .limitExceeded),
+    ]) func `16 MB of small values are refused, and nothing is written`(
+        _ path: String, _ value: String, _ code: ErrorCode
+    ) async throws {
         let app = try await StorageApp()
         let count = (16 << 20) / (value.utf8.count + 1) - 20
         let list = "[" + String(repeating: value + ",", count: count) + value + "]"
@@ -26,7 +29,8 @@ import Testing
         let answer = try await app.client.post("/storage/batch", #" {"requests" : [ \#(good) ] } "#)
         #expect(answer["data.0.status"] == "201" && answer["data.0.body.n"] == "1.10", "\(answer)")
         for (bad, field) in [
-            ("5", "requests.1"), (#"{"method":"POST"}"#, "requests.1"), (#"{"method":1,"path":"storage/Note"}"#, "requests.1"),
+            ("5", "requests.1"), (#"{"method":"POST"}"#, "requests.1"),
+            (#"{"method":1,"path":"storage/Note"}"#, "requests.1"),
             (#"{"method":"POST","path":"storage/Note","body":[]}"#, "requests.1"),
             (#"{"method":"GET","path":"storage/Note"}"#, "requests.1.method"),
             (#"{"method":"POST","path":"storage/Note","body":{"$x":1}}"#, "requests.1.$x"),
@@ -55,10 +59,12 @@ import Testing
     @Test func `typed values in a bulk post are written one by one as before`() async throws {
         let app = try await StorageApp()
         let date = #"{"__type":"Date","iso":"2026-01-02T03:04:05.000Z"}"#
-        let answer = try await app.client.post("/storage/all/Note", #"[{"_id":"a","at":\#(date)},{"_id":"b","n":1.10},{"_id":"c","at":\#(date)}]"#)
+        let answer = try await app.client.post(
+            "/storage/all/Note", #"[{"_id":"a","at":\#(date)},{"_id":"b","n":1.10},{"_id":"c","at":\#(date)}]"#)
         #expect(answer.status == 201 && answer.ids == ["a", "b", "c"], "\(answer)")
         #expect(answer["data.0.at.__type"] == #""Date""# && answer["data.1.n"] == "1.10")
-        let refused = try await app.client.post("/storage/all/Note", #"[{"_id":"d"},{"n":{"__op":"Increment","amount":1}}]"#)
+        let refused = try await app.client.post(
+            "/storage/all/Note", #"[{"_id":"d"},{"n":{"__op":"Increment","amount":1}}]"#)
         #expect(refused.status == 400, "\(refused)")
         #expect(try await app.client.get("/storage/Note")["count"] == "3")
     }

@@ -38,16 +38,22 @@ import Testing
         for number in 0..<3 { _ = try await app.client.post("/storage/Note", #"{"n":\#(number)}"#) }
         let few = try await app.client.get("/storage/Note")
         #expect((0..<3).map { few["data.\($0).n"] } == ["0", "1", "2"])
-        _ = try await app.client.post("/storage/all/Many", "[" + Array(repeating: "{}", count: 150).joined(separator: ",") + "]")
+        _ = try await app.client.post(
+            "/storage/all/Many", "[" + Array(repeating: "{}", count: 150).joined(separator: ",") + "]")
         #expect(try await app.client.get("/storage/Many").ids.count == 100)
         #expect(try await app.client.get("/storage/Many?limit=1000").ids.count == 150)
     }
 
-    @Test(arguments: [
-        ("/storage/Note/0/2", ["a", "b"]), ("/storage/Note/2/2", ["c", "d"]), ("/storage/Note/4/2", ["e"]), ("/storage/Note/5/2", []),
-        ("/storage/Note/0/0", []), ("/storage/Note?skip=1&limit=2", ["b", "c"]), ("/storage/Note?skip=4", ["e"]),
-        ("/storage/Note?limit=1", ["a"]), ("/storage/Note/1/1?order=-_id", ["d"]), ("/storage/Note/1000000/1000", []),
-    ] as [(String, [String])]) func `a page is chosen in the path or in the query`(_ path: String, _ ids: [String]) async throws {
+    @Test(
+        arguments: [
+            ("/storage/Note/0/2", ["a", "b"]), ("/storage/Note/2/2", ["c", "d"]), ("/storage/Note/4/2", ["e"]),
+            ("/storage/Note/5/2", []),
+            ("/storage/Note/0/0", []), ("/storage/Note?skip=1&limit=2", ["b", "c"]), ("/storage/Note?skip=4", ["e"]),
+            ("/storage/Note?limit=1", ["a"]), ("/storage/Note/1/1?order=-_id", ["d"]),
+            ("/storage/Note/1000000/1000", []),
+        ] as [(String, [String])]) func `a page is chosen in the path or in the query`(_ path: String, _ ids: [String])
+        async throws
+    {
         let app = try await StorageApp()
         try await fill(app)
         let answer = try await app.client.get(path)
@@ -57,9 +63,12 @@ import Testing
 
     @Test func `pages put together are all objects once`() async throws {
         let app = try await StorageApp()
-        _ = try await app.client.post("/storage/all/Note", "[" + Array(repeating: #"{"same":1}"#, count: 50).joined(separator: ",") + "]")
+        _ = try await app.client.post(
+            "/storage/all/Note", "[" + Array(repeating: #"{"same":1}"#, count: 50).joined(separator: ",") + "]")
         var ids: [String] = []
-        for skip in stride(from: 0, to: 50, by: 7) { ids += try await app.client.get("/storage/Note/\(skip)/7?order=same").ids }
+        for skip in stride(from: 0, to: 50, by: 7) {
+            ids += try await app.client.get("/storage/Note/\(skip)/7?order=same").ids
+        }
         #expect(ids.count == 50)
         #expect(Set(ids).count == 50)
     }
@@ -75,13 +84,19 @@ import Testing
     }
 
     /// a: 2, x; b: 10, y; c: null, x; d: absent; e: "2", z
-    @Test(arguments: [
-        ("n", ["c", "e", "a", "b", "d"]), ("-n", ["d", "b", "a", "e", "c"]), ("o.t,-_id", ["c", "a", "b", "e", "d"]),
-        ("-o.t,_id", ["d", "e", "b", "a", "c"]), ("_id", ["a", "b", "c", "d", "e"]), ("-_id", ["e", "d", "c", "b", "a"]),
-        ("_version,-_id", ["e", "d", "c", "b", "a"]), ("-created,_id", ["a", "b", "c", "d", "e"]),
-        ("-_version,created,updated,_id", ["b", "a", "c", "d", "e"]), ("deleted,_id", ["a", "b", "c", "d", "e"]),
-        ("nothing,_id", ["a", "b", "c", "d", "e"]),
-    ] as [(String, [String])]) func `objects are ordered by any field, nested and system ones too`(_ order: String, _ ids: [String]) async throws {
+    @Test(
+        arguments: [
+            ("n", ["c", "e", "a", "b", "d"]), ("-n", ["d", "b", "a", "e", "c"]),
+            ("o.t,-_id", ["c", "a", "b", "e", "d"]),
+            ("-o.t,_id", ["d", "e", "b", "a", "c"]), ("_id", ["a", "b", "c", "d", "e"]),
+            ("-_id", ["e", "d", "c", "b", "a"]),
+            ("_version,-_id", ["e", "d", "c", "b", "a"]), ("-created,_id", ["a", "b", "c", "d", "e"]),
+            ("-_version,created,updated,_id", ["b", "a", "c", "d", "e"]), ("deleted,_id", ["a", "b", "c", "d", "e"]),
+            ("nothing,_id", ["a", "b", "c", "d", "e"]),
+        ] as [(String, [String])]) func `objects are ordered by any field, nested and system ones too`(
+            _ order: String, _ ids: [String]
+        ) async throws
+    {
         let app = try await StorageApp()
         try await fill(app)
         if order.hasPrefix("-_version") { _ = try await app.client.patch("/storage/Note/b", "{}") }
@@ -105,26 +120,43 @@ import Testing
         #expect(answer["data.1._id"] == #""b""#)
     }
 
-    @Test(arguments: [
-        ("limit=1001", "limit"), ("limit=-1", "limit"), ("limit=x", "limit"), ("limit=", "limit"), ("limit=1e2", "limit"),
-        ("limit=99999999999999999999", "limit"), ("skip=-1", "skip"), ("skip=1000001", "skip"), ("skip=1.5", "skip"), ("count=2", "count"),
-        ("count=yes", "count"), ("deleted=", "deleted"), ("keys=", "keys"), ("keys=,", "keys"), ("keys=a.b", "keys"),
-        ("keys=" + Array(repeating: "k", count: 101).joined(separator: ","), "keys"), ("order=", "order"), ("order=-", "order"),
-        ("order=a,,b", "order"), ("order=a,b,c,d,e", "order"), ("order=$a", "order"), ("order=a..b", "order"), ("order=a%5C", "order"),
-        ("order=a%00", "order"), ("orderBy=a", "orderBy"), ("filter=%7B%7D", "filter"), ("=1", ""),
-    ] as [(String, String)]) func `a parameter that cannot be right is refused and named`(_ query: String, _ field: String) async throws {
+    @Test(
+        arguments: [
+            ("limit=1001", "limit"), ("limit=-1", "limit"), ("limit=x", "limit"), ("limit=", "limit"),
+            ("limit=1e2", "limit"),
+            ("limit=99999999999999999999", "limit"), ("skip=-1", "skip"), ("skip=1000001", "skip"),
+            ("skip=1.5", "skip"), ("count=2", "count"),
+            ("count=yes", "count"), ("deleted=", "deleted"), ("keys=", "keys"), ("keys=,", "keys"),
+            ("keys=a.b", "keys"),
+            ("keys=" + Array(repeating: "k", count: 101).joined(separator: ","), "keys"), ("order=", "order"),
+            ("order=-", "order"),
+            ("order=a,,b", "order"), ("order=a,b,c,d,e", "order"), ("order=$a", "order"), ("order=a..b", "order"),
+            ("order=a%5C", "order"),
+            ("order=a%00", "order"), ("orderBy=a", "orderBy"), ("filter=%7B%7D", "filter"), ("=1", ""),
+        ] as [(String, String)]) func `a parameter that cannot be right is refused and named`(
+            _ query: String, _ field: String
+        ) async throws
+    {
         let app = try await StorageApp()
         try await fill(app)
-        try await app.expectRefusal(.invalidParameter, field: field) { try await app.client.get("/storage/Note?\(query)") }
+        try await app.expectRefusal(.invalidParameter, field: field) {
+            try await app.client.get("/storage/Note?\(query)")
+        }
     }
 
-    @Test(arguments: [("x", "1", "skip"), ("-1", "1", "skip"), ("0", "1001", "limit"), ("0", "x", "limit"), ("1000001", "1", "skip")])
+    @Test(arguments: [
+        ("x", "1", "skip"), ("-1", "1", "skip"), ("0", "1001", "limit"), ("0", "x", "limit"), ("1000001", "1", "skip"),
+    ])
     func `a page in the path is checked too`(_ skip: String, _ limit: String, _ field: String) async throws {
         let app = try await StorageApp()
-        try await app.expectRefusal(.invalidParameter, field: field) { try await app.client.get("/storage/Note/\(skip)/\(limit)") }
+        try await app.expectRefusal(.invalidParameter, field: field) {
+            try await app.client.get("/storage/Note/\(skip)/\(limit)")
+        }
     }
 
-    @Test(arguments: ["a'%20OR%20'1'='1", "a'%3BDROP%20TABLE%20x--", "a%22)", "a%20DESC", "(SELECT%201)", "doc-%3E'a'", "%24%7B1%7D"])
+    @Test(arguments: [
+        "a'%20OR%20'1'='1", "a'%3BDROP%20TABLE%20x--", "a%22)", "a%20DESC", "(SELECT%201)", "doc-%3E'a'", "%24%7B1%7D",
+    ])
     func `an order is a name, never SQL`(_ order: String) async throws {
         let app = try await StorageApp()
         try await fill(app)
@@ -134,7 +166,8 @@ import Testing
         #expect(try await app.contents() == before)
     }
 
-    @Test(arguments: BadNames.collections) func `a name that is no collection's is refused`(_ name: String) async throws {
+    @Test(arguments: BadNames.collections) func `a name that is no collection's is refused`(_ name: String) async throws
+    {
         let app = try await StorageApp()
         try await app.expectRefusal(.invalidName, field: "collection") { try await app.client.get("/storage/\(name)") }
     }

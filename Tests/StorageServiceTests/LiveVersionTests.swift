@@ -6,14 +6,16 @@ import Testing
 
 /// A2: every list says which configuration and translation are live, by what `config` told.
 @Suite struct LiveVersionTests {
-    @Test func `lists say in body and headers what is live in their space, and nothing where nothing is`() async throws {
+    @Test func `lists say in body and headers what is live in their space, and nothing where nothing is`() async throws
+    {
         let app = try await StorageApp()
         _ = try await app.client.post("/storage/Note", #"{"_id":"a"}"#)
         let config = LiveVersions.Version(version: "2.4.2.2", date: "2026-11-22T06:00:00.000Z")
         app.versions.replace(with: [LiveVersions.Space(appID: app.id, environment: .live, config: config)])
         for answer in [
             try await app.client.get("/storage/Note"), try await app.client.post("/storage/query/Note", "{}"),
-            try await app.client.get("/storage/Note/0/5"), try await app.client.post("/storage/distinct/Note", #"{"field":"_id"}"#),
+            try await app.client.get("/storage/Note/0/5"),
+            try await app.client.post("/storage/distinct/Note", #"{"field":"_id"}"#),
             try await app.client.post("/storage/all/Note", #"[{"_id":"b"}]"#),
         ] {
             #expect(answer["config"] == #"{"version":"2.4.2.2","date":"2026-11-22T06:00:00.000Z"}"#, "\(answer)")
@@ -22,7 +24,9 @@ import Testing
             #expect(answer.header("translation-version") == nil)
         }
         let test = try await app.testClient.get("/storage/Note")
-        #expect(test["config.version"] == "null" && test.header("config-version") == nil, "the test environment is another space")
+        #expect(
+            test["config.version"] == "null" && test.header("config-version") == nil,
+            "the test environment is another space")
         app.versions.replace(with: [LiveVersions.Space(appID: app.id, environment: .live, translation: config)])
         let answer = try await app.client.get("/storage/Note")
         #expect(answer["config.version"] == "null" && answer["translation.version"] == #""2.4.2.2""#)

@@ -7,7 +7,8 @@ import Testing
 
 @testable import StorageService
 
-/// A crash of PostgreSQL loses the latest transactions that nobody waited for, and recovery gives their numbers to others.
+/// A crash of PostgreSQL loses the latest transactions that nobody waited for, and recovery gives their numbers to
+/// others.
 @Suite struct LostTransactionTests {
     /// Runs `body` with an app on a PostgreSQL of its own.
     private func alone(_ body: (StorageApp, PostgresServer) async throws -> Void) async throws {
@@ -28,7 +29,10 @@ import Testing
         try await server.start()
         var next: Int64 = .max
         try await eventually("it answers again") {
-            guard let row = try? await app.superuser.query("SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint").first else { return false }
+            guard
+                let row = try? await app.superuser.query("SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint")
+                    .first
+            else { return false }
             next = try row.decode(0)
             return true
         }
@@ -39,7 +43,9 @@ import Testing
     private func write(_ app: StorageApp) async throws -> [String] {
         let ids = (10..<25).map { "n\($0)" }
         for id in ids {
-            try await eventually("it is written") { try await app.client.post("/storage/Notes", #"{"_id":"\#(id)"}"#).status == 201 }
+            try await eventually("it is written") {
+                try await app.client.post("/storage/Notes", #"{"_id":"\#(id)"}"#).status == 201
+            }
         }
         return ids
     }
@@ -47,7 +53,8 @@ import Testing
     private func log(_ app: StorageApp, after cursor: String?) async throws -> Answer {
         let after = cursor.map { #","after":"\#($0)""# } ?? ""
         return try await app.asking(as: .service("notifications")).post(
-            "/internal/changes", #"{"app":"\#(app.id)","environment":"live","collections":["Notes","Others"],"limit":100\#(after)}"#)
+            "/internal/changes",
+            #"{"app":"\#(app.id)","environment":"live","collections":["Notes","Others"],"limit":100\#(after)}"#)
     }
 
     private func strings(_ value: JSONValue?, _ member: String) -> [String] {
@@ -57,7 +64,9 @@ import Testing
 
     /// `isEmpty`: nobody has written to the collections yet, and the followers' first cursors have nothing to go by.
     @Test(arguments: [false, true])
-    func `every follower sees what is written under numbers that it had seen end before a crash`(isEmpty: Bool) async throws {
+    func `every follower sees what is written under numbers that it had seen end before a crash`(isEmpty: Bool)
+        async throws
+    {
         try await alone { app, server in
             _ = try await app.client.post("/storage/\(isEmpty ? "Third" : "Notes")", #"{"_id":"first"}"#)
             _ = try await app.client.get("/storage/Notes")
@@ -66,7 +75,9 @@ import Testing
             var walk = try await app.feed(since: nil)
             walk = try await app.feed(since: walk.cursor)
             #expect(walk.changed.isEmpty && !walk.hasMore)
-            guard case .string(let place) = try await log(app, after: nil).json?["cursor"] else { throw FeedPage.Missing(answer: try await log(app, after: nil)) }
+            guard case .string(let place) = try await log(app, after: nil).json?["cursor"] else {
+                throw FeedPage.Missing(answer: try await log(app, after: nil))
+            }
             let stream = LiveStream()
             let follower = Task { [live = app.live, principal = app.principal(.client)] in
                 while !Task.isCancelled {
@@ -109,12 +120,15 @@ import Testing
             let ids = try await write(app)
             let deliveries = DeliveryStore(postgres: app.postgres, spaces: app.objects.spaces)
             while try await deliveries.take(for: "tell", in: try app.space()) {}
-            let told = try await app.superuser.query("SELECT object FROM \(try app.space().own("_hook_deliveries")) ORDER BY object")
+            let told = try await app.superuser.query(
+                "SELECT object FROM \(try app.space().own("_hook_deliveries")) ORDER BY object")
             #expect(try told.map { try $0.decode(0, as: String.self) } == ids)
         }
     }
 
-    @Test func `after a standby has taken over a cursor is expired at once, not only after the first checkpoint`() async throws {
+    @Test func `after a standby has taken over a cursor is expired at once, not only after the first checkpoint`()
+        async throws
+    {
         try await alone { app, server in
             _ = try await app.client.post("/storage/Notes", #"{"_id":"first"}"#)
             let cursor = try await app.feed(since: nil).cursor
@@ -130,7 +144,8 @@ import Testing
     @Test(
         "above the last change that it sees a durable snapshot sees nothing, and below it the same",
         arguments: [
-            ("10:20:", 15, "10:16:"), ("10:20:10,12,17", 15, "10:16:10,12"), ("20:20:", 15, "16:16:"), ("10:20:10,17", 19, "10:20:10,17"),
+            ("10:20:", 15, "10:16:"), ("10:20:10,12,17", 15, "10:16:10,12"), ("20:20:", 15, "16:16:"),
+            ("10:20:10,17", 19, "10:20:10,17"),
             ("10:20:10", nil, "1:1:"), ("16:20:16,18", 15, "16:16:"),
         ] as [(String, UInt64?, String)])
     func durable(text: String, last: UInt64?, expected: String) throws {

@@ -14,26 +14,34 @@ import Testing
         let ids = try await named.ids(behind: "", limit: 100, on: app.postgres)
         #expect(ids == ["array", "id", "pointer", "pointers", "reader", "writer"])
         #expect(try await named.ids(behind: "id", limit: 2, on: app.postgres) == ["pointer", "pointers"])
-        var explain: PostgresQuery = "EXPLAIN \(named.statement(try #require(named.condition()), behind: "", limit: 100))"
+        var explain: PostgresQuery =
+            "EXPLAIN \(named.statement(try #require(named.condition()), behind: "", limit: 100))"
         (explain.role, explain.isPrepared) = (named.space.role, false)
-        let plan = try await app.postgres.query(explain).map { try $0.decode(0, as: String.self) }.joined(separator: "\n")
+        let plan = try await app.postgres.query(explain).map { try $0.decode(0, as: String.self) }.joined(
+            separator: "\n")
         #expect(plan.contains("BitmapOr") && !plan.contains("Seq Scan"), "\(plan)")
     }
 
     @Test func `a collection from before the index is looked through until a job has made it`() async throws {
-        // On a database of its own: of a whole server one index is built at a time, and it waits for everybody's transactions.
+        // On a database of its own: of a whole server one index is built at a time, and it waits for everybody's
+        // transactions.
         try await MigratedDatabase.with { database in
             let app = try await StorageApp(alone: database)
             let named = try await Self.filled(app)
             let schema = try app.space().schema
             let index = try await app.superuser.query(
-                "SELECT indexname::text FROM pg_indexes WHERE schemaname = \(schema) AND indexdef LIKE \(CollectionStore.listedPattern)")[0]
+                "SELECT indexname::text FROM pg_indexes WHERE schemaname = \(schema) AND indexdef LIKE \(CollectionStore.listedPattern)"
+            )[0]
             let name = try #require(PostgresIdentifier(schema: schema, name: try index.decode(0)))
             try await app.superuser.execute("DROP INDEX \(name)")
             #expect(try await named.ids(behind: "", limit: 100, on: app.postgres) == nil)
-            try await ListedIndexes(postgres: app.postgres, jobs: JobQueue(postgres: app.postgres, schema: "storage"), logger: .silent).work()
+            try await ListedIndexes(
+                postgres: app.postgres, jobs: JobQueue(postgres: app.postgres, schema: "storage"), logger: .silent
+            ).work()
             let worker = app.worker()
-            try await eventually("the index is there") { try await named.ids(behind: "", limit: 100, on: app.postgres) != nil }
+            try await eventually("the index is there") {
+                try await named.ids(behind: "", limit: 100, on: app.postgres) != nil
+            }
             #expect(try await named.ids(behind: "", limit: 100, on: app.postgres)?.count == 6)
             worker.cancel()
             try await worker.value
@@ -45,19 +53,24 @@ import Testing
             let app = try await StorageApp(alone: database)
             _ = try await Self.filled(app)
             let indexes = try await app.superuser.query(
-                "SELECT schemaname::text, indexname::text FROM pg_indexes WHERE indexdef LIKE \(CollectionStore.listedPattern)")
+                "SELECT schemaname::text, indexname::text FROM pg_indexes WHERE indexdef LIKE \(CollectionStore.listedPattern)"
+            )
             for row in indexes {
                 let index = try #require(PostgresIdentifier(schema: try row.decode(0), name: try row.decode(1)))
                 try await app.superuser.execute("DROP INDEX \(index)")
             }
-            let listed = ListedIndexes(postgres: app.postgres, jobs: JobQueue(postgres: app.postgres, schema: "storage"), logger: .silent)
+            let listed = ListedIndexes(
+                postgres: app.postgres, jobs: JobQueue(postgres: app.postgres, schema: "storage"), logger: .silent)
             var jobs: [Int] = []
             for hours in [nil, 0, 25] {
                 if let hours {
-                    try await app.superuser.execute("UPDATE storage.jobs SET state = 'failed', finished = now() - \(hours) * interval '1 hour'")
+                    try await app.superuser.execute(
+                        "UPDATE storage.jobs SET state = 'failed', finished = now() - \(hours) * interval '1 hour'")
                 }
                 try await listed.work()
-                jobs.append(try await app.superuser.query("SELECT count(*) FROM storage.jobs WHERE kind = \(BuildListedIndex.kind)")[0].decode(0))
+                jobs.append(
+                    try await app.superuser.query(
+                        "SELECT count(*) FROM storage.jobs WHERE kind = \(BuildListedIndex.kind)")[0].decode(0))
             }
             #expect(jobs == [1, 1, 2])
         }
@@ -66,7 +79,8 @@ import Testing
     @Test func `a field that is a place in an array has no index`() async throws {
         let app = try await StorageApp()
         let named = NamedObjects(
-            table: try app.space().table(CollectionName("Note")), space: try app.space(), collection: try CollectionName("Note"), userID: "ada",
+            table: try app.space().table(CollectionName("Note")), space: try app.space(),
+            collection: try CollectionName("Note"), userID: "ada",
             fields: [try FieldPath("owners.0")])
         #expect(named.condition() == nil)
     }
@@ -87,6 +101,8 @@ import Testing
             SELECT 'x' || n, ARRAY['u' || n % 50], jsonb_build_object('owner', 'u' || n % 50) FROM generate_series(1, 3000) AS n
             """)
         try await app.superuser.execute("ANALYZE \(table)")
-        return NamedObjects(table: table, space: try app.space(), collection: collection, userID: "ada", fields: [try FieldPath("owner")])
+        return NamedObjects(
+            table: table, space: try app.space(), collection: collection, userID: "ada",
+            fields: [try FieldPath("owner")])
     }
 }

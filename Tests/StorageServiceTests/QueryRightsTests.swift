@@ -16,15 +16,22 @@ import Testing
         for (name, rules) in [
             ("Post", #"{"hidden":{"secret":[],"mail":["role:staff"],"draft":["field:owner"]}}"#),
             ("Person", #"{"hidden":{"salary":[]},"rules":{"get":["*"],"find":["*"]}}"#),
-            ("Vault", #"{"rules":{"find":[],"get":[],"count":[]}}"#), ("Mine", #"{"rules":{"find":["field:owner"],"get":["field:owner"],"count":["field:owner"]}}"#),
+            ("Vault", #"{"rules":{"find":[],"get":[],"count":[]}}"#),
+            ("Mine", #"{"rules":{"find":["field:owner"],"get":["field:owner"],"count":["field:owner"]}}"#),
         ] {
-            try await app.superuser.execute("INSERT INTO \(table) (name, rules) VALUES (\(name), \(PostgresJSON(rules)))")
+            try await app.superuser.execute(
+                "INSERT INTO \(table) (name, rules) VALUES (\(name), \(PostgresJSON(rules)))")
         }
         try await app.superuser.execute("INSERT INTO \(try app.space().own("_roles")) (name) VALUES ('staff')")
-        try await app.superuser.execute("INSERT INTO \(try app.space().own("_role_members")) (role, member) VALUES ('staff', 'boss')")
+        try await app.superuser.execute(
+            "INSERT INTO \(try app.space().own("_role_members")) (role, member) VALUES ('staff', 'boss')")
         let bodies = [
-            ("Person", #"[{"_id":"a","name":"ann","salary":10},{"_id":"b","name":"bob","_readers":["role:staff"]},{"_id":"c","name":"cid","salary":20}]"#),
-            ("Vault", #"[{"_id":"v","code":1}]"#), ("Mine", #"[{"_id":"m1","owner":"u1","n":1},{"_id":"m2","owner":"u2","n":2}]"#),
+            (
+                "Person",
+                #"[{"_id":"a","name":"ann","salary":10},{"_id":"b","name":"bob","_readers":["role:staff"]},{"_id":"c","name":"cid","salary":20}]"#
+            ),
+            ("Vault", #"[{"_id":"v","code":1}]"#),
+            ("Mine", #"[{"_id":"m1","owner":"u1","n":1},{"_id":"m2","owner":"u2","n":2}]"#),
             (
                 "Post",
                 #"""
@@ -45,32 +52,48 @@ import Testing
         return app.client.asking(as: principal)
     }
 
-    @Test(arguments: [(nil, ["1"]), ("u1", ["1", "2"]), ("boss", ["1", "3"]), ("u2", ["1"])] as [(String?, [String])])
-    func `only what one may read is found, counted, grouped and told apart`(_ user: String?, _ ids: [String]) async throws {
+    @Test(
+        arguments: [(nil, ["1"]), ("u1", ["1", "2"]), ("boss", ["1", "3"]), ("u2", ["1"])] as [(String?, [String])])
+    func `only what one may read is found, counted, grouped and told apart`(_ user: String?, _ ids: [String])
+        async throws
+    {
         let client = try await Self.client(user)
         let list = try await client.post("/storage/query/Post?count=true", "{}")
         #expect(list.ids == ids)
         #expect(list["count"] == "\(ids.count)")
-        #expect(try await client.post("/storage/aggregate/Post", #"{"values":{"n":{"$count":true}}}"#)["data.0.n"] == "\(ids.count)")
-        #expect(try await client.post("/storage/distinct/Post", #"{"field":"n"}"#)["data"] == "[\(ids.joined(separator: ","))]")
+        #expect(
+            try await client.post("/storage/aggregate/Post", #"{"values":{"n":{"$count":true}}}"#)["data.0.n"]
+                == "\(ids.count)")
+        #expect(
+            try await client.post("/storage/distinct/Post", #"{"field":"n"}"#)["data"]
+                == "[\(ids.joined(separator: ","))]")
         #expect(try await client.get("/storage/Post?cursor=").ids == ids)
     }
 
-    @Test(arguments: [
-        ("secret", nil, false), ("secret", "boss", false), ("mail", nil, false), ("mail", "boss", true), ("draft", "u1", false), ("draft", nil, false),
-        ("secret.x", nil, false), ("n", nil, true), ("by", "u2", true),
-    ] as [(String, String?, Bool)]) func `a hidden field is refused wherever a query could tell of it`(_ field: String, _ user: String?, _ isOpen: Bool) async throws {
+    @Test(
+        arguments: [
+            ("secret", nil, false), ("secret", "boss", false), ("mail", nil, false), ("mail", "boss", true),
+            ("draft", "u1", false), ("draft", nil, false),
+            ("secret.x", nil, false), ("n", nil, true), ("by", "u2", true),
+        ] as [(String, String?, Bool)]) func `a hidden field is refused wherever a query could tell of it`(
+            _ field: String, _ user: String?, _ isOpen: Bool
+        ) async throws
+    {
         let client = try await Self.client(user)
         let top = field.split(separator: ".")[0]
         let point = #"{"__type":"GeoPoint","latitude":0,"longitude":0}"#
         var answers: [Answer] = []
         for condition in [
-            "1", #"{"$ne":1}"#, #"{"$gt":1}"#, #"{"$in":[1]}"#, #"{"$nin":[1]}"#, #"{"$exists":true}"#, #"{"$regex":"^x"}"#, #"{"$all":["x"]}"#, #"{"$containedBy":["x"]}"#,
-            #"{"$text":{"$search":"x"}}"#, #"{"$nearSphere":\#(point)}"#, #"{"$within":{"$box":[\#(point),\#(point)]}}"#, #"{"$geoWithin":{"$centerSphere":[[0,0],1]}}"#,
-            #"{"$geoIntersects":{"$point":\#(point)}}"#, #"{"$inQuery":{"className":"Person","where":{}}}"#, #"{"$select":{"query":{"className":"Person"},"key":"name"}}"#,
+            "1", #"{"$ne":1}"#, #"{"$gt":1}"#, #"{"$in":[1]}"#, #"{"$nin":[1]}"#, #"{"$exists":true}"#,
+            #"{"$regex":"^x"}"#, #"{"$all":["x"]}"#, #"{"$containedBy":["x"]}"#,
+            #"{"$text":{"$search":"x"}}"#, #"{"$nearSphere":\#(point)}"#,
+            #"{"$within":{"$box":[\#(point),\#(point)]}}"#, #"{"$geoWithin":{"$centerSphere":[[0,0],1]}}"#,
+            #"{"$geoIntersects":{"$point":\#(point)}}"#, #"{"$inQuery":{"className":"Person","where":{}}}"#,
+            #"{"$select":{"query":{"className":"Person"},"key":"name"}}"#,
         ] {
             answers.append(try await client.post("/storage/query/Post", #"{"\#(field)":\#(condition)}"#))
-            answers.append(try await client.post("/storage/query/Post", #"{"$nor":[{"$or":[{"\#(field)":\#(condition)}]}]}"#))
+            answers.append(
+                try await client.post("/storage/query/Post", #"{"$nor":[{"$or":[{"\#(field)":\#(condition)}]}]}"#))
         }
         answers.append(try await client.get("/storage/Post?order=\(field)"))
         answers.append(try await client.get("/storage/Post?order=n,-\(field)&cursor="))
@@ -78,22 +101,42 @@ import Testing
         answers.append(try await client.post("/storage/distinct/Post", #"{"field":"\#(field)"}"#))
         answers.append(try await client.post("/storage/aggregate/Post", #"{"group":["\#(field)"]}"#))
         for function in ["$sum", "$avg", "$min", "$max"] {
-            answers.append(try await client.post("/storage/aggregate/Post", #"{"values":{"x":{"\#(function)":"\#(field)"}}}"#))
+            answers.append(
+                try await client.post("/storage/aggregate/Post", #"{"values":{"x":{"\#(function)":"\#(field)"}}}"#))
         }
-        answers.append(try await client.post("/storage/aggregate/Post", #"{"values":{"x":{"$count":true}},"where":{"\#(field)":1}}"#))
-        answers.append(try await client.post("/storage/query/Person", #"{"name":{"$select":{"query":{"className":"Post"},"key":"\#(field)"}}}"#))
-        answers.append(try await client.post("/storage/query/Person", #"{"x":{"$inQuery":{"className":"Post","where":{"\#(field)":1}}}}"#))
-        answers.append(try await client.post("/storage/query/Person", #"{"x":{"$inQuery":{"className":"Post","order":"\#(field)"}}}"#))
+        answers.append(
+            try await client.post(
+                "/storage/aggregate/Post", #"{"values":{"x":{"$count":true}},"where":{"\#(field)":1}}"#))
+        answers.append(
+            try await client.post(
+                "/storage/query/Person", #"{"name":{"$select":{"query":{"className":"Post"},"key":"\#(field)"}}}"#))
+        answers.append(
+            try await client.post(
+                "/storage/query/Person", #"{"x":{"$inQuery":{"className":"Post","where":{"\#(field)":1}}}}"#))
+        answers.append(
+            try await client.post(
+                "/storage/query/Person", #"{"x":{"$inQuery":{"className":"Post","order":"\#(field)"}}}"#))
         if !field.contains(".") {
-            answers.append(try await client.post("/storage/query/Person", #"{"$relatedTo":{"object":{"__type":"Pointer","className":"Post","objectId":"1"},"key":"\#(top)"}}"#))
+            answers.append(
+                try await client.post(
+                    "/storage/query/Person",
+                    #"{"$relatedTo":{"object":{"__type":"Pointer","className":"Post","objectId":"1"},"key":"\#(top)"}}"#
+                ))
         }
-        for answer in answers { #expect(isOpen ? answer.status == 200 : [field, String(top)].contains { answer.isProblem(.forbidden, field: $0) }, "\(answer)") }
+        for answer in answers {
+            #expect(
+                isOpen
+                    ? answer.status == 200 : [field, String(top)].contains { answer.isProblem(.forbidden, field: $0) },
+                "\(answer)")
+        }
     }
 
     @Test func `hidden fields are not shown, and a search through whole objects does not find them`() async throws {
         let client = try await Self.client("u1")
         let list = try await client.get("/storage/Post?include=by&excludeKeys=n")
-        #expect(list["data.0.draft"] == #""d1""# && list["data.1.draft"] == nil && list["data.0.secret"] == nil && list["data.0.n"] == nil)
+        #expect(
+            list["data.0.draft"] == #""d1""# && list["data.1.draft"] == nil && list["data.0.secret"] == nil
+                && list["data.0.n"] == nil)
         #expect(list["data.0.by.name"] == #""ann""# && list["data.0.by.salary"] == nil)
         #expect(try await client.post("/storage/query/Post", #"{"$text":{"$search":"d2"}}"#).ids == [])
         #expect(try await client.post("/storage/query/Post", #"{"$text":{"$search":"d1"}}"#).ids == ["1"])
@@ -103,7 +146,9 @@ import Testing
     @Test func `what may not be read is not included, and the key goes`() async throws {
         let nobody = try await Self.client("u1")
         let list = try await nobody.get("/storage/Post?include=by,in")
-        #expect(list["data.0.by.__type"] == #""Object""# && list["data.0.by.className"] == #""Person""# && list["data.0.by._id"] == #""a""#)
+        #expect(
+            list["data.0.by.__type"] == #""Object""# && list["data.0.by.className"] == #""Person""#
+                && list["data.0.by._id"] == #""a""#)
         #expect(list["data.1.by"] == nil, "its readers are the staff")
         #expect(list["data.0.in"] == nil, "nobody may get from the vault")
         #expect(try await nobody.get("/storage/Post/1?include=by")["by.name"] == #""ann""#)
@@ -114,11 +159,19 @@ import Testing
 
     @Test func `a subquery sees what its asker may find`() async throws {
         let client = try await Self.client("u1")
-        #expect(try await client.post("/storage/query/Post", #"{"by":{"$inQuery":{"className":"Person","where":{}}}}"#).ids == ["1"])
-        #expect(try await client.post("/storage/query/Post", #"{"by":{"$inQuery":{"className":"Vault","where":{}}}}"#).isProblem(.forbidden))
-        #expect(try await client.post("/storage/query/Post", #"{"n":{"$select":{"query":{"className":"Mine"},"key":"n"}}}"#).ids == ["1"])
+        #expect(
+            try await client.post("/storage/query/Post", #"{"by":{"$inQuery":{"className":"Person","where":{}}}}"#).ids
+                == ["1"])
+        #expect(
+            try await client.post("/storage/query/Post", #"{"by":{"$inQuery":{"className":"Vault","where":{}}}}"#)
+                .isProblem(.forbidden))
+        #expect(
+            try await client.post("/storage/query/Post", #"{"n":{"$select":{"query":{"className":"Mine"},"key":"n"}}}"#)
+                .ids == ["1"])
         #expect(try await client.post("/storage/aggregate/Mine", #"{"values":{"s":{"$sum":"n"}}}"#)["data.0.s"] == "1")
-        #expect(try await client.post("/storage/aggregate/Vault", #"{"values":{"s":{"$count":true}}}"#).isProblem(.forbidden))
+        #expect(
+            try await client.post("/storage/aggregate/Vault", #"{"values":{"s":{"$count":true}}}"#).isProblem(
+                .forbidden))
         #expect(try await client.post("/storage/distinct/Vault", #"{"field":"code"}"#).isProblem(.forbidden))
     }
 
@@ -143,35 +196,51 @@ import Testing
     @Test func `with included objects there is no tag, and lists of names are no order`() async throws {
         let app = try await StorageApp()
         _ = try await app.client.post("/storage/User", #"{"_id":"u","n":1}"#)
-        _ = try await app.client.post("/storage/Post", #"{"_id":"p","by":{"__type":"Pointer","className":"User","objectId":"u"}}"#)
+        _ = try await app.client.post(
+            "/storage/Post", #"{"_id":"p","by":{"__type":"Pointer","className":"User","objectId":"u"}}"#)
         let plain = try await app.client.get("/storage/Post/p")
         let tag = try #require(plain.header("etag"))
         let included = try await app.client.send("GET", "/storage/Post/p?include=by", headers: ["If-None-Match": tag])
         #expect(included.status == 200 && included["by.n"] == "1" && included.header("etag") == nil, "\(included)")
         for name in ["_readers", "-_writers"] {
-            #expect(try await app.client.get("/storage/Post?order=\(name)").isProblem(.invalidParameter, field: "order"))
+            #expect(
+                try await app.client.get("/storage/Post?order=\(name)").isProblem(.invalidParameter, field: "order"))
         }
         _ = try await app.client.post("/storage/Long", #"{"text":"\#(String(repeating: "x", count: 5_000))"}"#)
-        #expect(try await app.client.get("/storage/Long?order=text&limit=1&cursor=").isProblem(.limitExceeded, field: "order"))
+        #expect(
+            try await app.client.get("/storage/Long?order=text&limit=1&cursor=").isProblem(
+                .limitExceeded, field: "order"))
     }
 
     /// Quotes that Swift takes for parts of other characters, and PostgreSQL does not.
-    @Test(arguments: ["\u{600}'", "'\u{301}", "\u{600}'\u{301}", "\u{200d}'\u{200d}", #"\u0600\""#, #"\"\u0301"#, #"\u0600'\u0301"#])
+    @Test(arguments: [
+        "\u{600}'", "'\u{301}", "\u{600}'\u{301}", "\u{200d}'\u{200d}", #"\u0600\""#, #"\"\u0301"#, #"\u0600'\u0301"#,
+    ])
     func `no quote in a name leaves the name`(_ quote: String) async throws {
         let app = try await StorageApp()
-        _ = try await app.master.post("/storage/all/Note", #"[{"_id":"open","n":1},{"_id":"shut","_readers":["nobody"],"n":2}]"#)
-        for name in ["\(quote) IS NULL OR TRUE OR \(quote)", "x\(quote)) OR TRUE --", "\(quote)||(SELECT 1/0)||\(quote)", "a.\(quote) OR TRUE OR \(quote)"] {
-            let filters = [#"{"\#(name)":{"$exists":true}}"#, #"{"\#(name)":1}"#, #"{"\#(name)":{"$gt":1}}"#, #"{"\#(name)":{"$regex":"^x"}}"#]
+        _ = try await app.master.post(
+            "/storage/all/Note", #"[{"_id":"open","n":1},{"_id":"shut","_readers":["nobody"],"n":2}]"#)
+        for name in [
+            "\(quote) IS NULL OR TRUE OR \(quote)", "x\(quote)) OR TRUE --", "\(quote)||(SELECT 1/0)||\(quote)",
+            "a.\(quote) OR TRUE OR \(quote)",
+        ] {
+            let filters = [
+                #"{"\#(name)":{"$exists":true}}"#, #"{"\#(name)":1}"#, #"{"\#(name)":{"$gt":1}}"#,
+                #"{"\#(name)":{"$regex":"^x"}}"#,
+            ]
             for filter in filters {
                 let answer = try await app.client.post("/storage/query/Note", filter)
                 #expect(answer.status == 400 || answer.ids == [], "\(name): \(answer)")
             }
             for call in ["distinct", "aggregate"] {
-                let body = call == "distinct" ? #"{"field":"\#(name)"}"# : #"{"group":["\#(name)"],"values":{"\#(name)x":{"$max":"\#(name)"}}}"#
+                let body =
+                    call == "distinct"
+                    ? #"{"field":"\#(name)"}"# : #"{"group":["\#(name)"],"values":{"\#(name)x":{"$max":"\#(name)"}}}"#
                 let answer = try await app.client.post("/storage/\(call)/Note", body)
                 #expect(answer.status == 400 || answer.status == 200, "\(name): \(answer)")
             }
-            let stored = try await app.client.post("/storage/Other", #"{"_id":"o","\#(name)":{"__type":"Pointer","className":"Note","objectId":"shut"}}"#)
+            let stored = try await app.client.post(
+                "/storage/Other", #"{"_id":"o","\#(name)":{"__type":"Pointer","className":"Note","objectId":"shut"}}"#)
             #expect(stored.status == 400 || stored.status == 200 || stored.status == 201, "\(name): \(stored)")
             let included = try await app.client.get("/storage/Other?include=*")
             #expect(included.status == 200 && !included.text.contains(#""n":2"#), "\(name): \(included)")

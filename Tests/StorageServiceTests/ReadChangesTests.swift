@@ -31,7 +31,9 @@ struct FeedPage {
 }
 
 extension StorageApp {
-    func feed(_ collection: String = "Notes", since: String?, _ parameters: String = "", user: String? = nil) async throws -> FeedPage {
+    func feed(_ collection: String = "Notes", since: String?, _ parameters: String = "", user: String? = nil)
+        async throws -> FeedPage
+    {
         let path = "/changes/\(collection)?\(since.map { "since=\($0)&" } ?? "")\(parameters)"
         var principal = principal(.client)
         principal.userID = user
@@ -43,7 +45,8 @@ extension StorageApp {
     @Test("without a cursor all objects come, page by page, and then what changed meanwhile")
     func walk() async throws {
         let app = try await StorageApp()
-        _ = try await app.client.post("/storage/all/Notes", "[" + (0..<7).map { #"{"_id":"n\#($0)"}"# }.joined(separator: ",") + "]")
+        _ = try await app.client.post(
+            "/storage/all/Notes", "[" + (0..<7).map { #"{"_id":"n\#($0)"}"# }.joined(separator: ",") + "]")
         let first = try await app.feed(since: nil, "limit=3")
         #expect(first.changed == ["n0", "n1", "n2"] && first.hasMore)
         _ = try await app.client.patch("/storage/Notes/n1", #"{"a":1}"#)
@@ -64,7 +67,9 @@ extension StorageApp {
         let app = try await StorageApp()
         let start = try await app.feed(since: nil).cursor
         for round in 0..<4 {
-            for name in ["a", "b", "c"] { _ = try await app.client.post("/storage/Notes", #"{"_id":"\#(name)","n":\#(round)}"#) }
+            for name in ["a", "b", "c"] {
+                _ = try await app.client.post("/storage/Notes", #"{"_id":"\#(name)","n":\#(round)}"#)
+            }
         }
         let first = try await app.feed(since: start, "limit=2")
         #expect(first.changed == ["a", "b"] && first.hasMore)

@@ -16,10 +16,14 @@ import Testing
 
     private var service: ServiceClient { app.asking(as: .service("notifications")) }
 
-    private func log(_ collections: [String] = ["Notes"], after cursor: String? = nil, _ rest: String = "") async throws -> Answer {
+    private func log(_ collections: [String] = ["Notes"], after cursor: String? = nil, _ rest: String = "") async throws
+        -> Answer
+    {
         let names = collections.map(JSONValue.quote).joined(separator: ",")
         let after = cursor.map { #","after":"\#($0)""# } ?? ""
-        return try await service.post("/internal/changes", #"{"app":"\#(app.id)","environment":"live","collections":[\#(names)]\#(after)\#(rest)}"#)
+        return try await service.post(
+            "/internal/changes",
+            #"{"app":"\#(app.id)","environment":"live","collections":[\#(names)]\#(after)\#(rest)}"#)
     }
 
     private func cursor(_ answer: Answer) throws -> String {
@@ -32,7 +36,9 @@ import Testing
         return changes.map { $0[path].map { if case .string(let text) = $0 { text } else { $0.text } } ?? "-" }
     }
 
-    @Test func `each write comes by itself in the order of the log, with who wrote and what was there before`() async throws {
+    @Test func `each write comes by itself in the order of the log, with who wrote and what was there before`()
+        async throws
+    {
         let start = try cursor(try await log())
         _ = try await app.user("ann").post("/storage/Notes", #"{"_id":"n1","text":"a"}"#)
         _ = try await app.master.patch("/storage/Notes/n1", #"{"text":"b"}"#)
@@ -43,7 +49,9 @@ import Testing
         #expect(list(page, "change") == ["created", "updated", "created", "deleted"], "\(page)")
         #expect(list(page, "actor") == ["ann", "null", "ben", "ann"])
         #expect(page["changes.1.object.text"] == "\"b\"" && page["changes.1.previous.text"] == "\"a\"")
-        #expect(page["changes.0.previous"] == "null" && page["changes.3.object"] == "null" && page["changes.3.previous.text"] == "\"b\"")
+        #expect(
+            page["changes.0.previous"] == "null" && page["changes.3.object"] == "null"
+                && page["changes.3.previous.text"] == "\"b\"")
         #expect(page["more"] == "false" && page["expired"] == "false")
         let next = try await log(["Notes", "Bikes"], after: try cursor(page))
         #expect(list(next, "id").isEmpty)
@@ -74,7 +82,8 @@ import Testing
         let late = Task {
             try await app.postgres.withTransaction(role: space.role) { transaction in
                 try await transaction.execute(
-                    "INSERT INTO \(changes) (collection, id, kind, created, updated, version, doc) VALUES ('Notes', 'late', 'c', now(), now(), 1, '{}')")
+                    "INSERT INTO \(changes) (collection, id, kind, created, updated, version, doc) VALUES ('Notes', 'late', 'c', now(), now(), 1, '{}')"
+                )
                 begin.yield()
                 for await _ in gate { break }
             }
@@ -97,7 +106,9 @@ import Testing
         #expect(list(try await waiting, "id") == ["n1"])
     }
 
-    @Test func `dropping one collection takes nothing from the others, and is told until the cursor is past it`() async throws {
+    @Test func `dropping one collection takes nothing from the others, and is told until the cursor is past it`()
+        async throws
+    {
         _ = try await app.client.post("/storage/Notes", #"{"_id":"n1"}"#)
         let start = try cursor(try await log())
         for number in 1...3 { _ = try await app.client.post("/storage/Bikes", #"{"_id":"b\#(number)"}"#) }
@@ -108,14 +119,16 @@ import Testing
         #expect(page["expired"] == "false" && list(page, "id") == ["b1", "b2"], "\(page)")
         #expect(page["lost.0.collection"] == "\"Notes\"" && page["lost.0.transaction"] != nil && page["lost.1"] == nil)
         let next = try await log(["Bikes", "Notes"], after: try cursor(page), #","limit":2"#)
-        #expect(list(next, "id") == ["b3", "n3"] && next["lost.0.transaction"] == page["lost.0.transaction"], "\(next)")
+        #expect(
+            list(next, "id") == ["b3", "n3"] && next["lost.0.transaction"] == page["lost.0.transaction"], "\(next)")
         let end = try await log(["Bikes", "Notes"], after: try cursor(next))
         #expect(list(end, "id").isEmpty && end["lost"] == "[]", "\(end)")
         #expect(try await log(["Bikes"], after: start)["lost"] == "[]")
     }
 
     @Test func `the cursor of another log is no place in this one, which goes on at its end`() async throws {
-        let other = try await service.post("/internal/changes", #"{"app":"another1","environment":"live","collections":["Notes"]}"#)
+        let other = try await service.post(
+            "/internal/changes", #"{"app":"another1","environment":"live","collections":["Notes"]}"#)
         _ = try await app.client.post("/storage/Notes", #"{"_id":"n1"}"#)
         let page = try await log(after: try cursor(other))
         #expect(page["expired"] == "true" && list(page, "id").isEmpty, "\(page)")
@@ -123,16 +136,24 @@ import Testing
         #expect(list(try await log(after: try cursor(page)), "id") == ["n2"])
     }
 
-    @Test func `a backlog of several collections comes in the order of the log, also when one is named twice and more is written meanwhile`() async throws {
+    @Test
+    func
+        `a backlog of several collections comes in the order of the log, also when one is named twice and more is written meanwhile`()
+        async throws
+    {
         let start = try cursor(try await log())
         let wanted = (0..<60).map { "o\($0)" }
-        for (number, id) in wanted.prefix(50).enumerated() { _ = try await app.client.post("/storage/\(["Notes", "Bikes", "Other"][number % 3])", #"{"_id":"\#(id)"}"#) }
+        for (number, id) in wanted.prefix(50).enumerated() {
+            _ = try await app.client.post("/storage/\(["Notes", "Bikes", "Other"][number % 3])", #"{"_id":"\#(id)"}"#)
+        }
         var (ids, place, pages) = ([String](), start, 0)
         while ids.count < 60, pages < 40 {
             let page = try await log(["Notes", "Bikes", "Other", "Notes"], after: place, #","limit":7"#)
             ids += list(page, "id")
             place = try cursor(page)
-            if pages == 2 { for id in wanted.suffix(10) { _ = try await app.client.post("/storage/Bikes", #"{"_id":"\#(id)"}"#) } }
+            if pages == 2 {
+                for id in wanted.suffix(10) { _ = try await app.client.post("/storage/Bikes", #"{"_id":"\#(id)"}"#) }
+            }
             pages += 1
         }
         #expect(ids == wanted)
@@ -141,8 +162,10 @@ import Testing
     @Test func `objects and members of relations are looked up, null for what is not there`() async throws {
         _ = try await app.client.post("/storage/Bikes", #"{"_id":"b1","owner":"ann","secret":1}"#)
         _ = try await app.client.post("/storage/Events", #"{"_id":"e1"}"#)
-        let members = #"[{"__type":"Pointer","className":"_User","objectId":"ben"},{"__type":"Pointer","className":"_User","objectId":"ann"}]"#
-        let added = try await app.client.patch("/storage/Events/e1", #"{"people":{"__op":"AddRelation","objects":\#(members)}}"#)
+        let members =
+            #"[{"__type":"Pointer","className":"_User","objectId":"ben"},{"__type":"Pointer","className":"_User","objectId":"ann"}]"#
+        let added = try await app.client.patch(
+            "/storage/Events/e1", #"{"people":{"__op":"AddRelation","objects":\#(members)}}"#)
         try #require(added.status == 200, "\(added)")
         let found = try await service.post(
             "/internal/objects",
@@ -158,13 +181,17 @@ import Testing
     @Test(arguments: ["/internal/changes", "/internal/objects"])
     func `nobody but our own processes may ask`(path: String) async throws {
         for asker in [app.client, app.master, app.user("ann")] {
-            try await app.expectRefusal(.forbidden) { try await asker.post(path, #"{"app":"\#(app.id)","environment":"live"}"#) }
+            try await app.expectRefusal(.forbidden) {
+                try await asker.post(path, #"{"app":"\#(app.id)","environment":"live"}"#)
+            }
         }
     }
 
     @Test(arguments: [
-        (#"{"app":"X-1","environment":"live"}"#, "app"), (#"{"app":"a1","environment":"prod"}"#, "environment"), (#"{"environment":"live"}"#, "app"),
-        (#"{"app":"a1","environment":"live","limit":501}"#, "limit"), (#"{"app":"a1","environment":"live","waitSeconds":31}"#, "waitSeconds"),
+        (#"{"app":"X-1","environment":"live"}"#, "app"), (#"{"app":"a1","environment":"prod"}"#, "environment"),
+        (#"{"environment":"live"}"#, "app"),
+        (#"{"app":"a1","environment":"live","limit":501}"#, "limit"),
+        (#"{"app":"a1","environment":"live","waitSeconds":31}"#, "waitSeconds"),
         (#"{"app":"a1","environment":"live","unknown":1}"#, "unknown"),
     ])
     func `what is no question is refused`(body: String, field: String) async throws {

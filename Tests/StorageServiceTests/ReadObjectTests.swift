@@ -15,7 +15,8 @@ import Testing
     }
 
     @Test(arguments: [
-        ("keys=x", ["x"]), ("keys=x,z", ["x", "z"]), ("keys=nothing", []), ("keys=y,y", ["y"]), ("keys=it's%20%22odd%22", [#"it's "odd""#]),
+        ("keys=x", ["x"]), ("keys=x,z", ["x", "z"]), ("keys=nothing", []), ("keys=y,y", ["y"]),
+        ("keys=it's%20%22odd%22", [#"it's "odd""#]),
     ]) func `keys choose the fields; system fields always come`(_ query: String, _ fields: [String]) async throws {
         let app = try await StorageApp()
         _ = try await app.client.post("/storage/Note", #"{"_id":"a","x":1,"y":{"x":2},"z":null,"it's \"odd\"":3}"#)
@@ -34,7 +35,9 @@ import Testing
             let answer = try await app.client.send("GET", "/storage/Note/a", bytes: nil, headers: ["if-match": match])
             #expect(answer.status == status, "\(match): \(answer)")
         }
-        #expect(try await app.client.send("GET", "/storage/Note/b", bytes: nil, headers: ["if-match": "*"]).isProblem(.objectNotFound))
+        #expect(
+            try await app.client.send("GET", "/storage/Note/b", bytes: nil, headers: ["if-match": "*"]).isProblem(
+                .objectNotFound))
     }
 
     @Test func `a removed object is there with deleted=true only`() async throws {
@@ -47,7 +50,9 @@ import Testing
         #expect(try await app.client.get("/storage/Note/a?deleted=1&keys=y")["_id"] == #""a""#)
     }
 
-    @Test(arguments: ["/storage/Note/b", "/storage/Other/a"]) func `what is not there is not found`(_ path: String) async throws {
+    @Test(arguments: ["/storage/Note/b", "/storage/Other/a"]) func `what is not there is not found`(_ path: String)
+        async throws
+    {
         let app = try await StorageApp()
         _ = try await app.client.post("/storage/Note", #"{"_id":"a"}"#)
         try await app.expectRefusal(.objectNotFound) { try await app.client.get(path) }
@@ -64,6 +69,8 @@ import Testing
         let app = try await StorageApp()
         _ = try await app.client.post("/storage/Note", #"{"_id":"a"}"#)
         let name = String(query.prefix { $0 != "=" })
-        try await app.expectRefusal(.invalidParameter, field: name) { try await app.client.get("/storage/Note/a?\(query)") }
+        try await app.expectRefusal(.invalidParameter, field: name) {
+            try await app.client.get("/storage/Note/a?\(query)")
+        }
     }
 }

@@ -15,13 +15,15 @@ import Testing
         #expect(try await app.client.get("/storage/Note").ids == ["b"])
         #expect(try await app.client.get("/storage/Note?deleted=true&order=_id").ids == ["a", "b"])
         #expect(try await app.client.post("/storage/query/Note", #"{"x":1}"#).ids == ["b"])
-        #expect(try await app.client.post("/storage/query/Note?deleted=true", #"{"deleted":{"$ne":null}}"#).ids == ["a"])
+        #expect(
+            try await app.client.post("/storage/query/Note?deleted=true", #"{"deleted":{"$ne":null}}"#).ids == ["a"])
         #expect(try await app.client.get("/storage/Note?count=true")["count"] == "1")
     }
 
     @Test(arguments: [
         ("/storage/remove/Note/gone", ErrorCode.objectNotFound), ("/storage/remove/Note/b", .objectNotFound),
-        ("/storage/remove/Other/a", .objectNotFound), ("/storage/remove/1/a", .invalidName), ("/storage/remove/Note/-a", .invalidID),
+        ("/storage/remove/Other/a", .objectNotFound), ("/storage/remove/1/a", .invalidName),
+        ("/storage/remove/Note/-a", .invalidID),
         ("/storage/remove/Note/a?x=1", .invalidParameter),
     ]) func `anything else removes nothing`(_ path: String, _ code: ErrorCode) async throws {
         let app = try await StorageApp()

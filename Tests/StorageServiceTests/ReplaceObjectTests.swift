@@ -27,7 +27,8 @@ import Testing
         try await app.expectRefusal(.objectNotFound) { try await app.client.put(path, #"{"x":1}"#) }
     }
 
-    @Test(arguments: BadBodies.all) func `a body that is not an object of ours is refused`(_ bad: BadBody) async throws {
+    @Test(arguments: BadBodies.all) func `a body that is not an object of ours is refused`(_ bad: BadBody) async throws
+    {
         let app = try await StorageApp()
         _ = try await app.client.post("/storage/Note", #"{"_id":"a"}"#)
         try await app.expectRefusal(bad.code) { try await app.client.send("PUT", "/storage/Note/a", bytes: bad.bytes) }
@@ -41,7 +42,9 @@ import Testing
         try await app.expectRefusal(.invalidID) { try await app.client.put("/storage/Note/a", #"{"_id":"b"}"#) }
         try await app.expectRefusal(.invalidID) { try await app.client.put("/storage/Note/-a", "{}") }
         try await app.expectRefusal(.invalidName) { try await app.client.put("/storage/1/a", "{}") }
-        try await app.expectRefusal(.invalidParameter, field: "keys") { try await app.client.put("/storage/Note/a?keys=x", "{}") }
+        try await app.expectRefusal(.invalidParameter, field: "keys") {
+            try await app.client.put("/storage/Note/a?keys=x", "{}")
+        }
         let large = #"{"t":"\#(String(repeating: "x", count: 1 << 20))"}"#
         try await app.expectRefusal(.payloadTooLarge) { try await app.client.put("/storage/Note/a", large) }
     }

@@ -19,12 +19,18 @@ import Testing
         return app
     }
 
-    @Test(arguments: [
-        // Who sees an object with these readers
-        ("null", [.anonymous, .ada, .ben, .eve, .master]), (#"["*"]"#, [.anonymous, .ada, .ben, .eve, .master]),
-        (#"["ada"]"#, [.ada, .master]), (#"["role:editors"]"#, [.ada, .ben, .master]), (#"["role:admins"]"#, [.ada, .ben, .master]),
-        (#"["role:none"]"#, [.master]), ("[]", [.master]), (#"["eve","role:editors"]"#, [.ada, .ben, .eve, .master]),
-    ] as [(String, [Asker])]) func `an object is seen by its readers and nobody else`(_ readers: String, _ seers: [Asker]) async throws {
+    @Test(
+        arguments: [
+            // Who sees an object with these readers
+            ("null", [.anonymous, .ada, .ben, .eve, .master]), (#"["*"]"#, [.anonymous, .ada, .ben, .eve, .master]),
+            (#"["ada"]"#, [.ada, .master]), (#"["role:editors"]"#, [.ada, .ben, .master]),
+            (#"["role:admins"]"#, [.ada, .ben, .master]),
+            (#"["role:none"]"#, [.master]), ("[]", [.master]),
+            (#"["eve","role:editors"]"#, [.ada, .ben, .eve, .master]),
+        ] as [(String, [Asker])]) func `an object is seen by its readers and nobody else`(
+            _ readers: String, _ seers: [Asker]
+        ) async throws
+    {
         let app = try await Self.app()
         #expect(try await app.master.post("/storage/Note", #"{"_id":"a","n":1,"_readers":\#(readers)}"#).status == 201)
         for asker in Asker.allCases {
@@ -38,10 +44,15 @@ import Testing
         }
     }
 
-    @Test(arguments: [
-        ("null", [.anonymous, .ada, .ben, .eve, .master]), (#"["ada"]"#, [.ada, .master]), (#"["role:editors"]"#, [.ada, .ben, .master]),
-        ("[]", [.master]),
-    ] as [(String, [Asker])]) func `an object is written by its writers and nobody else`(_ writers: String, _ writing: [Asker]) async throws {
+    @Test(
+        arguments: [
+            ("null", [.anonymous, .ada, .ben, .eve, .master]), (#"["ada"]"#, [.ada, .master]),
+            (#"["role:editors"]"#, [.ada, .ben, .master]),
+            ("[]", [.master]),
+        ] as [(String, [Asker])]) func `an object is written by its writers and nobody else`(
+            _ writers: String, _ writing: [Asker]
+        ) async throws
+    {
         let app = try await Self.app()
         for asker in Asker.allCases {
             let client = app.asking(as: asker)
@@ -53,8 +64,12 @@ import Testing
             // They may all read it.
             #expect(try await client.patch(path, #"{"n":2}"#).status == (may ? 200 : 403), "\(asker)")
             #expect(try await client.put(path, #"{"n":3}"#).status == (may ? 200 : 403), "\(asker)")
-            #expect(try await client.post("/storage/Note", #"{"_id":"\#(asker)","n":4}"#).status == (may ? 200 : 403), "\(asker)")
-            #expect(try await client.post("/storage/all/Note", #"[{"_id":"\#(asker)","n":5}]"#).status == (may ? 201 : 403), "\(asker)")
+            #expect(
+                try await client.post("/storage/Note", #"{"_id":"\#(asker)","n":4}"#).status == (may ? 200 : 403),
+                "\(asker)")
+            #expect(
+                try await client.post("/storage/all/Note", #"[{"_id":"\#(asker)","n":5}]"#).status == (may ? 201 : 403),
+                "\(asker)")
             #expect(try await client.post("/storage/remove/Note/\(asker)").status == (may ? 200 : 403), "\(asker)")
             if !may { #expect(try await app.everything() == before, "\(asker)") }
             #expect(try await client.delete(path).status == (may ? 204 : 403), "\(asker)")
@@ -66,7 +81,8 @@ import Testing
         _ = try await app.master.post("/storage/Note", #"{"_id":"a","_readers":["ada"],"_writers":["ada"]}"#)
         let ada = app.asking(as: .ada)
         for answer in [
-            try await ada.put("/storage/Note/a", #"{"n":1}"#), try await ada.post("/storage/Note", #"{"_id":"a","n":2}"#),
+            try await ada.put("/storage/Note/a", #"{"n":1}"#),
+            try await ada.post("/storage/Note", #"{"_id":"a","n":2}"#),
             try await ada.patch("/storage/Note/a", #"{"n":3}"#),
         ] {
             #expect(answer["_readers"] == #"["ada"]"#)
@@ -79,18 +95,24 @@ import Testing
     }
 
     /// Operation, its grantees, who may.
-    @Test(arguments: [
-        ("find", "[]", [.master]), ("find", #"["*"]"#, [.anonymous, .ada, .ben, .eve, .master]),
-        ("find", #"["authenticated"]"#, [.ada, .ben, .eve, .master]), ("find", #"["role:editors"]"#, [.ada, .ben, .master]),
-        ("find", #"["eve"]"#, [.eve, .master]), ("get", #"["role:admins"]"#, [.ada, .ben, .master]),
-        ("count", #"["eve"]"#, [.eve, .master]), ("create", #"["authenticated"]"#, [.ada, .ben, .eve, .master]),
-        ("update", #"["eve"]"#, [.eve, .master]), ("delete", #"["role:editors"]"#, [.ada, .ben, .master]),
-        ("addField", #"["eve"]"#, [.eve, .master]),
-    ] as [(String, String, [Asker])])
-    func `a rule opens an operation to its grantees alone`(_ operation: String, _ grantees: String, _ open: [Asker]) async throws {
+    @Test(
+        arguments: [
+            ("find", "[]", [.master]), ("find", #"["*"]"#, [.anonymous, .ada, .ben, .eve, .master]),
+            ("find", #"["authenticated"]"#, [.ada, .ben, .eve, .master]),
+            ("find", #"["role:editors"]"#, [.ada, .ben, .master]),
+            ("find", #"["eve"]"#, [.eve, .master]), ("get", #"["role:admins"]"#, [.ada, .ben, .master]),
+            ("count", #"["eve"]"#, [.eve, .master]), ("create", #"["authenticated"]"#, [.ada, .ben, .eve, .master]),
+            ("update", #"["eve"]"#, [.eve, .master]), ("delete", #"["role:editors"]"#, [.ada, .ben, .master]),
+            ("addField", #"["eve"]"#, [.eve, .master]),
+        ] as [(String, String, [Asker])])
+    func `a rule opens an operation to its grantees alone`(_ operation: String, _ grantees: String, _ open: [Asker])
+        async throws
+    {
         let app = try await Self.app()
         _ = try await app.master.post("/storage/all/Note", #"[{"_id":"a","n":1},{"_id":"b","n":1}]"#)
-        #expect(try await app.master.put("/collections/Note/rules", #"{"rules":{"\#(operation)":\#(grantees)}}"#).status == 200)
+        #expect(
+            try await app.master.put("/collections/Note/rules", #"{"rules":{"\#(operation)":\#(grantees)}}"#).status
+                == 200)
         for asker in Asker.allCases {
             let client = app.asking(as: asker)
             let answer =
@@ -100,13 +122,20 @@ import Testing
                 case "count": try await client.get("/storage/Note?count=true")
                 case "create": try await client.post("/storage/Note", #"{"n":2}"#)
                 case "update": try await client.patch("/storage/Note/a", #"{"n":1}"#)
-                case "delete": try await client.post("/storage/batch", #"{"requests":[{"method":"DELETE","path":"storage/Note/x"}],"transaction":true}"#)
+                case "delete":
+                    try await client.post(
+                        "/storage/batch",
+                        #"{"requests":[{"method":"DELETE","path":"storage/Note/x"}],"transaction":true}"#)
                 default: try await client.patch("/storage/Note/b", #"{"new\#(asker)":1}"#)
                 }
             if open.contains(asker) {
                 #expect(answer.status != 403, "\(asker): \(answer)")
             } else {
-                #expect(answer.isProblem(.forbidden, field: operation == "addField" ? "new\(asker)" : operation == "delete" ? "requests.0" : nil), "\(asker): \(answer)")
+                #expect(
+                    answer.isProblem(
+                        .forbidden,
+                        field: operation == "addField" ? "new\(asker)" : operation == "delete" ? "requests.0" : nil),
+                    "\(asker): \(answer)")
             }
         }
     }
@@ -114,10 +143,12 @@ import Testing
     @Test(arguments: [#""ada""#, #"["ben","ada"]"#, #"{"__type":"Pointer","className":"_User","objectId":"ada"}"#])
     func `a field that names the user opens the object to that user`(_ owner: String) async throws {
         let app = try await Self.app()
-        _ = try await app.master.post("/storage/all/Note", #"[{"_id":"a","owner":\#(owner)},{"_id":"b","owner":"eve"},{"_id":"c"}]"#)
+        _ = try await app.master.post(
+            "/storage/all/Note", #"[{"_id":"a","owner":\#(owner)},{"_id":"b","owner":"eve"},{"_id":"c"}]"#)
         let grant = #"["field:owner"]"#
         _ = try await app.master.put(
-            "/collections/Note/rules", #"{"rules":{"find":\#(grant),"get":\#(grant),"update":\#(grant),"delete":\#(grant),"create":\#(grant)}}"#)
+            "/collections/Note/rules",
+            #"{"rules":{"find":\#(grant),"get":\#(grant),"update":\#(grant),"delete":\#(grant),"create":\#(grant)}}"#)
         let ada = app.asking(as: .ada)
         #expect(try await ada.get("/storage/Note").ids == ["a"])
         #expect(try await ada.get("/storage/Note/b").status == 404)
@@ -129,14 +160,18 @@ import Testing
         for body in [#"{"owner":"eve"}"#, "{}", #"{"_id":"y","owner":"eve"}"#] {
             try await app.expectRefusal(.forbidden) { try await ada.post("/storage/Note", body) }
         }
-        try await app.expectRefusal(.forbidden) { try await ada.post("/storage/all/Note", #"[{"owner":"ada"},{"owner":"eve"}]"#) }
+        try await app.expectRefusal(.forbidden) {
+            try await ada.post("/storage/all/Note", #"[{"owner":"ada"},{"owner":"eve"}]"#)
+        }
         #expect(try await app.client.get("/storage/Note").isProblem(.forbidden))
     }
 
     @Test func `a hidden field shows nowhere, and neither filter nor order tells of it`() async throws {
         let app = try await Self.app()
         _ = try await app.master.post(
-            "/storage/all/Note", #"[{"_id":"a","owner":"ada","place":{"x":1},"mail":"m1"},{"_id":"b","owner":"eve","place":{"x":2},"mail":"m2"}]"#)
+            "/storage/all/Note",
+            #"[{"_id":"a","owner":"ada","place":{"x":1},"mail":"m1"},{"_id":"b","owner":"eve","place":{"x":2},"mail":"m2"}]"#
+        )
         _ = try await app.master.put(
             "/collections/Note/rules", #"{"hidden":{"place":["field:owner"],"mail":["role:editors"]}}"#)
         let (ada, eve) = (app.asking(as: .ada), app.asking(as: .eve))
@@ -150,7 +185,8 @@ import Testing
         #expect(try await app.master.get("/storage/Note/a")["mail"] == #""m1""#)
         for answer in [
             try await eve.patch("/storage/Note/a", #"{"n":1}"#), try await eve.post("/storage/remove/Note/a"),
-            try await eve.post("/storage/Note", #"{"_id":"a","n":2}"#), try await eve.put("/storage/Note/a", #"{"n":3}"#),
+            try await eve.post("/storage/Note", #"{"_id":"a","n":2}"#),
+            try await eve.put("/storage/Note/a", #"{"n":3}"#),
         ] {
             #expect(answer.status == 200)
             #expect(!answer.text.contains("m1") && !answer.text.contains("place"), "\(answer)")
@@ -159,7 +195,10 @@ import Testing
         _ = try await app.master.put("/storage/Note/b", #"{"owner":"eve","mail":"m2"}"#)
         #expect(try await eve.put("/storage/Note/b", #"{"n":3}"#).status == 200)
         #expect(try await app.master.get("/storage/Note/b")["mail"] == #""m2""#)
-        for filter in [#"{"mail":"m2"}"#, #"{"$or":[{"n":1},{"mail":{"$gt":"a"}}]}"#, #"{"place.x":2}"#, #"{"mail":{"$exists":true}}"#] {
+        for filter in [
+            #"{"mail":"m2"}"#, #"{"$or":[{"n":1},{"mail":{"$gt":"a"}}]}"#, #"{"place.x":2}"#,
+            #"{"mail":{"$exists":true}}"#,
+        ] {
             try await app.expectRefusal(.forbidden) { try await eve.post("/storage/query/Note", filter) }
         }
         for path in ["/storage/Note?order=mail", "/storage/Note?order=n,-place.x"] {
@@ -170,7 +209,8 @@ import Testing
 
     @Test func `objects created without lists get the collection's`() async throws {
         let app = try await Self.app()
-        _ = try await app.master.put("/collections/Note/rules", #"{"defaults":{"readers":["owner","role:admins"],"writers":["owner"]}}"#)
+        _ = try await app.master.put(
+            "/collections/Note/rules", #"{"defaults":{"readers":["owner","role:admins"],"writers":["owner"]}}"#)
         let made = try await app.asking(as: .eve).post("/storage/Note", "{}")
         #expect(made["_readers"] == #"["eve","role:admins"]"#)
         #expect(made["_writers"] == #"["eve"]"#)
@@ -186,7 +226,9 @@ import Testing
             let body = #"{"app":"\#(app.id)","environment":"live","user":"\#(asker.rawValue)"}"#
             let answer = try await app.asking(as: .service("config")).post("/internal/users/roles", body)
             #expect(answer.status == 200 && answer["roles"] == roles, "\(answer)")
-            #expect(try await app.asking(as: .service("config")).post("/internal/users/roles", body.replacing("live", with: "test"))["roles"] == "[]")
+            #expect(
+                try await app.asking(as: .service("config")).post(
+                    "/internal/users/roles", body.replacing("live", with: "test"))["roles"] == "[]")
             #expect(try await app.asking(as: asker).post("/internal/users/roles", body).isProblem(.forbidden))
         }
         #expect(try await app.asking(as: .anonymous).get("/auth/me/roles").isProblem(.invalidToken))
@@ -209,18 +251,25 @@ import Testing
     }
 
     @Test(arguments: [
-        (#"{"rules":{"fly":["*"]}}"#, "rules.fly"), (#"{"rules":{"find":["a:b"]}}"#, "rules.find"), (#"{"rules":{"addField":["field:a"]}}"#, "rules.addField"),
-        (#"{"hidden":{"_id":[]}}"#, "hidden._id"), (#"{"hidden":{"a.b":[]}}"#, "hidden.a.b"), (#"{"hidden":{"a":["role:"]}}"#, "hidden.a"),
-        (#"{"defaults":{"readers":["a b"]}}"#, "defaults.readers"), (#"{"rules":{"find":["field:a..b"]}}"#, "rules.find"),
+        (#"{"rules":{"fly":["*"]}}"#, "rules.fly"), (#"{"rules":{"find":["a:b"]}}"#, "rules.find"),
+        (#"{"rules":{"addField":["field:a"]}}"#, "rules.addField"),
+        (#"{"hidden":{"_id":[]}}"#, "hidden._id"), (#"{"hidden":{"a.b":[]}}"#, "hidden.a.b"),
+        (#"{"hidden":{"a":["role:"]}}"#, "hidden.a"),
+        (#"{"defaults":{"readers":["a b"]}}"#, "defaults.readers"),
+        (#"{"rules":{"find":["field:a..b"]}}"#, "rules.find"),
     ]) func `rules that cannot be right are refused`(_ body: String, _ field: String) async throws {
         let app = try await StorageApp()
-        try await app.expectRefusal(.invalidBody, field: field) { try await app.master.put("/collections/Note/rules", body) }
+        try await app.expectRefusal(.invalidBody, field: field) {
+            try await app.master.put("/collections/Note/rules", body)
+        }
     }
 
     @Test(arguments: ["_readers", "_writers"], [#""ada""#, "[1]", #"["a b"]"#, #"["role:"]"#, "{}"])
     func `lists that cannot be right are refused`(_ field: String, _ list: String) async throws {
         let app = try await StorageApp()
-        try await app.expectRefusal(.invalidBody, field: field) { try await app.client.post("/storage/Note", #"{"\#(field)":\#(list)}"#) }
+        try await app.expectRefusal(.invalidBody, field: field) {
+            try await app.client.post("/storage/Note", #"{"\#(field)":\#(list)}"#)
+        }
     }
 
     @Test func `the roles of many users at once are those of each`() async throws {
@@ -242,7 +291,8 @@ import Testing
 
     @Test func `rules come along to a new name, also for a copy that knows only the old one`() async throws {
         let app = try await StorageApp()
-        let other = StorageService(postgres: app.postgres, files: SharedFiles.settings, logger: .silent, hooks: SharedHooks.settings)
+        let other = StorageService(
+            postgres: app.postgres, files: SharedFiles.settings, logger: .silent, hooks: SharedHooks.settings)
         let client = try await ServiceClient(other).asking(as: app.principal(.client))
         #expect(try await app.master.put("/collections/Note/rules", #"{"rules":{"find":[]}}"#).status == 200)
         #expect(try await client.get("/storage/Note").isProblem(.forbidden))
@@ -274,7 +324,8 @@ extension StorageApp {
         default:
             asking(
                 as: Principal(
-                    kind: .client, appID: id, appNumber: 1, environment: .live, credentialID: "test", userID: asker.rawValue))
+                    kind: .client, appID: id, appNumber: 1, environment: .live, credentialID: "test",
+                    userID: asker.rawValue))
         }
     }
 }

@@ -12,17 +12,22 @@ import Testing
     private let anna = "0190c2a4-0000-7000-8000-00000000000a"
     private let berta = "0190c2a4-0000-7000-8000-00000000000b"
 
-    private func body(_ app: StorageApp, _ user: String, _ environment: AppEnvironment = .live, after: String? = nil) throws -> String {
+    private func body(_ app: StorageApp, _ user: String, _ environment: AppEnvironment = .live, after: String? = nil)
+        throws -> String
+    {
         let request = UserDataRequest(app: app.id, environment: environment, user: user, after: after)
         return String(decoding: try JSONEncoder().encode(request), as: UTF8.self)
     }
 
     /// Erases everything, call after call.
-    private func erase(_ app: StorageApp, _ user: String, _ environment: AppEnvironment = .live) async throws -> [String: Int] {
+    private func erase(_ app: StorageApp, _ user: String, _ environment: AppEnvironment = .live) async throws
+        -> [String: Int]
+    {
         var erased: [String: Int] = [:]
         var place: String?
         repeat {
-            let answer = try await app.asking(as: .service("auth")).post("/internal/users/erase", try body(app, user, environment, after: place))
+            let answer = try await app.asking(as: .service("auth")).post(
+                "/internal/users/erase", try body(app, user, environment, after: place))
             try #require(answer.status == 200, "\(answer)")
             let slice = try JSONDecoder().decode(UserErasure.self, from: Data(answer.text.utf8))
             erased.merge(slice.erased) { $0 + $1 }
@@ -33,11 +38,14 @@ import Testing
     }
 
     /// The lines of a whole export.
-    private func export(_ app: StorageApp, _ user: String, _ environment: AppEnvironment = .live) async throws -> [JSONValue] {
+    private func export(_ app: StorageApp, _ user: String, _ environment: AppEnvironment = .live) async throws
+        -> [JSONValue]
+    {
         var lines: [JSONValue] = []
         var place: String?
         repeat {
-            let answer = try await app.asking(as: .service("auth")).post("/internal/users/export", try body(app, user, environment, after: place))
+            let answer = try await app.asking(as: .service("auth")).post(
+                "/internal/users/export", try body(app, user, environment, after: place))
             try #require(answer.status == 200, "\(answer)")
             lines += try answer.text.split(separator: "\n").map { try JSONValue(parsing: $0.utf8) }
             place = answer.header(HeaderName.next)
@@ -45,7 +53,9 @@ import Testing
         return lines
     }
 
-    private func ids(_ app: StorageApp, _ collection: String, _ environment: AppEnvironment = .live) async throws -> [String] {
+    private func ids(_ app: StorageApp, _ collection: String, _ environment: AppEnvironment = .live) async throws
+        -> [String]
+    {
         let master = app.asking(as: app.principal(.master, environment))
         return try await master.get("/storage/\(collection)?limit=1000&deleted=true").ids.sorted()
     }
@@ -54,18 +64,23 @@ import Testing
         let app = try await StorageApp()
         for (id, rights) in [
             ("own", #""_writers":["\#(anna)"]"#), ("secret", #""_readers":["\#(anna)"]"#),
-            ("both", #""_readers":["\#(anna)"],"_writers":["\#(anna)"]"#), ("shared", #""_readers":["\#(anna)","\#(berta)"],"_writers":["\#(anna)","\#(berta)"]"#),
-            ("team", #""_writers":["\#(anna)","role:team"]"#), ("hers", #""_writers":["\#(berta)"]"#), ("open", #""text":"\#(anna)""#),
+            ("both", #""_readers":["\#(anna)"],"_writers":["\#(anna)"]"#),
+            ("shared", #""_readers":["\#(anna)","\#(berta)"],"_writers":["\#(anna)","\#(berta)"]"#),
+            ("team", #""_writers":["\#(anna)","role:team"]"#), ("hers", #""_writers":["\#(berta)"]"#),
+            ("open", #""text":"\#(anna)""#),
             ("nobody", #""_writers":[]"#),
         ] {
             #expect(try await app.master.post("/storage/Notes", #"{"_id":"\#(id)",\#(rights)}"#).status == 201)
         }
-        #expect(try await app.master.post("/storage/Notes", #"{"_id":"removed","_writers":["\#(anna)"]}"#).status == 201)
+        #expect(
+            try await app.master.post("/storage/Notes", #"{"_id":"removed","_writers":["\#(anna)"]}"#).status == 201)
         #expect(try await app.master.post("/storage/remove/Notes/removed").status == 200)
         #expect(try await erase(app, anna) == ["objects": 4, "sharedObjects": 2])
         #expect(try await ids(app, "Notes") == ["hers", "nobody", "open", "shared", "team"])
         let shared = try await app.master.get("/storage/Notes/shared")
-        #expect(shared["_readers"] == #"["\#(berta)"]"# && shared["_writers"] == #"["\#(berta)"]"# && shared["_version"] == "2", "\(shared)")
+        #expect(
+            shared["_readers"] == #"["\#(berta)"]"# && shared["_writers"] == #"["\#(berta)"]"#
+                && shared["_version"] == "2", "\(shared)")
         #expect(try await app.master.get("/storage/Notes/team")["_writers"] == #"["role:team"]"#)
         // A second time nothing is found, and nothing changes.
         #expect(try await erase(app, anna) == [:])
@@ -75,19 +90,28 @@ import Testing
     @Test func `Fields by which the rules let users change an object say whose it is`() async throws {
         let app = try await StorageApp()
         #expect(try await app.master.put("/roles/admin", "{}").status == 204)
-        let rules = #"{"rules":{"update":["field:by","field:team"],"delete":["field:by","role:admin"],"get":["authenticated"]}}"#
+        let rules =
+            #"{"rules":{"update":["field:by","field:team"],"delete":["field:by","role:admin"],"get":["authenticated"]}}"#
         #expect(try await app.master.put("/collections/Posts/rules", rules).status == 200)
-        #expect(try await app.master.put("/collections/Wiki/rules", #"{"rules":{"delete":["field:by"],"get":["field:by"]}}"#).status == 200)
+        #expect(
+            try await app.master.put(
+                "/collections/Wiki/rules", #"{"rules":{"delete":["field:by"],"get":["field:by"]}}"#
+            ).status == 200)
         let pointer = #"{"__type":"Pointer","className":"_User","objectId":"\#(anna)"}"#
         for (id, doc) in [
-            ("id", #""by":"\#(anna)""#), ("pointer", #""by":\#(pointer)"#), ("list", #""by":["\#(anna)"]"#), ("two", #""by":"\#(anna)","team":["\#(anna)"]"#),
-            ("team", #""by":"\#(anna)","team":["\#(berta)","\#(anna)",\#(pointer)],"n":1.50"#), ("other", #""by":"\#(berta)","team":[]"#),
+            ("id", #""by":"\#(anna)""#), ("pointer", #""by":\#(pointer)"#), ("list", #""by":["\#(anna)"]"#),
+            ("two", #""by":"\#(anna)","team":["\#(anna)"]"#),
+            ("team", #""by":"\#(anna)","team":["\#(berta)","\#(anna)",\#(pointer)],"n":1.50"#),
+            ("other", #""by":"\#(berta)","team":[]"#),
             ("member", #""by":"\#(berta)","team":["\#(anna)"]"#), ("text", #""by":null,"text":"\#(anna)""#),
         ] {
             #expect(try await app.master.post("/storage/Posts", #"{"_id":"\#(id)",\#(doc)}"#).status == 201)
         }
         #expect(try await app.master.post("/storage/Wiki", #"{"_id":"page","by":"\#(anna)"}"#).status == 201)
-        #expect(try await export(app, anna).compactMap { $0["data"]?["_id"]?.text } == [#""id""#, #""list""#, #""pointer""#, #""two""#])
+        #expect(
+            try await export(app, anna).compactMap { $0["data"]?["_id"]?.text } == [
+                #""id""#, #""list""#, #""pointer""#, #""two""#,
+            ])
         #expect(try await erase(app, anna) == ["objects": 4, "sharedObjects": 2])
         #expect(try await ids(app, "Posts") == ["member", "other", "team", "text"])
         let team = try await app.master.get("/storage/Posts/team")
@@ -99,9 +123,14 @@ import Testing
 
     @Test func `A unique index that does not let a field be without the user holds nothing else up`() async throws {
         let app = try await StorageApp()
-        #expect(try await app.master.put("/collections/Chats/rules", #"{"rules":{"update":["field:members"]}}"#).status == 200)
+        #expect(
+            try await app.master.put("/collections/Chats/rules", #"{"rules":{"update":["field:members"]}}"#).status
+                == 200)
         for (id, members) in [("a", #""\#(anna)","\#(berta)""#), ("b", #""\#(berta)""#), ("c", #""\#(anna)""#)] {
-            #expect(try await app.master.post("/storage/Chats", #"{"_id":"\#(id)","members":[\#(members)],"_readers":["\#(anna)","x"]}"#).status == 201)
+            #expect(
+                try await app.master.post(
+                    "/storage/Chats", #"{"_id":"\#(id)","members":[\#(members)],"_readers":["\#(anna)","x"]}"#
+                ).status == 201)
         }
         let index = try await app.master.post("/collections/Chats/indexes", #"{"fields":["members"],"unique":true}"#)
         #expect(index.status == 201, "\(index)")
@@ -115,7 +144,8 @@ import Testing
         let app = try await StorageApp()
         #expect(try await app.master.put("/roles/team", #"{"add":["\#(anna)","\#(berta)"]}"#).status == 204)
         for (user, path, query) in [
-            (anna, "a/own.txt", ""), (anna, "a/private.txt", "?readers=\(anna)&writers=\(anna)"), (anna, "a/shared.txt", "?writers=\(anna),\(berta)"),
+            (anna, "a/own.txt", ""), (anna, "a/private.txt", "?readers=\(anna)&writers=\(anna)"),
+            (anna, "a/shared.txt", "?writers=\(anna),\(berta)"),
             (berta, "b/hers.txt", ""), (berta, "b/shown.txt", "?readers=\(anna),\(berta)"), (anna, "a/gone.txt", ""),
         ] {
             let answer = try await app.user(user).put("/upload/\(path)\(query)", "text of \(path)")
@@ -152,7 +182,9 @@ import Testing
         let app = try await StorageApp()
         let count = 1_234
         for start in stride(from: 0, to: count, by: 500) {
-            let objects = (start..<min(start + 500, count)).map { #"{"_id":"o\#($0)","_writers":["\#(anna)"],"text":"\#(String(repeating: "x", count: 2_000))"}"# }
+            let objects = (start..<min(start + 500, count)).map {
+                #"{"_id":"o\#($0)","_writers":["\#(anna)"],"text":"\#(String(repeating: "x", count: 2_000))"}"#
+            }
             #expect(try await app.master.post("/storage/all/Many", "[\(objects.joined(separator: ","))]").status == 201)
         }
         #expect(try await app.master.post("/storage/Many", #"{"_id":"other"}"#).status == 201)
@@ -171,10 +203,15 @@ import Testing
     @Test func `Fields that are hidden from the user are not handed out`() async throws {
         let app = try await StorageApp()
         #expect(try await app.master.put("/roles/admin", "{}").status == 204)
-        #expect(try await app.master.put("/collections/Notes/rules", #"{"hidden":{"remark":["role:admin"]}}"#).status == 200)
-        #expect(try await app.master.post("/storage/Notes", #"{"_id":"n","_writers":["\#(anna)"],"a":1,"remark":"rude"}"#).status == 201)
+        #expect(
+            try await app.master.put("/collections/Notes/rules", #"{"hidden":{"remark":["role:admin"]}}"#).status == 200
+        )
+        #expect(
+            try await app.master.post("/storage/Notes", #"{"_id":"n","_writers":["\#(anna)"],"a":1,"remark":"rude"}"#)
+                .status == 201)
         let lines = try await export(app, anna)
-        #expect(lines.count == 1 && lines[0]["data"]?["a"]?.text == "1" && lines[0]["data"]?["remark"] == nil, "\(lines)")
+        #expect(
+            lines.count == 1 && lines[0]["data"]?["a"]?.text == "1" && lines[0]["data"]?["remark"] == nil, "\(lines)")
         #expect(lines[0]["service"]?.text == #""storage""# && lines[0]["collection"]?.text == #""Notes""#)
     }
 
@@ -182,7 +219,8 @@ import Testing
         let app = try await StorageApp()
         #expect(try await erase(app, anna) == [:])
         #expect(try await export(app, anna) == [])
-        let schemas = try await app.superuser.query("SELECT FROM pg_namespace WHERE nspname = \(try app.space().schema)")
+        let schemas = try await app.superuser.query(
+            "SELECT FROM pg_namespace WHERE nspname = \(try app.space().schema)")
         #expect(schemas.isEmpty)
     }
 
@@ -196,13 +234,16 @@ import Testing
             }
             let asking = app.asking(as: .service("auth"))
             for (field, text) in [
-                ("user", good.replacing(anna, with: "a b")), ("app", good.replacing(app.id, with: "x-y")), ("after", try body(app, anna, after: "x")),
+                ("user", good.replacing(anna, with: "a b")), ("app", good.replacing(app.id, with: "x-y")),
+                ("after", try body(app, anna, after: "x")),
                 ("after", try body(app, anna, after: Base64URL.encode("history\nx".utf8))),
             ] {
                 try await app.expectRefusal(.invalidBody, field: field) { try await asking.post(path, text) }
             }
             try await app.expectRefusal(.invalidJSON) { try await asking.post(path, "x") }
-            try await app.expectRefusal(.invalidBody, field: "user") { try await asking.post(path, #"{"app":"a","environment":"live"}"#) }
+            try await app.expectRefusal(.invalidBody, field: "user") {
+                try await asking.post(path, #"{"app":"a","environment":"live"}"#)
+            }
         }
     }
 }

@@ -36,29 +36,35 @@ public struct ErrorCode: Sendable, Hashable {
     public static let methodNotAllowed = ErrorCode("method-not-allowed", 405, "The method is not allowed here")
     public static let requestTimeout = ErrorCode("request-timeout", 408, "The request did not arrive in time")
     public static let conflict = ErrorCode("conflict", 409, "The request conflicts with what is stored")
-    public static let preconditionFailed = ErrorCode("precondition-failed", 412, "The object is not as the request demands")
+    public static let preconditionFailed = ErrorCode(
+        "precondition-failed", 412, "The object is not as the request demands")
     public static let payloadTooLarge = ErrorCode("payload-too-large", 413, "The body is too large")
     public static let fileQuotaExceeded = ErrorCode("file-quota-exceeded", 413, "The app has no room for further files")
     public static let uriTooLong = ErrorCode("uri-too-long", 414, "The address is too long")
     public static let unsupportedMediaType = ErrorCode("unsupported-media-type", 415, "The media type is not accepted")
     public static let expectationFailed = ErrorCode("expectation-failed", 417, "The expectation is not supported")
-    public static let idempotencyKeyReused = ErrorCode("idempotency-key-reused", 422, "The idempotency key came with another request")
-    public static let preconditionRequired = ErrorCode("precondition-required", 428, "The request has to say which state it changes")
+    public static let idempotencyKeyReused = ErrorCode(
+        "idempotency-key-reused", 422, "The idempotency key came with another request")
+    public static let preconditionRequired = ErrorCode(
+        "precondition-required", 428, "The request has to say which state it changes")
     public static let tooManyRequests = ErrorCode("too-many-requests", 429, "Too many requests")
     public static let headersTooLarge = ErrorCode("headers-too-large", 431, "The headers are too large")
 
     // Users
     public static let invalidToken = ErrorCode("invalid-token", 401, "The token is missing, wrong or has expired")
     public static let signInFailed = ErrorCode("sign-in-failed", 401, "What was sent does not show who is signing in")
-    public static let secondFactorRequired = ErrorCode("second-factor-required", 401, "A code of the second factor is needed, too")
-    public static let recentSignInRequired = ErrorCode("recent-sign-in-required", 403, "The user has to sign in again first")
+    public static let secondFactorRequired = ErrorCode(
+        "second-factor-required", 401, "A code of the second factor is needed, too")
+    public static let recentSignInRequired = ErrorCode(
+        "recent-sign-in-required", 403, "The user has to sign in again first")
     public static let userNotFound = ErrorCode("user-not-found", 404, "The user does not exist")
     public static let sessionNotFound = ErrorCode("session-not-found", 404, "The session does not exist")
     public static let clientNotFound = ErrorCode("client-not-found", 404, "The client does not exist")
 
     // Staff
     public static let staffNotFound = ErrorCode("staff-not-found", 404, "The staff member does not exist")
-    public static let passwordResetRequired = ErrorCode("password-reset-required", 403, "Another password has to be chosen first")
+    public static let passwordResetRequired = ErrorCode(
+        "password-reset-required", 403, "Another password has to be chosen first")
 
     // Apps
     public static let appNotFound = ErrorCode("app-not-found", 404, "The app does not exist")
@@ -105,7 +111,8 @@ public struct ErrorCode: Sendable, Hashable {
 
     // Notifications
     public static let credentialNotFound = ErrorCode("credential-not-found", 404, "The credential does not exist")
-    public static let pushCredentialMissing = ErrorCode("push-credential-missing", 409, "No device can be reached without a credential")
+    public static let pushCredentialMissing = ErrorCode(
+        "push-credential-missing", 409, "No device can be reached without a credential")
     public static let installationNotFound = ErrorCode("installation-not-found", 404, "The installation does not exist")
     public static let messageNotFound = ErrorCode("message-not-found", 404, "The message does not exist")
     public static let templateNotFound = ErrorCode("template-not-found", 404, "The template does not exist")
@@ -118,19 +125,23 @@ public struct ErrorCode: Sendable, Hashable {
     public static let upstreamFailed = ErrorCode("upstream-failed", 502, "The service did not answer properly")
     public static let unavailable = ErrorCode("unavailable", 503, "The service is not available right now")
     public static let upstreamTimeout = ErrorCode("upstream-timeout", 504, "The service did not answer in time")
-    public static let versionNotSupported = ErrorCode("http-version-not-supported", 505, "The HTTP version is not supported")
+    public static let versionNotSupported = ErrorCode(
+        "http-version-not-supported", 505, "The HTTP version is not supported")
 
     /// Every registered code.
     public static let all: [ErrorCode] = [
-        malformedRequest, invalidPath, invalidParameter, invalidJSON, invalidBody, invalidName, invalidID, invalidFilter,
+        malformedRequest, invalidPath, invalidParameter, invalidJSON, invalidBody, invalidName, invalidID,
+        invalidFilter,
         unknownOperator, limitExceeded, unauthorized, forbidden, notFound, objectNotFound, collectionNotFound,
         jobNotFound, indexNotFound, roleNotFound, methodNotAllowed, requestTimeout, conflict, preconditionFailed,
         payloadTooLarge, fileQuotaExceeded, uriTooLong, unsupportedMediaType,
-        expectationFailed, idempotencyKeyReused, preconditionRequired, tooManyRequests, headersTooLarge, internalError, notImplemented, upstreamFailed,
+        expectationFailed, idempotencyKeyReused, preconditionRequired, tooManyRequests, headersTooLarge, internalError,
+        notImplemented, upstreamFailed,
         unavailable, upstreamTimeout, versionNotSupported,
         staffNotFound, passwordResetRequired,
         appNotFound, versionNotFound, pictureNotFound, keyNotFound,
-        invalidToken, signInFailed, secondFactorRequired, recentSignInRequired, userNotFound, sessionNotFound, passkeyNotFound,
+        invalidToken, signInFailed, secondFactorRequired, recentSignInRequired, userNotFound, sessionNotFound,
+        passkeyNotFound,
         clientNotFound,
         fileNotFound, uploadNotFound, invalidLink, rangeNotSatisfiable, imageRefused,
         cursorExpired,
@@ -140,6 +151,7 @@ public struct ErrorCode: Sendable, Hashable {
         issueNotFound, reportNotFound, alertNotFound,
         questionTooLarge,
         ticketNotFound, commentNotFound, sprintNotFound, labelNotFound,
-        credentialNotFound, pushCredentialMissing, installationNotFound, messageNotFound, templateNotFound, segmentNotFound, ruleNotFound,
+        credentialNotFound, pushCredentialMissing, installationNotFound, messageNotFound, templateNotFound,
+        segmentNotFound, ruleNotFound,
     ]
 }

@@ -17,7 +17,8 @@ public struct ExperimentQuestion: Codable, Sendable, Equatable {
     public var metrics: [Metric]
 
     public init(
-        appID: String, environment: AppEnvironment, experiment: String, variations: [String], from: Int, to: Int, metrics: [Metric]
+        appID: String, environment: AppEnvironment, experiment: String, variations: [String], from: Int, to: Int,
+        metrics: [Metric]
     ) {
         self.appID = appID
         self.environment = environment
@@ -45,11 +46,13 @@ public struct ExperimentQuestion: Codable, Sendable, Equatable {
         public var property: String?
         /// Of a ratio: the event that is counted below the line.
         public var denominatorEvent: String?
-        /// Not of a ratio: the same of so many days before the unit was given its variation is its covariate; nil: there is none.
+        /// Not of a ratio: the same of so many days before the unit was given its variation is its covariate; nil:
+        /// there is none.
         public var covariateDays: Int?
 
         public init(
-            name: String, kind: Kind, event: String, property: String? = nil, denominatorEvent: String? = nil, covariateDays: Int? = nil
+            name: String, kind: Kind, event: String, property: String? = nil, denominatorEvent: String? = nil,
+            covariateDays: Int? = nil
         ) {
             self.name = name
             self.kind = kind
@@ -88,7 +91,8 @@ public struct ExperimentSums: Codable, Sendable, Equatable {
         public var sumOfProducts: Double?
 
         public init(
-            units: Int, sum: Double, sumOfSquares: Double? = nil, denominator: Pair? = nil, covariate: Pair? = nil, sumOfProducts: Double? = nil
+            units: Int, sum: Double, sumOfSquares: Double? = nil, denominator: Pair? = nil, covariate: Pair? = nil,
+            sumOfProducts: Double? = nil
         ) {
             self.units = units
             self.sum = sum

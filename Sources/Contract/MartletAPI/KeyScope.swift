@@ -25,7 +25,9 @@ public struct KeyScope: Sendable, Hashable, LosslessStringConvertible {
     /// Nil for what is no scope.
     public init?(_ text: String) {
         let isReadOnly = text.hasSuffix(Self.readingSuffix)
-        guard let area = KeyArea(rawValue: isReadOnly ? String(text.dropLast(Self.readingSuffix.count)) : text) else { return nil }
+        guard let area = KeyArea(rawValue: isReadOnly ? String(text.dropLast(Self.readingSuffix.count)) : text) else {
+            return nil
+        }
         self.init(area, isReadOnly: isReadOnly)
     }
 

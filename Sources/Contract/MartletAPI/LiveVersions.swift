@@ -14,7 +14,10 @@ public struct LiveVersions: Codable, Sendable, Equatable {
         public var config: Version?
         public var translation: Version?
 
-        public init(appID: String, environment: AppEnvironment, generation: Int64 = 0, config: Version? = nil, translation: Version? = nil) {
+        public init(
+            appID: String, environment: AppEnvironment, generation: Int64 = 0, config: Version? = nil,
+            translation: Version? = nil
+        ) {
             self.appID = appID
             self.environment = environment
             self.generation = generation

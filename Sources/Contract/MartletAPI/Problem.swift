@@ -55,11 +55,14 @@ public struct Problem: Codable, Sendable, Equatable {
     /// Where a document was checked: what was found.
     public var findings: [Finding]?
     public var requestId: String?
-    /// `detail`, or `title` without one: Segment's and RudderStack's clients look for it beside `code`, and take an answer without it for a network
-    /// that failed. Under `/segment` only.
+    /// `detail`, or `title` without one: Segment's and RudderStack's clients look for it beside `code`, and take an
+    /// answer without it for a network that failed. Under `/segment` only.
     public var message: String?
 
-    public init(_ code: ErrorCode, detail: String? = nil, field: String? = nil, rows: [Row]? = nil, findings: [Finding]? = nil, requestId: String? = nil) {
+    public init(
+        _ code: ErrorCode, detail: String? = nil, field: String? = nil, rows: [Row]? = nil, findings: [Finding]? = nil,
+        requestId: String? = nil
+    ) {
         self.type = "urn:martlet:error:" + code.rawValue
         self.title = code.title
         self.status = code.status

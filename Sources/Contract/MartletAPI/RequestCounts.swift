@@ -2,7 +2,8 @@ public import Foundation
 
 /// How many requests a gateway had in one minute: what it reports to `analytics`.
 ///
-/// Wire shape of `POST /internal/requests`, answered with 204. A gateway that got no answer sends the same again: a minute of a gateway counts once.
+/// Wire shape of `POST /internal/requests`, answered with 204. A gateway that got no answer sends the same again: a
+/// minute of a gateway counts once.
 public struct RequestCounts: Codable, Sendable, Equatable {
     /// The most in one report: of each service and class.
     public static let maximumCounts = 256

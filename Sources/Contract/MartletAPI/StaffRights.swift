@@ -1,7 +1,8 @@
 /// What rights of staff are about.
 public enum StaffArea: String, Codable, Sendable, Hashable, CaseIterable {
     // Of an app
-    case applications, users, storage, analytics, notifications, backup, config, crashes, experiments, languages, tickets
+    case applications, users, storage, analytics, notifications, backup, config, crashes, experiments, languages,
+        tickets
     // Of the whole server
     case staff, audit, status
 
@@ -15,8 +16,9 @@ public enum StaffAction: String, Codable, Sendable, Hashable, CaseIterable {
 
 /// What a staff member may do: app → area → actions.
 ///
-/// As JSON `{"<app id, or *>":{"<area>":["create","read","update","delete"]}}`. `*` stands for every app, those to come too, and for what belongs
-/// to none. An area or action that is not known is left out in reading: what is not understood opens nothing.
+/// As JSON `{"<app id, or *>":{"<area>":["create","read","update","delete"]}}`. `*` stands for every app, those to come
+/// too, and for what belongs to none. An area or action that is not known is left out in reading: what is not
+/// understood opens nothing.
 public struct StaffRights: Codable, Sendable, Hashable {
     public typealias Areas = [StaffArea: Set<StaffAction>]
 
@@ -38,7 +40,9 @@ public struct StaffRights: Codable, Sendable, Hashable {
     /// Whether `others` allow all that these do.
     public func isCovered(by others: StaffRights) -> Bool {
         apps.allSatisfy { app, areas in
-            areas.allSatisfy { area, actions in actions.allSatisfy { others.allow($0, area, in: app == Self.everyApp ? nil : app) } }
+            areas.allSatisfy { area, actions in
+                actions.allSatisfy { others.allow($0, area, in: app == Self.everyApp ? nil : app) }
+            }
         }
     }
 
@@ -56,7 +60,10 @@ public struct StaffRights: Codable, Sendable, Hashable {
 
     public func encode(to encoder: any Encoder) throws {
         let texts = apps.mapValues { areas in
-            Dictionary(uniqueKeysWithValues: areas.map { ($0.rawValue, StaffAction.allCases.filter($1.contains).map(\.rawValue)) })
+            Dictionary(
+                uniqueKeysWithValues: areas.map {
+                    ($0.rawValue, StaffAction.allCases.filter($1.contains).map(\.rawValue))
+                })
         }
         var container = encoder.singleValueContainer()
         try container.encode(texts)
@@ -74,7 +81,10 @@ public struct StaffGrant: Codable, Sendable, Hashable {
     public var mustReset: Bool
     public var rights: StaffRights
 
-    public init(id: String, userName: String, isAdministrator: Bool = false, mustReset: Bool = false, rights: StaffRights = .none) {
+    public init(
+        id: String, userName: String, isAdministrator: Bool = false, mustReset: Bool = false,
+        rights: StaffRights = .none
+    ) {
         self.id = id
         self.userName = userName
         self.isAdministrator = isAdministrator

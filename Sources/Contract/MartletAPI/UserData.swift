@@ -20,7 +20,8 @@ public struct UserDataRequest: Codable, Sendable, Hashable {
 
 /// What one call has erased.
 ///
-/// Wire shape of the answer of `POST /internal/users/erase`. A call that is repeated finds nothing more and does no harm.
+/// Wire shape of the answer of `POST /internal/users/erase`. A call that is repeated finds nothing more and does no
+/// harm.
 public struct UserErasure: Codable, Sendable, Equatable {
     /// Kind of data → how many, such as `{"objects":500}`.
     public var erased: [String: Int]

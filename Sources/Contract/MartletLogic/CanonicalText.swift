@@ -1,6 +1,7 @@
 /// The pieces of canonical JSON (RFC 8785, JCS).
 public enum CanonicalText {
-    /// A number as ECMAScript writes it (ECMA-262, Number::toString): the fewest digits that read back as the same number.
+    /// A number as ECMAScript writes it (ECMA-262, Number::toString): the fewest digits that read back as the same
+    /// number.
     public static func number(_ value: Double) -> String {
         guard value.isFinite else { return value.isNaN ? "NaN" : value < 0 ? "-Infinity" : "Infinity" }
         if abs(value) < 1e15, let whole = Int64(exactly: value) { return String(whole) }

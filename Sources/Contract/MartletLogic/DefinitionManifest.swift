@@ -39,8 +39,8 @@ public struct DefinitionManifest: Codable, Sendable, Equatable {
     }
 }
 
-/// A manifest as it is sent: `{"manifest":{…},"signature":"…",…}`, with an Ed25519 signature (RFC 8032) in base64url over the manifest in
-/// canonical form (RFC 8785).
+/// A manifest as it is sent: `{"manifest":{…},"signature":"…",…}`, with an Ed25519 signature (RFC 8032) in base64url
+/// over the manifest in canonical form (RFC 8785).
 public struct SignedManifest: Sendable {
     public enum Failure: Error, Equatable {
         /// Not a manifest, or of a format this program does not know.
@@ -62,11 +62,13 @@ public struct SignedManifest: Sendable {
 
     /// - Throws: `Failure.unreadable`.
     public init(json: Data) throws(Failure) {
-        guard let whole = try? LogicValue(json: json), let value = whole["manifest"], case .string(let signature)? = whole["signature"],
+        guard let whole = try? LogicValue(json: json), let value = whole["manifest"],
+            case .string(let signature)? = whole["signature"],
             let signature = Self.data(base64URL: signature)
         else { throw .unreadable }
         message = Data(value.json.utf8)
-        guard let manifest = try? JSONDecoder().decode(DefinitionManifest.self, from: message), manifest.schema == 1 else { throw .unreadable }
+        guard let manifest = try? JSONDecoder().decode(DefinitionManifest.self, from: message), manifest.schema == 1
+        else { throw .unreadable }
         self.manifest = manifest
         self.signature = signature
     }
@@ -76,10 +78,12 @@ public struct SignedManifest: Sendable {
     /// - Parameters:
     ///   - latest: the version that the client has seen last; nil: none.
     ///   - now: for what is just downloaded. What was taken before its time was over may be used on.
-    ///   - isSigned: whether `signature` is that of `message` by a key that is trusted and has the id: Ed25519 by CryptoKit or swift-crypto.
+    ///   - isSigned: whether `signature` is that of `message` by a key that is trusted and has the id: Ed25519 by
+    ///     CryptoKit or swift-crypto.
     /// - Throws: `Failure`.
     public func verified(
-        name: String, environment: String, latest: Int?, at now: Date = Date(), isSigned: (_ signature: Data, _ message: Data, _ keyID: String) -> Bool
+        name: String, environment: String, latest: Int?, at now: Date = Date(),
+        isSigned: (_ signature: Data, _ message: Data, _ keyID: String) -> Bool
     ) throws(Failure) -> DefinitionManifest {
         guard isSigned(signature, message, manifest.keyId) else { throw .notSigned }
         guard manifest.name == name, manifest.environment == environment else { throw .notThisApp }

@@ -6,7 +6,9 @@ public struct JSONLogic: Sendable {
     private let maximumSteps: Int
 
     /// - Throws: `LogicError.unknownOperation`, `.tooDeep`.
-    public init(_ rule: LogicValue, operations: LogicOperations = .standard, limits: LogicLimits = LogicLimits()) throws(LogicError) {
+    public init(_ rule: LogicValue, operations: LogicOperations = .standard, limits: LogicLimits = LogicLimits())
+        throws(LogicError)
+    {
         root = try LogicCompiler(operations: operations, maximumDepth: limits.maximumDepth).node(rule)
         maximumSteps = limits.maximumSteps
     }
@@ -33,7 +35,8 @@ struct LogicEvaluation {
         guard stepsLeft >= 0 else { throw .tooManySteps(limit: limit) }
     }
 
-    /// Pays for looking at all of a value. Lists may hold the same list many times over: their size shows only on walking through.
+    /// Pays for looking at all of a value. Lists may hold the same list many times over: their size shows only on
+    /// walking through.
     private mutating func spend(on value: LogicValue) throws(LogicError) {
         switch value {
         case .string(let text): if text.utf8.count >= 32 { try spend(text.utf8.count / 32) }
@@ -65,7 +68,8 @@ struct LogicEvaluation {
         case .or(let nodes): return try first(of: nodes, isTruthy: true, data)
         case .each(let iteration, let list, let body): return try each(iteration, try value(of: list, data), body)
         case .reduce(let list, let body, let initial): return try reduce(list, body, initial, data)
-        case .comparison(let comparison, let one, let two): return .bool(try holds(comparison, try value(of: one, data), try value(of: two, data)))
+        case .comparison(let comparison, let one, let two):
+            return .bool(try holds(comparison, try value(of: one, data), try value(of: two, data)))
         case .between(let comparison, let one, let two, let three):
             let middle = try value(of: two, data)
             guard try holds(comparison, try value(of: one, data), middle) else { return false }
@@ -92,7 +96,9 @@ struct LogicEvaluation {
         }
     }
 
-    private mutating func holds(_ comparison: LogicNode.Comparison, _ one: LogicValue, _ two: LogicValue) throws(LogicError) -> Bool {
+    private mutating func holds(_ comparison: LogicNode.Comparison, _ one: LogicValue, _ two: LogicValue)
+        throws(LogicError) -> Bool
+    {
         try spend(on: one)
         try spend(on: two)
         return comparison.holds(one, two)

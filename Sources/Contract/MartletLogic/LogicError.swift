@@ -21,7 +21,8 @@ public enum LogicError: Error, Equatable, CustomStringConvertible {
 public struct LogicLimits: Sendable {
     /// Of the rule.
     public var maximumDepth: Int
-    /// Of one evaluation: one for each part of a rule that is evaluated, for each value that an operation looks at, and for each 32 bytes of a text.
+    /// Of one evaluation: one for each part of a rule that is evaluated, for each value that an operation looks at, and
+    /// for each 32 bytes of a text.
     public var maximumSteps: Int
 
     public init(maximumDepth: Int = 64, maximumSteps: Int = 100_000) {

@@ -1,6 +1,7 @@
 /// The operations that read the data.
 extension LogicEvaluation {
-    mutating func look(up path: [String], _ otherwise: LogicNode?, _ data: LogicValue) throws(LogicError) -> LogicValue {
+    mutating func look(up path: [String], _ otherwise: LogicNode?, _ data: LogicValue) throws(LogicError) -> LogicValue
+    {
         if let found = Self.find(path, in: data) { return found }
         guard let otherwise else { return .null }
         return try value(of: otherwise, data)
@@ -27,7 +28,9 @@ extension LogicEvaluation {
     }
 
     /// The missing names, or none when `needed` of them are there.
-    mutating func missingSome(_ needed: LogicNode, _ names: LogicNode, _ data: LogicValue) throws(LogicError) -> LogicValue {
+    mutating func missingSome(_ needed: LogicNode, _ names: LogicNode, _ data: LogicValue) throws(LogicError)
+        -> LogicValue
+    {
         let needed = try value(of: needed, data).number
         guard case .array(let names) = try value(of: names, data) else { return [] }
         let missing = try missing([.array(names)], data)
@@ -57,7 +60,9 @@ extension LogicEvaluation {
     }
 
     /// Evaluates `body` with each element as its data.
-    mutating func each(_ iteration: LogicNode.Iteration, _ list: LogicValue, _ body: LogicNode) throws(LogicError) -> LogicValue {
+    mutating func each(_ iteration: LogicNode.Iteration, _ list: LogicValue, _ body: LogicNode) throws(LogicError)
+        -> LogicValue
+    {
         var elements: [LogicValue] = []
         if case .array(let list) = list { elements = list }
         var kept: [LogicValue] = []
@@ -79,7 +84,9 @@ extension LogicEvaluation {
         }
     }
 
-    mutating func reduce(_ list: LogicNode, _ body: LogicNode, _ initial: LogicNode, _ data: LogicValue) throws(LogicError) -> LogicValue {
+    mutating func reduce(_ list: LogicNode, _ body: LogicNode, _ initial: LogicNode, _ data: LogicValue)
+        throws(LogicError) -> LogicValue
+    {
         let list = try value(of: list, data)
         var accumulator = try value(of: initial, data)
         guard case .array(let elements) = list else { return accumulator }

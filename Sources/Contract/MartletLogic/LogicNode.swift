@@ -62,7 +62,9 @@ struct LogicCompiler {
 
     private func nodes(_ rules: [LogicValue], path: String, depth: Int) throws(LogicError) -> [LogicNode] {
         var nodes: [LogicNode] = []
-        for (index, rule) in rules.enumerated() { nodes.append(try node(rule, path: "\(path)/\(index)", depth: depth + 1)) }
+        for (index, rule) in rules.enumerated() {
+            nodes.append(try node(rule, path: "\(path)/\(index)", depth: depth + 1))
+        }
         return nodes
     }
 
@@ -101,6 +103,7 @@ struct LogicCompiler {
 
     /// A name in a JSON pointer (RFC 6901 §3).
     private static func escaped(_ name: String) -> String {
-        name.contains { $0 == "~" || $0 == "/" } ? String(name.flatMap { $0 == "~" ? "~0" : $0 == "/" ? "~1" : String($0) }) : name
+        name.contains { $0 == "~" || $0 == "/" }
+            ? String(name.flatMap { $0 == "~" ? "~0" : $0 == "/" ? "~1" : String($0) }) : name
     }
 }

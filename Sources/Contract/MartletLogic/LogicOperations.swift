@@ -2,13 +2,14 @@ import Foundation
 
 /// Operations by name that see only their arguments.
 ///
-/// Comparisons, `var`, `missing`, `missing_some`, `if`, `?:`, `and`, `or`, `map`, `filter`, `reduce`, `all`, `some` and `none` are part of the
-/// language and not here.
+/// Comparisons, `var`, `missing`, `missing_some`, `if`, `?:`, `and`, `or`, `map`, `filter`, `reduce`, `all`, `some` and
+/// `none` are part of the language and not here.
 public struct LogicOperations: Sendable {
     public typealias Operation = @Sendable ([LogicValue]) throws -> LogicValue
 
     /// Those of JsonLogic.
-    public static let standard = LogicOperations(table: arithmetic.merging(lists) { one, _ in one }.merging(texts) { one, _ in one })
+    public static let standard = LogicOperations(
+        table: arithmetic.merging(lists) { one, _ in one }.merging(texts) { one, _ in one })
 
     private var table: [String: Operation]
 

@@ -1,4 +1,5 @@
-/// What JavaScript makes of a value where it wants another kind (ECMA-262, chapter 7), and JsonLogic's own idea of truth.
+/// What JavaScript makes of a value where it wants another kind (ECMA-262, chapter 7), and JsonLogic's own idea of
+/// truth.
 extension LogicValue {
     /// JsonLogic's: as in JavaScript, but an empty array is false. `"0"` is true.
     public var isTruthy: Bool {
@@ -128,7 +129,8 @@ extension LogicValue {
     /// `==`.
     func isLooselyEqual(to other: LogicValue) -> Bool {
         switch (self, other) {
-        case (.null, _), (_, .null), (.array, .array), (.object, .object), (.array, .object), (.object, .array), (.string, .string):
+        case (.null, _), (_, .null), (.array, .array), (.object, .object), (.array, .object), (.object, .array),
+            (.string, .string):
             isIdentical(to: other)
         case (.array, .string), (.object, .string), (.string, .array), (.string, .object):
             primitive.isIdentical(to: other.primitive)

@@ -1,6 +1,7 @@
 public import Foundation
 
-/// A JSON value to compute with: numbers are IEEE doubles, as in JavaScript. Documents that have to keep the digits that were typed are `JSONValue`.
+/// A JSON value to compute with: numbers are IEEE doubles, as in JavaScript. Documents that have to keep the digits
+/// that were typed are `JSONValue`.
 public enum LogicValue: Sendable, Equatable {
     case null
     case bool(Bool)
@@ -19,7 +20,8 @@ public enum LogicValue: Sendable, Equatable {
         try self.init(json: Data(json.utf8))
     }
 
-    /// JSON text as `JSON.stringify` would write it, with the members in canonical order: what is no number in JSON is `null`.
+    /// JSON text as `JSON.stringify` would write it, with the members in canonical order: what is no number in JSON is
+    /// `null`.
     public var json: String {
         switch self {
         case .null: "null"
@@ -28,7 +30,8 @@ public enum LogicValue: Sendable, Equatable {
         case .string(let text): CanonicalText.quote(text)
         case .array(let elements): "[" + elements.map(\.json).joined(separator: ",") + "]"
         case .object(let members):
-            "{" + members.sorted { CanonicalText.isOrdered($0.key, before: $1.key) }
+            "{"
+                + members.sorted { CanonicalText.isOrdered($0.key, before: $1.key) }
                 .map { CanonicalText.quote($0.key) + ":" + $0.value.json }.joined(separator: ",") + "}"
         }
     }
@@ -74,7 +77,8 @@ extension LogicValue: Codable {
     }
 }
 
-extension LogicValue: ExpressibleByStringLiteral, ExpressibleByFloatLiteral, ExpressibleByIntegerLiteral, ExpressibleByBooleanLiteral,
+extension LogicValue: ExpressibleByStringLiteral, ExpressibleByFloatLiteral, ExpressibleByIntegerLiteral,
+    ExpressibleByBooleanLiteral,
     ExpressibleByNilLiteral, ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
 {
     public init(stringLiteral value: String) { self = .string(value) }
@@ -83,5 +87,7 @@ extension LogicValue: ExpressibleByStringLiteral, ExpressibleByFloatLiteral, Exp
     public init(booleanLiteral value: Bool) { self = .bool(value) }
     public init(nilLiteral: ()) { self = .null }
     public init(arrayLiteral elements: LogicValue...) { self = .array(elements) }
-    public init(dictionaryLiteral members: (String, LogicValue)...) { self = .object(Dictionary(members) { _, last in last }) }
+    public init(dictionaryLiteral members: (String, LogicValue)...) {
+        self = .object(Dictionary(members) { _, last in last })
+    }
 }

@@ -2,8 +2,8 @@ public import Foundation
 
 extension LogicOperations {
     /// Those of JsonLogic and what views of app definitions need to show values:
-    /// `format_date` (a time in RFC 3339 or seconds since 1970, a pattern of Unicode TS 35, perhaps a time zone's name),
-    /// `format_number` (a number, perhaps the least and the most decimals) and
+    /// `format_date` (a time in RFC 3339 or seconds since 1970, a pattern of Unicode TS 35, perhaps a time zone's
+    /// name), `format_number` (a number, perhaps the least and the most decimals) and
     /// `template` (a text with `{name}` or `{name.name}` in it, an object).
     ///
     /// Another kind of value is shown as it is: a view never fails because of its data.
@@ -28,7 +28,8 @@ extension LogicOperations {
         switch value {
         case .number(let seconds) where seconds.magnitude < 1e12: Date(timeIntervalSince1970: seconds)
         case .string(let text):
-            (try? Date.ISO8601FormatStyle().parse(text)) ?? (try? Date.ISO8601FormatStyle(includingFractionalSeconds: true).parse(text))
+            (try? Date.ISO8601FormatStyle().parse(text))
+                ?? (try? Date.ISO8601FormatStyle(includingFractionalSeconds: true).parse(text))
         default: nil
         }
     }
@@ -44,7 +45,8 @@ extension LogicOperations {
     private static func format(_ number: Double, _ decimals: [Double], _ locale: Locale) -> String {
         let least = decimals.first.map { Int(max(0, min(15, $0))) } ?? 0
         let most = decimals.count > 1 ? Int(max(0, min(15, decimals[1]))) : max(least, decimals.isEmpty ? 3 : least)
-        return number.formatted(FloatingPointFormatStyle<Double>(locale: locale).precision(.fractionLength(least...max(least, most))))
+        return number.formatted(
+            FloatingPointFormatStyle<Double>(locale: locale).precision(.fractionLength(least...max(least, most))))
     }
 
     /// Puts values where their names stand in braces; what is not there is left out.

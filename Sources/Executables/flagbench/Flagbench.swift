@@ -19,19 +19,28 @@ enum Flagbench {
         var on = 0
         let count = 1_000_000
         let single = cpuSeconds {
-            for index in 0..<count where flags.evaluate(keys[index % keys.count], for: subjects[index % subjects.count])?.value.isOn == true { on += 1 }
+            for index in 0..<count
+            where flags.evaluate(keys[index % keys.count], for: subjects[index % subjects.count])?.value.isOn == true {
+                on += 1
+            }
         }
         var bytes = 0
         let rounds = 1_000
         let bulk = cpuSeconds {
             for index in 0..<rounds {
                 let answers = flags.evaluateAll(for: subjects[index % subjects.count])
-                bytes += answers.map { #"{"key":\#(JSONValue.quote($0.key)),"value":\#($0.value.text),"variant":\#(JSONValue.quote($0.variant))}"# }
+                bytes +=
+                    answers.map {
+                        #"{"key":\#(JSONValue.quote($0.key)),"value":\#($0.value.text),"variant":\#(JSONValue.quote($0.variant))}"#
+                    }
                     .joined(separator: ",").utf8.count
             }
         }
         report("\(Int(Double(count) / single)) evaluations/s on one core (\(on * 100 / count) % on)")
-        report(String(format: "%.3f ms CPU for all %d flags as %d bytes of JSON", bulk / Double(rounds) * 1_000, keys.count, bytes / rounds))
+        report(
+            String(
+                format: "%.3f ms CPU for all %d flags as %d bytes of JSON", bulk / Double(rounds) * 1_000, keys.count,
+                bytes / rounds))
     }
 
     private static func report(_ line: String) { FileHandle.standardOutput.write(Data((line + "\n").utf8)) }
@@ -49,9 +58,12 @@ enum Flagbench {
 
     private static func attributes(of index: Int) -> FlagAttributes {
         [
-            "id": .string("0193a000-0000-7000-8000-00000000\(index)"), "platform": .string(index % 3 == 0 ? "android" : "ios"),
-            "osVersion": .string("18.\(index % 5)"), "appVersion": .string("2.\(index % 20).1"), "language": .string("de-CH"),
-            "country": .string(["CH", "DE", "US", "FR"][index % 4]), "now": .number(1_790_000_000), "email": .string("user\(index)@example.com"),
+            "id": .string("0193a000-0000-7000-8000-00000000\(index)"),
+            "platform": .string(index % 3 == 0 ? "android" : "ios"),
+            "osVersion": .string("18.\(index % 5)"), "appVersion": .string("2.\(index % 20).1"),
+            "language": .string("de-CH"),
+            "country": .string(["CH", "DE", "US", "FR"][index % 4]), "now": .number(1_790_000_000),
+            "email": .string("user\(index)@example.com"),
             "user": .object(["id": .string("u\(index)")]), "plan": .string(index % 10 == 0 ? "pro" : "free"),
         ]
     }
@@ -62,7 +74,8 @@ enum Flagbench {
             case 0: #"{"when":{"country":{"$in":["CH","AT","LI"]},"platform":"ios"},"value":true}"#
             case 1: #"{"when":{"appVersion":{"$vgte":"2.1\#(index % 9).0"}},"value":true}"#
             case 2: #"{"when":{"now":{"$before":"2027-01-01T00:00:00Z"}},"percent":\#(index % 100),"value":true}"#
-            default: #"{"when":"pro","split":[{"value":true,"percent":30},{"value":false,"percent":30},{"value":true,"percent":40}]}"#
+            default:
+                #"{"when":"pro","split":[{"value":true,"percent":30},{"value":false,"percent":30},{"value":true,"percent":40}]}"#
             }
         }
         let flags = rules.enumerated().map { #""flag-\#($0)":{"type":"boolean","default":false,"rules":[\#($1)]}"# }

@@ -46,9 +46,12 @@ extension GatewayConfiguration {
     }
 
     private mutating func readLimits(_ settings: Settings) throws {
-        limits.maximumHeaderBytes = try settings.integer("limit.header.bytes", default: limits.maximumHeaderBytes, in: 1_024...1 << 20)
-        limits.maximumHeaderCount = try settings.integer("limit.header.count", default: limits.maximumHeaderCount, in: 10...1_000)
-        limits.maximumURIBytes = try settings.integer("limit.uri.bytes", default: limits.maximumURIBytes, in: 256...1 << 16)
+        limits.maximumHeaderBytes = try settings.integer(
+            "limit.header.bytes", default: limits.maximumHeaderBytes, in: 1_024...1 << 20)
+        limits.maximumHeaderCount = try settings.integer(
+            "limit.header.count", default: limits.maximumHeaderCount, in: 10...1_000)
+        limits.maximumURIBytes = try settings.integer(
+            "limit.uri.bytes", default: limits.maximumURIBytes, in: 256...1 << 16)
         limits.maximumBodyBytes = Int64(
             try settings.integer("limit.body.bytes", default: Int(limits.maximumBodyBytes), in: 0...1 << 40))
         limits.maximumRequestsPerAddress = try settings.integer(
@@ -65,7 +68,8 @@ extension GatewayConfiguration {
             "limit.body.rate", default: limits.minimumBodyBytesPerSecond, in: 0...1 << 30)
         limits.minimumAnswerBytesPerSecond = try settings.integer(
             "limit.answer.rate", default: limits.minimumAnswerBytesPerSecond, in: 0...1 << 30)
-        limits.maximumConnections = try settings.integer("limit.connections", default: limits.maximumConnections, in: 1...1_000_000)
+        limits.maximumConnections = try settings.integer(
+            "limit.connections", default: limits.maximumConnections, in: 1...1_000_000)
     }
 
     private mutating func readTimeouts(_ settings: Settings) throws {

@@ -12,7 +12,8 @@ enum Main {
             let gateway = try Gateway(configuration: configuration, logger: logger)
             let internalServer = InternalServer.make(
                 host: settings.string("internal.host", default: "127.0.0.1"),
-                port: try settings.integer("internal.port", default: 9080, in: 0...65_535), metrics: metrics, logger: logger,
+                port: try settings.integer("internal.port", default: 9080, in: 0...65_535), metrics: metrics,
+                logger: logger,
                 isReady: { gateway.isReady })
             return [internalServer, HangUpService(reload: gateway.reloadRoutes), gateway]
         }

@@ -1,5 +1,5 @@
-import NotificationsService
 import MartletHTTP
+import NotificationsService
 
 @main
 enum Main {

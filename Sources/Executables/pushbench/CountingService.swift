@@ -33,7 +33,8 @@ enum CountingService {
 
     private static func seen(_ simulator: APNsSimulator) -> JSONValue {
         .object([
-            .init("devices", .number("\(simulator.deviceCount)")), .init("requests", .number("\(simulator.requestCount)")),
+            .init("devices", .number("\(simulator.deviceCount)")),
+            .init("requests", .number("\(simulator.requestCount)")),
             .init("arrivals", counts(simulator.deliveriesByCount)), .init("shown", counts(simulator.devicesByShown)),
         ])
     }

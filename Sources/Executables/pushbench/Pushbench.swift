@@ -17,13 +17,19 @@ enum Pushbench {
 
     static func main() async throws {
         let arguments = CommandLine.arguments
-        if arguments.count == 3, arguments[1] == "simulator" { return try await CountingService.run(in: URL(filePath: arguments[2])) }
-        guard arguments.count >= 4, let port = Int(arguments[2]) else { return report("usage: pushbench HOST PORT CERTIFICATE [COUNT]") }
+        if arguments.count == 3, arguments[1] == "simulator" {
+            return try await CountingService.run(in: URL(filePath: arguments[2]))
+        }
+        guard arguments.count >= 4, let port = Int(arguments[2]) else {
+            return report("usage: pushbench HOST PORT CERTIFICATE [COUNT]")
+        }
         let count = arguments.count > 4 ? Int(arguments[4]) ?? 100_000 : 100_000
         let certificate = try String(contentsOfFile: arguments[3], encoding: .utf8)
-        let key = try APNsKey(keyID: "BENCHBENCH", teamID: "BENCHBENCH", privateKey: Secret(P256.Signing.PrivateKey().pemRepresentation))
+        let key = try APNsKey(
+            keyID: "BENCHBENCH", teamID: "BENCHBENCH", privateKey: Secret(P256.Signing.PrivateKey().pemRepresentation))
         let client = try APNsClient(
-            APNsConfiguration(host: arguments[1], port: port, trustedCertificates: certificate), key: key, logger: Logger(label: "pushbench"))
+            APNsConfiguration(host: arguments[1], port: port, trustedCertificates: certificate), key: key,
+            logger: Logger(label: "pushbench"))
 
         _ = await send(1_000, client)
         let (clock, cpu) = (ContinuousClock.now, cpuSeconds())
@@ -31,7 +37,9 @@ enum Pushbench {
         let (wall, used) = ((ContinuousClock.now - clock) / .seconds(1), cpuSeconds() - cpu)
         let status = await client.status()
         await client.shutDown()
-        report("\(Int(Double(count) / wall)) messages/s, \(Int(Double(count) / used)) per second of CPU, \(status.connections) connections")
+        report(
+            "\(Int(Double(count) / wall)) messages/s, \(Int(Double(count) / used)) per second of CPU, \(status.connections) connections"
+        )
         for (outcome, times) in outcomes.sorted(by: { $0.value > $1.value }) { report("\(times) \(outcome)") }
     }
 
@@ -40,7 +48,11 @@ enum Pushbench {
         await withTaskGroup(of: PushOutcome.self) { group in
             var outcomes: [String: Int] = [:]
             func note(_ outcome: PushOutcome) {
-                if case .failed(let failure) = outcome { outcomes[failure.reason, default: 0] += 1 } else { outcomes["accepted", default: 0] += 1 }
+                if case .failed(let failure) = outcome {
+                    outcomes[failure.reason, default: 0] += 1
+                } else {
+                    outcomes["accepted", default: 0] += 1
+                }
             }
             for index in 0..<count {
                 if index >= concurrency, let outcome = await group.next() { note(outcome) }
@@ -52,7 +64,8 @@ enum Pushbench {
     }
 
     private static func message(_ index: Int) -> APNsNotification {
-        var payload = APNsPayload(alert: APNsAlert(title: "Your bicycle was seen", body: "Somebody saw it near the station, 4 minutes ago."))
+        var payload = APNsPayload(
+            alert: APNsAlert(title: "Your bicycle was seen", body: "Somebody saw it near the station, 4 minutes ago."))
         payload.badge = index % 100
         payload.sound = .named("default")
         payload.threadID = "sightings"

@@ -1,5 +1,5 @@
-import StorageService
 import MartletHTTP
+import StorageService
 
 @main
 enum Main {

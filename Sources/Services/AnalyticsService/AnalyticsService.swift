@@ -38,22 +38,28 @@ public struct AnalyticsService: ServiceDefinition {
         options.events = try EventSettings(settings)
         options.crashes = try CrashSettings(settings)
         options.symbols = try SymbolSettings(settings)
-        let calls = ServiceCalls(caller: Self.name, internalSecret: try settings.requiredSecret("internal.secret", minimumLength: 32))
+        let calls = ServiceCalls(
+            caller: Self.name, internalSecret: try settings.requiredSecret("internal.secret", minimumLength: 32))
         options.staff = StaffDirectory(of: try ServiceAddress(.auth, settings), calls: calls)
         self.init(
             postgres: PostgresClient(configuration: configuration, logger: logger),
-            files: try FileBackends.backend(settings, directory: settings.string("files.directory", default: ".martlet/analytics-files")),
+            files: try FileBackends.backend(
+                settings, directory: settings.string("files.directory", default: ".martlet/analytics-files")),
             options: options, logger: logger)
     }
 
-    init(postgres: PostgresClient, files: any FileBackend, options: AnalyticsOptions = AnalyticsOptions(), logger: Logger) {
+    init(
+        postgres: PostgresClient, files: any FileBackend, options: AnalyticsOptions = AnalyticsOptions(), logger: Logger
+    ) {
         self.postgres = postgres
         spaces = Spaces(postgres: postgres, schema: Self.name)
         events = Events(postgres: postgres, spaces: spaces, settings: options.events, logger: logger)
         questions = Questions(postgres: postgres, spaces: spaces, logger: logger)
-        let symbols = Symbols(postgres: postgres, spaces: spaces, files: files, settings: options.symbols, logger: logger)
+        let symbols = Symbols(
+            postgres: postgres, spaces: spaces, files: files, settings: options.symbols, logger: logger)
         let changes = IssueChanges(postgres: postgres)
-        let tickets = Tickets(postgres: postgres, spaces: spaces, files: files, staff: options.staff, logger: logger) { issues, version, author, space, transaction in
+        let tickets = Tickets(postgres: postgres, spaces: spaces, files: files, staff: options.staff, logger: logger) {
+            issues, version, author, space, transaction in
             try await changes.resolve(issues, in: version, by: author, in: space, transaction)
         }
         let crashes = Crashes(
@@ -67,11 +73,13 @@ public struct AnalyticsService: ServiceDefinition {
         self.crashes = crashes
         worker = JobWorker(
             queue: JobQueue(postgres: postgres, schema: Self.name),
-            handlers: symbols.handlers(rerun: crashes.digestAgain, addSources: crashes.addSources) + crashes.life.handlers, logger: logger)
+            handlers: symbols.handlers(rerun: crashes.digestAgain, addSources: crashes.addSources)
+                + crashes.life.handlers, logger: logger)
     }
 
     public var background: [any Service] {
-        [postgres, worker] + events.background + questions.background + crashes.background + symbols.background + tickets.background
+        [postgres, worker] + events.background + questions.background + crashes.background + symbols.background
+            + tickets.background
     }
 
     /// Personal data, one holder per part. Events come before blocks and roll-ups, which would otherwise be rebuilt
@@ -79,8 +87,11 @@ public struct AnalyticsService: ServiceDefinition {
     public var userData: any UserDataHolder {
         let subjects = events.subjects
         return UserDataParts(parts: [
-            ("events", EventUserData(postgres: postgres, subjects: subjects)), ("blocks", BlockUserData(postgres: postgres, subjects: subjects)), ("rollups", RollUpUserData(postgres: postgres, subjects: subjects)),
-            ("people", PeopleUserData(postgres: postgres, subjects: subjects)), ("tickets", tickets.userData), ("crashes", crashes.life.userData),
+            ("events", EventUserData(postgres: postgres, subjects: subjects)),
+            ("blocks", BlockUserData(postgres: postgres, subjects: subjects)),
+            ("rollups", RollUpUserData(postgres: postgres, subjects: subjects)),
+            ("people", PeopleUserData(postgres: postgres, subjects: subjects)), ("tickets", tickets.userData),
+            ("crashes", crashes.life.userData),
         ])
     }
 

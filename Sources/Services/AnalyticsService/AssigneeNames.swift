@@ -23,13 +23,18 @@ final class AssigneeNames: Sendable {
     /// - Parameter objects: JSON objects as text, each with a member `assignee`: a staff member's id, or null.
     func named(_ objects: [String], _ area: StaffArea, in space: Space) async throws -> [String] {
         let assignees = try objects.map { text -> UUID? in
-            if case .string(let id)? = try JSONValue(parsing: text.utf8)["assignee"] { UUID(uuidString: id) } else { nil }
+            if case .string(let id)? = try JSONValue(parsing: text.utf8)["assignee"] {
+                UUID(uuidString: id)
+            } else {
+                nil
+            }
         }
         let names = try await names(of: Set(assignees.compactMap(\.self)), area, in: space)
         return zip(objects, assignees).map { text, assignee in
             let name = assignee.flatMap { names?[$0] }
             let isGone = assignee == nil ? "false" : names.map { _ in name == nil ? "true" : "false" } ?? "null"
-            return text.dropLast() + #","assigneeName":\#(name.map(JSONValue.quote) ?? "null"),"isAssigneeGone":\#(isGone)}"#
+            return text.dropLast()
+                + #","assigneeName":\#(name.map(JSONValue.quote) ?? "null"),"isAssigneeGone":\#(isGone)}"#
         }
     }
 
@@ -42,7 +47,9 @@ final class AssigneeNames: Sendable {
             let ids = Array(ids)
             for start in stride(from: 0, to: ids.count, by: StaffDirectory.maximumStaff) {
                 let some = Array(ids[start..<min(start + StaffDirectory.maximumStaff, ids.count)])
-                for member in try await directory.members(some, space.appID, area) { names[member.id] = member.userName }
+                for member in try await directory.members(some, space.appID, area) {
+                    names[member.id] = member.userName
+                }
             }
             return names
         } catch let error where !(error is CancellationError) {

@@ -43,7 +43,9 @@ struct BlobSweep: Sendable {
             let old = page.blobs.filter { $0.written < date && !named.contains($0.id) }.map(\.id)
             if !old.isEmpty { try await orphans(old) }
             if page.next == nil || !ids.isEmpty {
-                try await look(for: &findings.lost, from: last, upTo: page.next == nil ? nil : ids.last, but: Set(ids), before: date)
+                try await look(
+                    for: &findings.lost, from: last, upTo: page.next == nil ? nil : ids.last, but: Set(ids),
+                    before: date)
             }
             (cursor, last) = (page.next, ids.last ?? last)
             if Task.isCancelled { return nil }
@@ -51,7 +53,9 @@ struct BlobSweep: Sendable {
         return findings
     }
 
-    private func look(for lost: inout [String], from first: String, upTo end: String?, but there: Set<String>, before date: Date) async throws {
+    private func look(
+        for lost: inout [String], from first: String, upTo end: String?, but there: Set<String>, before date: Date
+    ) async throws {
         var last = first
         while lost.count < Self.maximumLost, !Task.isCancelled {
             let page = try await rows(last, end, date, Self.pageLength)

@@ -19,7 +19,8 @@ extension AnalyticsService {
         router.on(.get, "crashes/issues/:issue/active", ReadActive(life: life))
         router.on(.get, "crashes/issues/:issue/reports", ListReports(life: life))
         router.on(.get, "crashes/issues/:issue/reports/:report", ReadReport(life: life))
-        router.on(.get, "crashes/issues/:issue/reports/:report/attachments/:attachment", ReadReportAttachment(life: life))
+        router.on(
+            .get, "crashes/issues/:issue/reports/:report/attachments/:attachment", ReadReportAttachment(life: life))
         router.on(.get, "crashes/issues/:issue/hashes", ListIssueHashes(life: life))
         router.on(.post, "crashes/issues/:issue/merge", MergeIssues(life: life))
         router.on(.post, "crashes/issues/:issue/part", PartIssue(life: life))

@@ -43,8 +43,12 @@ extension AnalyticsService {
         router.on(.patch, "tickets/:ticket/comments/:comment", EditComment(access: access, tickets: store))
         router.on(.delete, "tickets/:ticket/comments/:comment", DeleteComment(access: access, tickets: store))
         router.on(.post, "tickets/:ticket/attachments", AddAttachment(access: access, attachments: tickets.attachments))
-        router.on(.get, "tickets/:ticket/attachments/:attachment", ReadAttachment(access: access, attachments: tickets.attachments))
-        router.on(.delete, "tickets/:ticket/attachments/:attachment", DeleteAttachment(access: access, attachments: tickets.attachments))
+        router.on(
+            .get, "tickets/:ticket/attachments/:attachment",
+            ReadAttachment(access: access, attachments: tickets.attachments))
+        router.on(
+            .delete, "tickets/:ticket/attachments/:attachment",
+            DeleteAttachment(access: access, attachments: tickets.attachments))
         router.on(.post, "tickets/:ticket/issues", AttachIssues(access: access, tickets: store))
         router.on(.delete, "tickets/:ticket/issues/:issue", DetachIssue(access: access, tickets: store))
         router.on(.post, "tickets/:ticket/links", AddLink(access: access, tickets: store))

@@ -48,7 +48,8 @@ struct StaffDirectory: Sendable {
             known = Set(try await members(ids, app, area).map(\.id))
         } catch let error where !(error is CancellationError) {
             throw HTTPProblem(
-                .unavailable, "The auth service could not confirm that the staff member exists. Try again.", cause: "\(error)", headers: [.retryAfter: "5"])
+                .unavailable, "The auth service could not confirm that the staff member exists. Try again.",
+                cause: "\(error)", headers: [.retryAfter: "5"])
         }
         guard known.isSuperset(of: ids) else {
             let more = area.map { " They may also lack the right to read \($0.rawValue) of this app." } ?? ""
@@ -74,7 +75,8 @@ extension StaffDirectory {
     init(of auth: ServiceAddress, calls: ServiceCalls) {
         self.init { ids, app, area in
             let answer = try await calls.post(
-                "/internal/staff/names", Question(staff: ids, app: app, area: area), to: auth, upTo: Self.maximumAnswerSizeInBytes, within: Self.patience)
+                "/internal/staff/names", Question(staff: ids, app: app, area: area), to: auth,
+                upTo: Self.maximumAnswerSizeInBytes, within: Self.patience)
             return try JSONDecoder().decode(Answer.self, from: Data(answer.body.readableBytesView)).staff
         }
     }

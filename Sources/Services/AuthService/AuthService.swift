@@ -8,10 +8,11 @@ public import ServiceLifecycle
 
 /// Apps with their keys, the feed by which gateways know them, and the end users of apps.
 ///
-/// Settings: `database.url` (secret; role `martlet_auth`), `database.connections` (4), `internal.secret` (secret), `password.concurrency`
-/// (half the cores: passwords hashed at a time, each 19 MiB), `public.url` (http://127.0.0.1:8080: where clients reach the gateway),
-/// `services.<name>` (each other service's usual port on this machine), `export.limit.bytes` (64 MiB: what a user may have gathered),
-/// `identity.private.allowed` (false: identity providers may be at private addresses), `store.lookup.url` (https://itunes.apple.com/lookup) and
+/// Settings: `database.url` (secret; role `martlet_auth`), `database.connections` (4), `internal.secret` (secret),
+/// `password.concurrency` (half the cores: passwords hashed at a time, each 19 MiB), `public.url`
+/// (http://127.0.0.1:8080: where clients reach the gateway), `services.<name>` (each other service's usual port on this
+/// machine), `export.limit.bytes` (64 MiB: what a user may have gathered), `identity.private.allowed` (false: identity
+/// providers may be at private addresses), `store.lookup.url` (https://itunes.apple.com/lookup) and
 /// `store.icon.domains` (mzstatic.com): see `StoreSettings`; and those of `MailSettings`.
 public struct AuthService: ServiceDefinition {
     public static let name = ServiceName.auth.rawValue
@@ -59,10 +60,12 @@ public struct AuthService: ServiceDefinition {
             maximumConnections: try settings.integer("database.connections", default: 4, in: 1...64))
         self.init(
             postgres: PostgresClient(configuration: configuration, logger: logger),
-            internalSecret: try settings.requiredSecret("internal.secret", minimumLength: 32), logger: logger, options: try AuthOptions(settings))
+            internalSecret: try settings.requiredSecret("internal.secret", minimumLength: 32), logger: logger,
+            options: try AuthOptions(settings))
     }
 
-    public init(postgres: PostgresClient, internalSecret: Secret, logger: Logger, options: AuthOptions = AuthOptions()) {
+    public init(postgres: PostgresClient, internalSecret: Secret, logger: Logger, options: AuthOptions = AuthOptions())
+    {
         self.postgres = postgres
         self.logger = logger
         credentials = CredentialStore(postgres: postgres)
@@ -81,25 +84,32 @@ public struct AuthService: ServiceDefinition {
         staffParts = StaffParts(
             staff: StaffStore(postgres: postgres), sessions: StaffSessionStore(postgres: postgres),
             secondFactors: SecondFactorStore(postgres: postgres, keys: keys, logger: logger, tables: .staff),
-            signIns: StaffSignIns(signingKeys: signIns.signingKeys, refreshTokens: RefreshTokens(key: keys.staffRefreshTokens)))
+            signIns: StaffSignIns(
+                signingKeys: signIns.signingKeys, refreshTokens: RefreshTokens(key: keys.staffRefreshTokens)))
         storeLookup = StoreLookup(settings: options.store)
         provider = Provider(postgres: postgres, feed: feed, keys: keys, publicURL: publicURL)
         passkeys = PasskeyStore(postgres: postgres)
         jobs = JobQueue(postgres: postgres, schema: Self.name)
         federation = Federation(
-            postgres: postgres, keys: keys, publicURL: publicURL, jobs: jobs, arePrivateAddressesAllowed: options.arePrivateProvidersAllowed,
+            postgres: postgres, keys: keys, publicURL: publicURL, jobs: jobs,
+            arePrivateAddressesAllowed: options.arePrivateProvidersAllowed,
             logger: logger)
         userDataJobs = UserDataJobs(
-            postgres: postgres, jobs: jobs, revocation: federation.revocation, services: options.services, internalSecret: internalSecret,
+            postgres: postgres, jobs: jobs, revocation: federation.revocation, services: options.services,
+            internalSecret: internalSecret,
             exportLimitInBytes: options.exportLimitInBytes)
         let calls = ServiceCalls(caller: Self.name, internalSecret: internalSecret)
         let notifications = options.services.first { $0.name == "notifications" }
         let returned = notifications.map { ReturnedMail(notifications: $0, calls: calls) }
         mailing = Mailing(options.mail, returned: returned, postgres: postgres, keys: keys, jobs: jobs, logger: logger)
         completion = SignInCompletion(
-            sessions: sessions, secondFactor: SecondFactorCheck(attempts: attempts, secondFactors: secondFactors), signIns: signIns,
+            sessions: sessions, secondFactor: SecondFactorCheck(attempts: attempts, secondFactors: secondFactors),
+            signIns: signIns,
             notice: NewDeviceNotice(users: users, outbox: mailing.outbox))
-        let handlers = userDataJobs.handlers + [mailing.handler(users: users, apps: AppStore(postgres: postgres)), federation.revokeToken]
+        let handlers =
+            userDataJobs.handlers + [
+                mailing.handler(users: users, apps: AppStore(postgres: postgres)), federation.revokeToken,
+            ]
         worker = JobWorker(queue: jobs, handlers: handlers, configuration: JobWorker.Configuration(), logger: logger)
         let signOut = SignOutOfPush(postgres: postgres, jobs: jobs, calls: calls, notifications: notifications)
         signOutWorker = JobWorker(queue: jobs, handlers: [signOut], logger: logger)
@@ -107,26 +117,33 @@ public struct AuthService: ServiceDefinition {
 
     public var background: [any Service] {
         let housekeeping = Housekeeping(
-            sessions: sessions, staffSessions: staffParts.sessions, deletions: userDataJobs.deletions, codes: provider.codes,
+            sessions: sessions, staffSessions: staffParts.sessions, deletions: userDataJobs.deletions,
+            codes: provider.codes,
             places: places, proofs: mailing.proofs, flows: federation.flows, logger: logger)
-        return [postgres, feed, revocations, signIns.signingKeys, hasher, mailing.client, worker, signOutWorker, housekeeping]
+        return [
+            postgres, feed, revocations, signIns.signingKeys, hasher, mailing.client, worker, signOutWorker,
+            housekeeping,
+        ]
     }
 
     public var userData: any UserDataHolder { userDataJobs.account }
 
     public func isReady() async -> Bool {
         // It signs nothing before the keys for it are published.
-        postgres.isReady && hasher.isRunning && !feed.idTokenKeys.isEmpty && revocations.isReady && signIns.signingKeys.isReady
+        postgres.isReady && hasher.isRunning && !feed.idTokenKeys.isEmpty && revocations.isReady
+            && signIns.signingKeys.isReady
     }
 
     var byPassword: PasswordSignIn {
         PasswordSignIn(
-            users: users, sessions: sessions, attempts: attempts, places: places, hasher: hasher, completion: completion, settings: mailing.settings)
+            users: users, sessions: sessions, attempts: attempts, places: places, hasher: hasher,
+            completion: completion, settings: mailing.settings)
     }
 
     var issueTokens: IssueTokens {
         IssueTokens(
-            issuers: provider.issuers, authentication: provider.authentication, codes: provider.codes, clientSessions: provider.clientSessions,
+            issuers: provider.issuers, authentication: provider.authentication, codes: provider.codes,
+            clientSessions: provider.clientSessions,
             sessions: sessions, tokens: provider.tokens, signingKeys: signIns.signingKeys, logger: logger)
     }
 
@@ -135,7 +152,9 @@ public struct AuthService: ServiceDefinition {
     var versions: VersionStore { VersionStore(postgres: postgres) }
     var pictures: PictureStore { PictureStore(postgres: postgres) }
     var audit: AuditStore { AuditStore(postgres: postgres) }
-    var passwordCheck: PasswordCheck { PasswordCheck(users: users, sessions: sessions, attempts: attempts, hasher: hasher) }
+    var passwordCheck: PasswordCheck {
+        PasswordCheck(users: users, sessions: sessions, attempts: attempts, hasher: hasher)
+    }
     var refreshSession: RefreshSession { RefreshSession(sessions: sessions, signIns: signIns, logger: logger) }
 }
 

@@ -1,8 +1,8 @@
 import Logging
 import MartletJobs
 
-/// Deletes, every hour, what nobody needs any more: sessions, revocations, counted attempts, authorization codes, ways to providers, where
-/// users signed in, what was mailed, receipts.
+/// Deletes, every hour, what nobody needs any more: sessions, revocations, counted attempts, authorization codes, ways
+/// to providers, where users signed in, what was mailed, receipts.
 struct Housekeeping: PeriodicWork {
     let interval: Duration = .seconds(3_600)
 

@@ -4,9 +4,13 @@ import MartletHTTP
 extension AuthService {
     func addMailRoutes(to router: Router<ServiceContext>) {
         // By mail
-        router.on(.post, "auth/email/verify", RequestEmailVerification(users: users, attempts: attempts, mailing: mailing))
-        router.on(.post, "auth/email/verify/confirm", ConfirmEmailVerification(users: users, attempts: attempts, proofs: mailing.proofs))
-        router.on(.post, "auth/email/change/confirm", ConfirmEmailChange(users: users, attempts: attempts, mailing: mailing))
+        router.on(
+            .post, "auth/email/verify", RequestEmailVerification(users: users, attempts: attempts, mailing: mailing))
+        router.on(
+            .post, "auth/email/verify/confirm",
+            ConfirmEmailVerification(users: users, attempts: attempts, proofs: mailing.proofs))
+        router.on(
+            .post, "auth/email/change/confirm", ConfirmEmailChange(users: users, attempts: attempts, mailing: mailing))
         router.on(.post, "auth/password/reset", RequestPasswordReset(attempts: attempts, mailing: mailing))
         let reset = ConfirmPasswordReset(users: users, attempts: attempts, hasher: hasher, mailing: mailing)
         router.on(.post, "auth/password/reset/confirm", reset)

@@ -19,7 +19,8 @@ extension AuthService {
         // For browsers
         router.on(.get, "oidc/:app/authorize", Authorize(flow: provider.flow))
         router.on(.post, "oidc/:app/authorize", GoOnByGet(issuers: provider.issuers, endpoint: "authorize"))
-        router.on(.post, "oidc/:app/login", SubmitLogIn(flow: provider.flow, byPassword: byPassword, sessions: sessions))
+        router.on(
+            .post, "oidc/:app/login", SubmitLogIn(flow: provider.flow, byPassword: byPassword, sessions: sessions))
         router.on(.post, "oidc/:app/consent", SubmitConsent(flow: provider.flow))
         router.on(.get, "oidc/:app/logout", LogOutOfProvider(flow: provider.flow, sessions: sessions))
         router.on(.post, "oidc/:app/logout", GoOnByGet(issuers: provider.issuers, endpoint: "logout"))
@@ -27,7 +28,8 @@ extension AuthService {
 
         // For clients
         router.on(.get, "oidc/:app/.well-known/openid-configuration", ReadProviderMetadata(issuers: provider.issuers))
-        router.on(.get, "oidc/:app/.well-known/oauth-authorization-server", ReadProviderMetadata(issuers: provider.issuers))
+        router.on(
+            .get, "oidc/:app/.well-known/oauth-authorization-server", ReadProviderMetadata(issuers: provider.issuers))
         router.on(.get, "oidc/:app/jwks", ReadProviderKeys(issuers: provider.issuers))
         router.on(.post, "oidc/:app/token", issueTokens)
         router.on(.post, "oidc/:app/revoke", provider.revokeToken)

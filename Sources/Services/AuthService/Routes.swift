@@ -8,8 +8,12 @@ extension AuthService {
         router.on(.post, "internal/credentials/used", RecordCredentialUse(credentials: credentials))
 
         // Signing in
-        router.on(.post, "auth/signup", SignUp(users: users, attempts: attempts, hasher: hasher, signIns: signIns, mailing: mailing))
-        router.on(.post, "auth/anonymous", SignInAnonymously(users: users, attempts: attempts, signIns: signIns, settings: mailing.settings))
+        router.on(
+            .post, "auth/signup",
+            SignUp(users: users, attempts: attempts, hasher: hasher, signIns: signIns, mailing: mailing))
+        router.on(
+            .post, "auth/anonymous",
+            SignInAnonymously(users: users, attempts: attempts, signIns: signIns, settings: mailing.settings))
         router.on(.post, "auth/login", LogIn(byPassword: byPassword, signIns: signIns))
         router.on(.post, "auth/refresh", refreshSession)
         router.on(.post, "auth/logout", LogOut(sessions: sessions))
@@ -25,10 +29,13 @@ extension AuthService {
         router.on(.post, "auth/me/upgrade", UpgradeMe(check: passwordCheck, mailing: mailing))
         router.on(.put, "auth/me/password", ChangePassword(check: passwordCheck, outbox: mailing.outbox))
         router.on(.put, "auth/me/email", ChangeEmail(check: passwordCheck, mailing: mailing))
-        router.on(.post, "auth/me/totp", AddSecondFactor(check: passwordCheck, secondFactors: secondFactors, apps: apps))
+        router.on(
+            .post, "auth/me/totp", AddSecondFactor(check: passwordCheck, secondFactors: secondFactors, apps: apps))
         router.on(.delete, "auth/me/totp", RemoveSecondFactor(check: passwordCheck, secondFactors: secondFactors))
         router.on(.post, "auth/me/totp/confirm", ConfirmSecondFactor(attempts: attempts, secondFactors: secondFactors))
-        router.on(.post, "auth/me/totp/recovery-codes", RenewRecoveryCodes(check: passwordCheck, secondFactors: secondFactors))
+        router.on(
+            .post, "auth/me/totp/recovery-codes", RenewRecoveryCodes(check: passwordCheck, secondFactors: secondFactors)
+        )
         router.on(.get, "auth/sessions", ListSessions(sessions: sessions))
         router.on(.delete, "auth/sessions", EndSessions(sessions: sessions))
         router.on(.delete, "auth/sessions/:id", EndSession(sessions: sessions))

@@ -4,12 +4,12 @@ public import MartletHTTP
 import MartletPostgres
 public import ServiceLifecycle
 
-/// Remote configuration, flags, experiments, translations and app definitions: documents that are edited as drafts, published as versions that
-/// never change, and read by clients from memory.
+/// Remote configuration, flags, experiments, translations and app definitions: documents that are edited as drafts,
+/// published as versions that never change, and read by clients from memory.
 ///
-/// Settings: `database.url` (secret; role `martlet_config`), `database.connections` (4), `internal.secret` (secret), `memory.bytes` (512 MiB:
-/// published documents in memory), `live.streams` (10000) and `live.streams.app` (5000) on one copy, `services.storage`, `services.auth` and
-/// `services.analytics` (the services' usual ports on this machine).
+/// Settings: `database.url` (secret; role `martlet_config`), `database.connections` (4), `internal.secret` (secret),
+/// `memory.bytes` (512 MiB: published documents in memory), `live.streams` (10000) and `live.streams.app` (5000) on one
+/// copy, `services.storage`, `services.auth` and `services.analytics` (the services' usual ports on this machine).
 public struct ConfigService: ServiceDefinition {
     public static let name = ServiceName.config.rawValue
     public static let defaultPort = ServiceName.config.port
@@ -37,10 +37,12 @@ public struct ConfigService: ServiceDefinition {
             url: try settings.requiredSecret("database.url"), applicationName: "martlet-config",
             maximumConnections: try settings.integer("database.connections", default: 4, in: 1...64))
         var limits = LiveDocuments.Limits()
-        limits.sizeInBytes = try settings.integer("memory.bytes", default: limits.sizeInBytes, in: (16 << 20)...(1 << 40))
+        limits.sizeInBytes = try settings.integer(
+            "memory.bytes", default: limits.sizeInBytes, in: (16 << 20)...(1 << 40))
         var streams = EventStreams.Limits()
         streams.streams = try settings.integer("live.streams", default: streams.streams, in: 1...100_000)
-        streams.streamsPerApp = try settings.integer("live.streams.app", default: streams.streamsPerApp, in: 1...100_000)
+        streams.streamsPerApp = try settings.integer(
+            "live.streams.app", default: streams.streamsPerApp, in: 1...100_000)
         let internalSecret = try settings.requiredSecret("internal.secret", minimumLength: 32)
         let calls = ServiceCalls(caller: Self.name, internalSecret: internalSecret)
         self.init(
@@ -60,7 +62,8 @@ public struct ConfigService: ServiceDefinition {
     }
 
     init(
-        postgres: PostgresClient, internalSecret: Secret, others: Others, logger: Logger, limits: LiveDocuments.Limits = LiveDocuments.Limits(),
+        postgres: PostgresClient, internalSecret: Secret, others: Others, logger: Logger,
+        limits: LiveDocuments.Limits = LiveDocuments.Limits(),
         streams: EventStreams.Limits = EventStreams.Limits(), kinds: Kinds = ConfigService.kinds
     ) {
         self.postgres = postgres
@@ -69,7 +72,8 @@ public struct ConfigService: ServiceDefinition {
         users = UserAttributes(roles: others.roles, profiles: others.profiles, logger: logger)
         conversions = others.conversions
         live = LiveDocuments(
-            store: LiveDocumentStore(postgres: postgres, kinds: kinds, logger: logger), postgres: postgres, limits: limits, logger: logger)
+            store: LiveDocumentStore(postgres: postgres, kinds: kinds, logger: logger), postgres: postgres,
+            limits: limits, logger: logger)
         documents = DocumentStore(postgres: postgres)
         versions = VersionStore(postgres: postgres)
         schedules = ScheduleStore(postgres: postgres)
@@ -78,7 +82,8 @@ public struct ConfigService: ServiceDefinition {
         self.streams = EventStreams(live: live, limits: streams)
         liveVersions = LiveVersionsFeed(postgres: postgres, logger: logger)
         let exposures = ExposureStore(postgres: postgres)
-        experiments = Experiments(exposures: exposures, log: ExposureLog(store: exposures, logger: logger), logger: logger)
+        experiments = Experiments(
+            exposures: exposures, log: ExposureLog(store: exposures, logger: logger), logger: logger)
         definitionKeys = DefinitionKeyStore(postgres: postgres, internalSecret: internalSecret)
         previews = DefinitionPreviews(
             internalSecret: internalSecret, store: PreviewStore(postgres: postgres), documents: documents, live: live)
@@ -86,7 +91,8 @@ public struct ConfigService: ServiceDefinition {
     }
 
     static let kinds = Kinds([
-        .configuration: ConfigurationKind(), .definition: DefinitionKind(), .experiment: ExperimentKind(), .flags: FlagsKind(),
+        .configuration: ConfigurationKind(), .definition: DefinitionKind(), .experiment: ExperimentKind(),
+        .flags: FlagsKind(),
         .translation: TranslationKind(),
     ])
 

@@ -12,5 +12,7 @@ extension ConfigService {
     }
 
     private var remote: RemoteConfiguration { RemoteConfiguration(live: live, experiments: experiments, users: users) }
-    private var uploadConfiguration: UploadConfiguration { UploadConfiguration(documents: documents, publisher: publisher, live: live) }
+    private var uploadConfiguration: UploadConfiguration {
+        UploadConfiguration(documents: documents, publisher: publisher, live: live)
+    }
 }

@@ -18,7 +18,8 @@ extension ConfigService {
         router.on(.get, "config/:kind", ListDocuments(documents: documents, kinds: kinds))
         router.on(.get, "config/:kind/:name", ReadDraft(documents: documents, kinds: kinds))
         router.on(.put, "config/:kind/:name", EditDraft(documents: documents, live: live, kinds: kinds, isPatch: false))
-        router.on(.patch, "config/:kind/:name", EditDraft(documents: documents, live: live, kinds: kinds, isPatch: true))
+        router.on(
+            .patch, "config/:kind/:name", EditDraft(documents: documents, live: live, kinds: kinds, isPatch: true))
         router.on(.delete, "config/:kind/:name", DeleteDocument(documents: documents, live: live, kinds: kinds))
         router.on(.post, "config/:kind/:name/check", CheckDraft(documents: documents, live: live, kinds: kinds))
         router.on(.post, "config/:kind/:name/publish", PublishDraft(publisher: publisher, kinds: kinds))
@@ -27,7 +28,8 @@ extension ConfigService {
         router.on(.post, "config/:kind/:name/promote", Promote(publisher: publisher, kinds: kinds))
         router.on(.get, "config/:kind/:name/versions", ListVersions(versions: versions, kinds: kinds))
         router.on(.get, "config/:kind/:name/versions/:version", ReadVersion(versions: versions, kinds: kinds))
-        router.on(.get, "config/:kind/:name/diff", CompareVersions(versions: versions, documents: documents, kinds: kinds))
+        router.on(
+            .get, "config/:kind/:name/diff", CompareVersions(versions: versions, documents: documents, kinds: kinds))
 
         addExperimentRoutes(to: router)
         addDefinitionRoutes(to: router)

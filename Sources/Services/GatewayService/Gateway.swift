@@ -34,13 +34,16 @@ public final class Gateway: Service {
         self.logger = logger
         settings = try Settings(configuration, logger: logger)
         targets = try settings.upstreamNames.map { name throws(GatewayConfigurationError) in
-            try (configuration.upstreams[name] ?? []).map { text throws(GatewayConfigurationError) in try UpstreamTarget(text) }
+            try (configuration.upstreams[name] ?? []).map { text throws(GatewayConfigurationError) in
+                try UpstreamTarget(text)
+            }
         }
         certificates = try configuration.tls.map { files in
             do {
                 return try Certificates(files)
             } catch {
-                throw GatewayConfigurationError("tls: \(files.certificateFile) and \(files.keyFile) cannot be used: \(error)")
+                throw GatewayConfigurationError(
+                    "tls: \(files.certificateFile) and \(files.keyFile) cannot be used: \(error)")
             }
         }
         let file = try RouteFile.read(configuration.routesFile)
@@ -96,7 +99,8 @@ public final class Gateway: Service {
         let workers = startWorkers(on: group)
         let auth = InternalClient(baseURL: configuration.keyRingURL, client: client, signer: settings.signer)
         let feed = KeyRingFeed(auth: auth, file: KeyRingFile(directory: configuration.stateDirectory), logger: logger)
-        let revocations = RevocationFeed(auth: auth, file: RevocationFile(directory: configuration.stateDirectory), logger: logger)
+        let revocations = RevocationFeed(
+            auth: auth, file: RevocationFile(directory: configuration.stateDirectory), logger: logger)
         let known = revocations.load()
         await use(known)
         if let ring = feed.file.load() { await use(ring) }
@@ -120,7 +124,9 @@ public final class Gateway: Service {
             tasks.addTask { await monitor.follow(addresses) { await self.use($0) } }
             tasks.addTask { await self.reportUses(to: feed) }
             if let requests { tasks.addTask { await requests.follow { await self.takeCounts() } } }
-            for feed in generationFeeds(client) { tasks.addTask { await feed.feed.follow { await self.use($0, of: feed.upstream) } } }
+            for feed in generationFeeds(client) {
+                tasks.addTask { await feed.feed.follow { await self.use($0, of: feed.upstream) } }
+            }
             if let certificates { tasks.addTask { [logger] in await certificates.watch(logger) } }
             try? await gracefulShutdown()
             await drain(server, of: listener, on: group)
@@ -163,16 +169,24 @@ public final class Gateway: Service {
     }
 
     private func use(_ generations: [String: Int64]?, of upstream: Int) async {
-        for worker in workers { _ = try? await worker.eventLoop.submit { worker.unchanged[upstream].generations = generations }.get() }
+        for worker in workers {
+            _ = try? await worker.eventLoop.submit { worker.unchanged[upstream].generations = generations }.get()
+        }
     }
 
     /// One feed for each upstream that has a route with a generation path. Routes reloaded later do not change the
     /// feeds.
     private func generationFeeds(_ client: HTTPClient) -> [(upstream: Int, feed: GenerationFeed)] {
         let paths = Dictionary(
-            state.withLock { $0.routes }.routes.compactMap { route in route.generationPath.map { (route.upstreamIndex, $0) } }, uniquingKeysWith: { $1 })
+            state.withLock { $0.routes }.routes.compactMap { route in
+                route.generationPath.map { (route.upstreamIndex, $0) }
+            }, uniquingKeysWith: { $1 })
         return paths.map { index, path in
-            (index, GenerationFeed(targets: targets[index], path: path, client: client, signer: settings.signer, logger: logger))
+            (
+                index,
+                GenerationFeed(
+                    targets: targets[index], path: path, client: client, signer: settings.signer, logger: logger)
+            )
         }
     }
 
@@ -225,7 +239,9 @@ public final class Gateway: Service {
     private func drain(_ server: any Channel, of listener: Listener, on group: any EventLoopGroup) async {
         state.withLock { $0.isDraining = true }
         let isAbrupt = Task.isCancelled
-        func sleep(_ time: TimeAmount) async { try? await server.eventLoop.scheduleTask(in: time) {}.futureResult.get() }
+        func sleep(_ time: TimeAmount) async {
+            try? await server.eventLoop.scheduleTask(in: time) {}.futureResult.get()
+        }
         if !isAbrupt { await sleep(settings.drainDelay) }
         let deadline = NIODeadline.now() + settings.drainTimeout
         for worker in workers { _ = try? await worker.eventLoop.submit { worker.drain() }.get() }
@@ -238,7 +254,9 @@ public final class Gateway: Service {
     /// Whether no client is connected.
     var isIdle: Bool {
         get async {
-            for worker in workers where (try? await worker.eventLoop.submit({ worker.isIdle }).get()) == false { return false }
+            for worker in workers where (try? await worker.eventLoop.submit({ worker.isIdle }).get()) == false {
+                return false
+            }
             return true
         }
     }

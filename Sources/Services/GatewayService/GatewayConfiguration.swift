@@ -37,7 +37,9 @@ public struct GatewayConfiguration: Sendable {
     /// Networks of proxies whose `X-Forwarded-For` is trusted. By default none: the peer is the client.
     public var trustedProxies: [String] = []
     /// Networks from which master keys are accepted, unless a key has its own list.
-    public var masterKeyNetworks = ["127.0.0.0/8", "::1/128", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7"]
+    public var masterKeyNetworks = [
+        "127.0.0.0/8", "::1/128", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7",
+    ]
     /// Path of the health check on every upstream address. Nil only checks that a TCP connection can be opened.
     public var healthPath: String? = "/health/ready"
     /// Whether to log one line per request.
@@ -48,7 +50,8 @@ public struct GatewayConfiguration: Sendable {
     public var requestLines: (@Sendable ([UInt8]) -> Void)?
 
     public init(
-        routesFile: String, upstreams: [String: [String]], internalSecret: Secret, keyRingURL: String, stateDirectory: String
+        routesFile: String, upstreams: [String: [String]], internalSecret: Secret, keyRingURL: String,
+        stateDirectory: String
     ) {
         self.routesFile = routesFile
         self.upstreams = upstreams

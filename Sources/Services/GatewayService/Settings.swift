@@ -32,7 +32,8 @@ struct Settings: Sendable {
             limits.maximumConnections = descriptors / 2
         }
         self.limits = limits
-        connections = ClientConnections(maximum: limits.maximumConnections, maximumPerAddress: limits.maximumConnectionsPerAddress)
+        connections = ClientConnections(
+            maximum: limits.maximumConnections, maximumPerAddress: limits.maximumConnectionsPerAddress)
         upstreamDescriptors = UpstreamDescriptors(maximum: descriptors - limits.maximumConnections)
         headerTimeout = TimeAmount(configuration.timeouts.header)
         idleTimeout = TimeAmount(configuration.timeouts.idle)
@@ -59,7 +60,8 @@ struct Settings: Sendable {
         guard let openFiles = configuration.openFiles else { return .max }
         let kept = 128 + 8 * (configuration.eventLoopThreads ?? 2 * NIOCore.System.coreCount)
         guard openFiles >= kept + 64 else {
-            throw GatewayConfigurationError("The limit of open files must be at least \(kept + 64), found \(openFiles).")
+            throw GatewayConfigurationError(
+                "The limit of open files must be at least \(kept + 64), found \(openFiles).")
         }
         return openFiles - kept
     }

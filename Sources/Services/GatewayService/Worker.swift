@@ -39,8 +39,10 @@ final class Worker: @unchecked Sendable {
         self.settings = settings
         self.routes = routes
         let limits = settings.limits
-        inFlight = InFlightLimits(perAddress: limits.maximumRequestsPerAddress, perCredential: limits.maximumRequestsPerCredential)
-        streams = InFlightLimits(perAddress: limits.maximumStreamsPerAddress, perCredential: limits.maximumStreamsPerCredential)
+        inFlight = InFlightLimits(
+            perAddress: limits.maximumRequestsPerAddress, perCredential: limits.maximumRequestsPerCredential)
+        streams = InFlightLimits(
+            perAddress: limits.maximumStreamsPerAddress, perCredential: limits.maximumStreamsPerCredential)
         gatekeeper = Gatekeeper(signer: settings.signer, masterKeyNetworks: settings.masterKeyNetworks)
         upstreams = settings.upstreamNames.map { Upstream(name: $0, eventLoop: eventLoop, settings: settings) }
         unchanged = settings.upstreamNames.map { _ in UnchangedAnswers() }
@@ -92,7 +94,9 @@ final class Worker: @unchecked Sendable {
     /// longest, whichever upstream it belongs to, and reuses its descriptor.
     func mayConnect() -> Bool {
         if settings.upstreamDescriptors.take() { return true }
-        let idle = upstreams.flatMap(\.backends).compactMap { backend in backend.idleSince.map { (backend: backend, since: $0) } }
+        let idle = upstreams.flatMap(\.backends).compactMap { backend in
+            backend.idleSince.map { (backend: backend, since: $0) }
+        }
         guard let idlest = idle.min(by: { $0.since < $1.since }) else { return false }
         idlest.backend.closeIdlest()
         // The descriptor is free now but will be returned only after this turn of the event loop.

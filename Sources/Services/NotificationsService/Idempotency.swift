@@ -22,7 +22,8 @@ extension Request {
         get throws {
             guard let key = headers[HTTPField.Name("Idempotency-Key")!] else { return nil }
             guard (1...200).contains(key.utf8.count), key.utf8.allSatisfy({ (0x21...0x7e).contains($0) }) else {
-                throw HTTPProblem(.invalidParameter, "It has 1 to 200 printable characters without spaces.", field: "Idempotency-Key")
+                throw HTTPProblem(
+                    .invalidParameter, "It has 1 to 200 printable characters without spaces.", field: "Idempotency-Key")
             }
             return key
         }

@@ -8,9 +8,10 @@ public import ServiceLifecycle
 
 /// Push, mail, and the rules that send them.
 ///
-/// Settings: `database.url` (secret; role `martlet_notifications`), `database.connections` (4), `internal.secret` (secret), `services.storage` and
-/// `services.auth` (their usual ports on this machine), `public.url`, `hooks.private.allowed` (false), and those of `DeviceSettings`,
-/// `DeliverySettings`, `RuleSettings` and `AppMailOptions`.
+/// Settings: `database.url` (secret; role `martlet_notifications`), `database.connections` (4), `internal.secret`
+/// (secret), `services.storage` and `services.auth` (their usual ports on this machine), `public.url`,
+/// `hooks.private.allowed` (false), and those of `DeviceSettings`, `DeliverySettings`, `RuleSettings` and
+/// `AppMailOptions`.
 public struct NotificationsService: ServiceDefinition {
     public static let name = ServiceName.notifications.rawValue
     public static let defaultPort = ServiceName.notifications.port
@@ -32,18 +33,23 @@ public struct NotificationsService: ServiceDefinition {
             url: try settings.requiredSecret("database.url"), applicationName: "martlet-notifications",
             maximumConnections: try settings.integer("database.connections", default: 4, in: 1...64))
         self.init(
-            postgres: PostgresClient(configuration: configuration, logger: logger), options: try NotificationsOptions(settings), logger: logger)
+            postgres: PostgresClient(configuration: configuration, logger: logger),
+            options: try NotificationsOptions(settings), logger: logger)
     }
 
     init(postgres: PostgresClient, options: NotificationsOptions, logger: Logger) {
         self.postgres = postgres
         spaces = Spaces(postgres: postgres, schema: Self.name)
         let sealing = SealingKey(internalSecret: options.internalSecret, for: "martlet-notifications-credentials")
-        devices = Devices(postgres: postgres, spaces: spaces, sealing: sealing, settings: options.devices, logger: logger)
+        devices = Devices(
+            postgres: postgres, spaces: spaces, sealing: sealing, settings: options.devices, logger: logger)
         messages = Messages(postgres: postgres, spaces: spaces, settings: options.messages, logger: logger)
-        delivery = Delivery(postgres: postgres, spaces: spaces, devices: devices, settings: options.delivery, logger: logger)
-        mail = Mail(postgres: postgres, spaces: spaces, credentials: devices.credentials, options: options, logger: logger)
-        rules = Rules(postgres: postgres, spaces: spaces, messages: messages, mail: mail, options: options, logger: logger)
+        delivery = Delivery(
+            postgres: postgres, spaces: spaces, devices: devices, settings: options.delivery, logger: logger)
+        mail = Mail(
+            postgres: postgres, spaces: spaces, credentials: devices.credentials, options: options, logger: logger)
+        rules = Rules(
+            postgres: postgres, spaces: spaces, messages: messages, mail: mail, options: options, logger: logger)
         let queue = JobQueue(postgres: postgres, schema: Self.name)
         worker = JobWorker(queue: queue, handlers: messages.handlers, logger: logger)
         mailWorker = JobWorker(queue: queue, handlers: mail.handlers, configuration: Mail.workers, logger: logger)
@@ -51,7 +57,8 @@ public struct NotificationsService: ServiceDefinition {
     }
 
     public var background: [any Service] {
-        [postgres, worker, mailWorker, webhookWorker] + devices.background + messages.background + delivery.background + rules.background + mail.background
+        [postgres, worker, mailWorker, webhookWorker] + devices.background + messages.background + delivery.background
+            + rules.background + mail.background
     }
 
     /// What is known of users; each part has its own.

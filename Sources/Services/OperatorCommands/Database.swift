@@ -14,7 +14,8 @@ enum Database {
         // One lost name server response costs 5 s, and an operator would rather wait than run the command again.
         configuration.connectTimeout = .seconds(12)
         configuration.waitForConnectionTimeout = .seconds(15)
-        let client = PostgresClient(configuration: configuration, logger: Logger(label: "martlet") { _ in SwiftLogNoOpLogHandler() })
+        let client = PostgresClient(
+            configuration: configuration, logger: Logger(label: "martlet") { _ in SwiftLogNoOpLogHandler() })
         do {
             let result = try await body(client)
             await client.close()

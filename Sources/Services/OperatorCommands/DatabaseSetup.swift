@@ -36,7 +36,8 @@ package struct DatabaseSetup {
             try await Self.lock(transaction)
             try await transaction.execute("REVOKE ALL ON DATABASE \(database) FROM PUBLIC")
             try await transaction.execute("REVOKE ALL ON SCHEMA public FROM PUBLIC")
-            try await transaction.execute("REVOKE EXECUTE ON FUNCTION pg_catalog.set_config(text, text, boolean) FROM PUBLIC")
+            try await transaction.execute(
+                "REVOKE EXECUTE ON FUNCTION pg_catalog.set_config(text, text, boolean) FROM PUBLIC")
             try await transaction.execute("REVOKE USAGE ON LANGUAGE plpgsql, sql FROM PUBLIC")
         }
     }
@@ -49,7 +50,8 @@ package struct DatabaseSetup {
             if try await transaction.query("SELECT FROM pg_roles WHERE rolname = \(service.role)").isEmpty {
                 try await transaction.execute("CREATE ROLE \(role) LOGIN NOINHERIT")
             }
-            if let password = passwords[service.name], let verifier = PostgresLiteral(ScramVerifier.make(of: password)) {
+            if let password = passwords[service.name], let verifier = PostgresLiteral(ScramVerifier.make(of: password))
+            {
                 try await transaction.execute("ALTER ROLE \(role) PASSWORD \(verifier)")
             }
             if let database = PostgresIdentifier(database) {

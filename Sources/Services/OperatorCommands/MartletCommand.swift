@@ -7,7 +7,8 @@ public struct MartletCommand: AsyncParsableCommand {
         abstract: "Runs and manages a Martlet server.",
         discussion: "Commands that touch the database read its address from MARTLET_DATABASE_URL.",
         subcommands: [
-            UpCommand.self, MigrateCommand.self, AppCommand.self, KeyCommand.self, StaffCommand.self, DoctorCommand.self,
+            UpCommand.self, MigrateCommand.self, AppCommand.self, KeyCommand.self, StaffCommand.self,
+            DoctorCommand.self,
             HealthCommand.self,
         ])
 

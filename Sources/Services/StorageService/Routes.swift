@@ -5,25 +5,42 @@ extension StorageService {
     // The router knows one name for one place in a path, so what is `id` in one route is `skip` in another.
     public func addRoutes(to router: Router<ServiceContext>) {
         router.on(.get, "storage/:collection", ListObjects(objects: objects, rights: rights, envelope: envelope))
-        router.on(.get, "storage/:collection/:id/:limit", ListObjects(objects: objects, rights: rights, envelope: envelope))
+        router.on(
+            .get, "storage/:collection/:id/:limit", ListObjects(objects: objects, rights: rights, envelope: envelope))
         router.on(.post, "storage/:collection", CreateObject(idempotency: idempotency, rights: rights, before: before))
         router.on(.get, "storage/:collection/:id", ReadObject(objects: objects, rights: rights))
-        router.on(.put, "storage/:collection/:id", ReplaceObject(idempotency: idempotency, rights: rights, before: before))
-        router.on(.patch, "storage/:collection/:id", ChangeObject(idempotency: idempotency, rights: rights, before: before))
+        router.on(
+            .put, "storage/:collection/:id", ReplaceObject(idempotency: idempotency, rights: rights, before: before))
+        router.on(
+            .patch, "storage/:collection/:id", ChangeObject(idempotency: idempotency, rights: rights, before: before))
         router.on(.delete, "storage/:collection/:id", DeleteObject(objects: objects, rights: rights, before: before))
         router.on(.post, "storage/batch", RunBatch(batch: batch, idempotency: idempotency, rights: rights))
-        router.on(.post, "storage/all/:collection", CreateObjects(idempotency: idempotency, rights: rights, before: before, envelope: envelope))
-        router.on(.post, "storage/query/:collection", QueryObjects(objects: objects, rights: rights, envelope: envelope))
-        router.on(.post, "storage/query/:collection/:id/:limit", QueryObjects(objects: objects, rights: rights, envelope: envelope))
-        router.on(.post, "storage/remove/:collection/:id", RemoveObject(idempotency: idempotency, rights: rights, before: before))
+        router.on(
+            .post, "storage/all/:collection",
+            CreateObjects(idempotency: idempotency, rights: rights, before: before, envelope: envelope))
+        router.on(
+            .post, "storage/query/:collection", QueryObjects(objects: objects, rights: rights, envelope: envelope))
+        router.on(
+            .post, "storage/query/:collection/:id/:limit",
+            QueryObjects(objects: objects, rights: rights, envelope: envelope))
+        router.on(
+            .post, "storage/remove/:collection/:id",
+            RemoveObject(idempotency: idempotency, rights: rights, before: before))
 
-        router.on(.post, "storage/aggregate/:collection", AggregateObjects(objects: objects, rights: rights, envelope: envelope))
-        router.on(.post, "storage/distinct/:collection", DistinctValues(objects: objects, rights: rights, envelope: envelope))
+        router.on(
+            .post, "storage/aggregate/:collection",
+            AggregateObjects(objects: objects, rights: rights, envelope: envelope))
+        router.on(
+            .post, "storage/distinct/:collection", DistinctValues(objects: objects, rights: rights, envelope: envelope))
         router.on(.get, "collections/:collection/advice", ListAdvice(objects: objects, indexes: indexes))
 
         router.on(.get, "collections", ListCollections(collections: collections))
-        router.on(.delete, "collections/:collection", DropCollection(collections: collections, builds: indexes.builds, rights: rights))
-        router.on(.post, "collections/:collection/rename", RenameCollection(collections: collections, builds: indexes.builds, rights: rights))
+        router.on(
+            .delete, "collections/:collection",
+            DropCollection(collections: collections, builds: indexes.builds, rights: rights))
+        router.on(
+            .post, "collections/:collection/rename",
+            RenameCollection(collections: collections, builds: indexes.builds, rights: rights))
         router.on(.get, "collections/:collection/indexes", ListIndexes(indexes: indexes))
         router.on(.post, "collections/:collection/indexes", CreateIndex(indexes: indexes, rights: rights))
         router.on(.delete, "collections/:collection/indexes/:index", DropIndex(indexes: indexes, rights: rights))
@@ -64,8 +81,11 @@ extension StorageService {
         router.on(.patch, "files/tus/:id", ContinueTransfer(uploads: tusUploads, rights: rights))
         router.on(.delete, "files/tus/:id", DeleteTransfer(uploads: tusUploads, rights: rights))
         // In and out, jobs, environments
-        router.on(.get, "collections/:collection", ReadCollection(collections: collections, indexes: indexes, rights: rights))
-        router.on(.post, "imports/:collection", StartImport(transfers: transfers, maximumSizeInBytes: maximumImportSizeInBytes))
+        router.on(
+            .get, "collections/:collection", ReadCollection(collections: collections, indexes: indexes, rights: rights))
+        router.on(
+            .post, "imports/:collection",
+            StartImport(transfers: transfers, maximumSizeInBytes: maximumImportSizeInBytes))
         router.on(.get, "exports/:collection", StreamExport(transfers: transfers))
         router.on(.post, "exports/:collection", StartExport(transfers: transfers))
         router.on(.get, "jobs", ListJobs(transfers: transfers))
@@ -85,6 +105,8 @@ extension StorageService {
         router.on(.get, "hooks/:name/deliveries", ListDeliveries(hooks: hooks, deliveries: deliveries))
         router.on(.get, "hooks/:name/failures", ListHookFailures(hooks: hooks, ledger: hookLedger))
         router.on(.post, "hooks/:name/deliveries/:id/retry", RetryDelivery(deliveries: deliveries))
-        router.on(.post, "functions/:name", CallFunction(hooks: hooks, client: hookClient, ledger: hookLedger, rights: rights))
+        router.on(
+            .post, "functions/:name", CallFunction(hooks: hooks, client: hookClient, ledger: hookLedger, rights: rights)
+        )
     }
 }

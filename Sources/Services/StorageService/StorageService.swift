@@ -10,8 +10,8 @@ public import ServiceLifecycle
 ///
 /// Settings: `database.url` (secret; role `martlet_storage`), `database.connections` (4), `changes.retention.days` (7),
 /// `files.…` (`FileSettings`), `jobs.concurrency` (2), `jobs.retention.hours` (168), `import.limit.bytes` (1 GiB),
-/// `live.subscribers` (10000) and `live.subscribers.app` (5000) on one copy, `hooks.private.allowed` (false), `services.config`
-/// (http://127.0.0.1:8203: what lists say of live versions comes from there).
+/// `live.subscribers` (10000) and `live.subscribers.app` (5000) on one copy, `hooks.private.allowed` (false),
+/// `services.config` (http://127.0.0.1:8203: what lists say of live versions comes from there).
 public struct StorageService: ServiceDefinition {
     public static let name = ServiceName.storage.rawValue
     public static let defaultPort = ServiceName.storage.port
@@ -72,21 +72,26 @@ public struct StorageService: ServiceDefinition {
         var jobs = JobWorker.Configuration()
         jobs.concurrency = try settings.integer("jobs.concurrency", default: 2, in: 1...32)
         jobs.retention = .seconds(try settings.integer("jobs.retention.hours", default: 7 * 24, in: 1...10_000) * 3_600)
-        // A transaction for each job and each streaming export, one for what hooks are told of, and one for short statements.
+        // A transaction for each job and each streaming export, one for what hooks are told of, and one for short
+        // statements.
         ofTransfers.maximumConnections = jobs.concurrency + TransferStores.maximumExports + 2
         var ofBuilds = configuration
-        // One for a job's build, one for what is built at once, one for dropping what was left half-built, and one that is not lent.
+        // One for a job's build, one for what is built at once, one for dropping what was left half-built, and one that
+        // is not lent.
         ofBuilds.maximumConnections = 4
         var limits = Live.Limits()
         limits.subscribers = try settings.integer("live.subscribers", default: 10_000, in: 1...100_000)
         limits.subscribersPerApp = try settings.integer("live.subscribers.app", default: 5_000, in: 1...100_000)
         self.init(
-            postgres: PostgresClient(configuration: configuration, logger: logger), files: try FileSettings(settings), logger: logger,
+            postgres: PostgresClient(configuration: configuration, logger: logger), files: try FileSettings(settings),
+            logger: logger,
             retentionInDays: try settings.integer("changes.retention.days", default: 7, in: 1...365),
             transfers: PostgresClient(configuration: ofTransfers, logger: logger),
             builder: PostgresClient(configuration: ofBuilds, logger: logger), jobs: jobs,
-            maximumImportSizeInBytes: try settings.integer("import.limit.bytes", default: 1 << 30, in: 1...(1 << 40)), limits: limits,
-            hooks: try HookSettings(settings), internalSecret: try settings.requiredSecret("internal.secret", minimumLength: 32),
+            maximumImportSizeInBytes: try settings.integer("import.limit.bytes", default: 1 << 30, in: 1...(1 << 40)),
+            limits: limits,
+            hooks: try HookSettings(settings),
+            internalSecret: try settings.requiredSecret("internal.secret", minimumLength: 32),
             configFeed: ConfigFeed(
                 url: try settings.url("services.config", default: Self.defaultConfigURL),
                 internalSecret: try settings.requiredSecret("internal.secret", minimumLength: 32), logger: logger))
@@ -100,9 +105,11 @@ public struct StorageService: ServiceDefinition {
     init(
         postgres: PostgresClient, files fileSettings: FileSettings,
         logger: Logger = Logger(label: "storage") { _ in SwiftLogNoOpLogHandler() }, retentionInDays: Int = 7,
-        transfers: PostgresClient? = nil, builder: PostgresClient? = nil, jobs: JobWorker.Configuration = JobWorker.Configuration(),
+        transfers: PostgresClient? = nil, builder: PostgresClient? = nil,
+        jobs: JobWorker.Configuration = JobWorker.Configuration(),
         maximumImportSizeInBytes: Int = 1 << 30, limits: Live.Limits = Live.Limits(),
-        hooks hookSettings: HookSettings = HookSettings(secret: .random()), internalSecret: Secret = .random(), configFeed: ConfigFeed? = nil
+        hooks hookSettings: HookSettings = HookSettings(secret: .random()), internalSecret: Secret = .random(),
+        configFeed: ConfigFeed? = nil
     ) {
         let signal = ChangeSignal(postgres: postgres)
         self.signal = signal
@@ -112,7 +119,8 @@ public struct StorageService: ServiceDefinition {
         self.configFeed = configFeed
         self.versions = configFeed?.versions ?? KnownVersions()
         self.housekeeping = Housekeeping(
-            postgres: postgres, logger: logger, retentionInDays: retentionInDays, fileHistoryInDays: fileSettings.historyInDays)
+            postgres: postgres, logger: logger, retentionInDays: retentionInDays,
+            fileHistoryInDays: fileSettings.historyInDays)
         self.collections = CollectionStore(postgres: postgres, spaces: spaces)
         self.rights = RightsStore(postgres: postgres, spaces: spaces)
         self.objects = ObjectStore(
@@ -124,8 +132,10 @@ public struct StorageService: ServiceDefinition {
         self.hooks = HookStore(postgres: postgres, spaces: spaces, rights: rights)
         self.hookClient = HookClient(settings: hookSettings)
         self.hookLedger = HookLedger(postgres: transfers ?? postgres, spaces: spaces, logger: logger)
-        self.before = BeforeHooks(hooks: hooks, client: hookClient, ledger: hookLedger, postgres: postgres, settings: hookSettings)
-        self.batch = Batch(postgres: postgres, objects: objects, collections: collections, rights: rights, before: before)
+        self.before = BeforeHooks(
+            hooks: hooks, client: hookClient, ledger: hookLedger, postgres: postgres, settings: hookSettings)
+        self.batch = Batch(
+            postgres: postgres, objects: objects, collections: collections, rights: rights, before: before)
 
         self.fileSettings = fileSettings
         self.files = FileStore(postgres: postgres, spaces: spaces, quota: fileSettings.quota)
@@ -137,7 +147,8 @@ public struct StorageService: ServiceDefinition {
         let background = transfers ?? postgres
         self.deliveries = DeliveryStore(postgres: background, spaces: spaces)
         self.hookDelivery = HookDelivery(
-            postgres: background, hooks: hooks, deliveries: deliveries, client: hookClient, ledger: hookLedger, signal: signal, settings: hookSettings, logger: logger)
+            postgres: background, hooks: hooks, deliveries: deliveries, client: hookClient, ledger: hookLedger,
+            signal: signal, settings: hookSettings, logger: logger)
         let queue = JobQueue(postgres: background, schema: Self.name)
         let stores = TransferStores(
             postgres: background, spaces: spaces, collections: collections, rights: rights, signal: signal, jobs: queue,
@@ -154,8 +165,10 @@ public struct StorageService: ServiceDefinition {
         self.worker = JobWorker(
             queue: queue,
             handlers: [
-                ImportCollection(transfers: stores), ExportCollection(transfers: stores), CopyEnvironment(transfers: stores),
-                BuildIndex(builds: builds, builder: ofBuilds, transfers: stores), BuildListedIndex(builder: ofBuilds, postgres: background),
+                ImportCollection(transfers: stores), ExportCollection(transfers: stores),
+                CopyEnvironment(transfers: stores),
+                BuildIndex(builds: builds, builder: ofBuilds, transfers: stores),
+                BuildListedIndex(builder: ofBuilds, postgres: background),
             ],
             configuration: jobs, logger: logger)
 
@@ -171,12 +184,15 @@ public struct StorageService: ServiceDefinition {
         services += [transferClient, builder].compactMap(\.self)
         if let configFeed { services.append(configFeed) }
         return services + [
-            RightsWatch(rights: rights, postgres: postgres), ChangeWatch(signal: signal, postgres: postgres), housekeeping, orphans, worker,
+            RightsWatch(rights: rights, postgres: postgres), ChangeWatch(signal: signal, postgres: postgres),
+            housekeeping, orphans, worker,
             hookDelivery, indexSweep, listedIndexes,
         ]
     }
 
-    public var userData: any UserDataHolder { StoredUserData(postgres: postgres, spaces: spaces, rights: rights, signal: signal) }
+    public var userData: any UserDataHolder {
+        StoredUserData(postgres: postgres, spaces: spaces, rights: rights, signal: signal)
+    }
 
     public func isReady() async -> Bool { postgres.isReady }
 

@@ -12,7 +12,9 @@ final class BrotliDecoder: PortionDecoder {
 
     deinit { BrotliDecoderDestroyInstance(state) }
 
-    func decode(_ input: inout UnsafeRawBufferPointer, into portion: UnsafeMutableRawBufferPointer) -> (count: Int, state: DecodingState) {
+    func decode(_ input: inout UnsafeRawBufferPointer, into portion: UnsafeMutableRawBufferPointer) -> (
+        count: Int, state: DecodingState
+    ) {
         var (availableIn, nextIn) = (input.count, input.bindMemory(to: UInt8.self).baseAddress)
         var (availableOut, nextOut) = (portion.count, portion.bindMemory(to: UInt8.self).baseAddress)
         let result = BrotliDecoderDecompressStream(state, &availableIn, &nextIn, &availableOut, &nextOut, nil)

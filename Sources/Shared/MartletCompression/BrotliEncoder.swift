@@ -23,7 +23,9 @@ final class BrotliEncoder: PortionEncoder {
         while isGoing {
             output.writeWithUnsafeMutableBytes(minimumWritableBytes: 4 << 10) { memory in
                 var (availableOut, nextOut) = (memory.count, memory.bindMemory(to: UInt8.self).baseAddress)
-                hasFailed = BrotliEncoderCompressStream(state, operation, &availableIn, &nextIn, &availableOut, &nextOut, nil) != BROTLI_TRUE
+                hasFailed =
+                    BrotliEncoderCompressStream(state, operation, &availableIn, &nextIn, &availableOut, &nextOut, nil)
+                    != BROTLI_TRUE
                 return memory.count - availableOut
             }
             isGoing = !hasFailed && (availableIn > 0 || BrotliEncoderHasMoreOutput(state) == BROTLI_TRUE)

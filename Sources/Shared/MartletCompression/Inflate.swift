@@ -29,7 +29,9 @@ public enum Inflate {
     /// most 16 MiB.
     ///
     /// - Throws: `InflateError`.
-    public static func decode(_ bytes: ByteBuffer, _ coding: ContentCoding, upTo limitInBytes: Int) throws(InflateError) -> ByteBuffer {
+    public static func decode(_ bytes: ByteBuffer, _ coding: ContentCoding, upTo limitInBytes: Int) throws(InflateError)
+        -> ByteBuffer
+    {
         switch coding {
         case .gzip: return try decode(bytes, by: ZlibDecoder(.gzip), limitInBytes)
         case .deflate:
@@ -43,7 +45,9 @@ public enum Inflate {
         }
     }
 
-    private static func decode(_ bytes: ByteBuffer, by decoder: (any PortionDecoder)?, _ limitInBytes: Int) throws(InflateError) -> ByteBuffer {
+    private static func decode(_ bytes: ByteBuffer, by decoder: (any PortionDecoder)?, _ limitInBytes: Int)
+        throws(InflateError) -> ByteBuffer
+    {
         guard let decoder else { throw .damaged }
         var output = ByteBuffer()
         output.reserveCapacity(min(limitInBytes, max(4 * bytes.readableBytes, 4 << 10)))
@@ -72,7 +76,9 @@ public enum Inflate {
 protocol PortionDecoder {
     /// Decodes input into `portion`, removes the consumed bytes from the input, and returns the number of bytes
     /// written.
-    func decode(_ input: inout UnsafeRawBufferPointer, into portion: UnsafeMutableRawBufferPointer) -> (count: Int, state: DecodingState)
+    func decode(_ input: inout UnsafeRawBufferPointer, into portion: UnsafeMutableRawBufferPointer) -> (
+        count: Int, state: DecodingState
+    )
 }
 
 enum DecodingState {

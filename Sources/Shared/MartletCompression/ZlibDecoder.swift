@@ -26,7 +26,9 @@ final class ZlibDecoder: PortionDecoder {
         stream.deallocate()
     }
 
-    func decode(_ input: inout UnsafeRawBufferPointer, into portion: UnsafeMutableRawBufferPointer) -> (count: Int, state: DecodingState) {
+    func decode(_ input: inout UnsafeRawBufferPointer, into portion: UnsafeMutableRawBufferPointer) -> (
+        count: Int, state: DecodingState
+    ) {
         stream.pointee.next_in = UnsafeMutablePointer(mutating: input.bindMemory(to: UInt8.self).baseAddress)
         stream.pointee.avail_in = UInt32(clamping: input.count)
         stream.pointee.next_out = portion.bindMemory(to: UInt8.self).baseAddress

@@ -16,7 +16,9 @@ final class ZstandardDecoder: PortionDecoder {
 
     deinit { ZSTD_freeDCtx(context) }
 
-    func decode(_ input: inout UnsafeRawBufferPointer, into portion: UnsafeMutableRawBufferPointer) -> (count: Int, state: DecodingState) {
+    func decode(_ input: inout UnsafeRawBufferPointer, into portion: UnsafeMutableRawBufferPointer) -> (
+        count: Int, state: DecodingState
+    ) {
         var bytes = ZSTD_inBuffer(src: input.baseAddress, size: input.count, pos: 0)
         var output = ZSTD_outBuffer(dst: portion.baseAddress, size: portion.count, pos: 0)
         let result = ZSTD_decompressStream(context, &output, &bytes)

@@ -55,7 +55,9 @@ extension TokenClaims {
 
 private func header(keyID: String, type: String) -> String { #"{"alg":"ES256","kid":"\#(keyID)","typ":"\#(type)"}"# }
 
-private func encodedHeader(keyID: String, type: String) -> String { Base64URL.encode(header(keyID: keyID, type: type).utf8) }
+private func encodedHeader(keyID: String, type: String) -> String {
+    Base64URL.encode(header(keyID: keyID, type: type).utf8)
+}
 
 /// Issues access tokens.
 public struct AccessTokenSigner: Sendable {
@@ -80,7 +82,9 @@ public struct AccessTokenSigner: Sendable {
     public func sign(claims: some Encodable) throws -> String { try sign(claims, Self.plainType) }
 
     private func sign(_ claims: some Encodable, _ type: String) throws -> String {
-        try CompactToken.sign(header: header(keyID: keyID, type: type), claims: claims) { try key.signature(for: $0).rawRepresentation }
+        try CompactToken.sign(header: header(keyID: keyID, type: type), claims: claims) {
+            try key.signature(for: $0).rawRepresentation
+        }
     }
 }
 
@@ -94,7 +98,9 @@ public struct AccessTokenVerifier: Sendable {
 
     /// Nil if the key is not a point on P-256.
     public init?(_ key: KeyRing.SigningKey) {
-        guard let bytes = Base64URL.decode(key.publicKey), let point = try? P256.Signing.PublicKey(x963Representation: bytes) else { return nil }
+        guard let bytes = Base64URL.decode(key.publicKey),
+            let point = try? P256.Signing.PublicKey(x963Representation: bytes)
+        else { return nil }
         keyID = key.id
         self.key = point
         prefix = Array((AccessToken.header(keyID: key.id) + ".").utf8)

@@ -6,7 +6,9 @@ public struct CalendarDay: Sendable, Hashable {
 
     /// Nil if the day does not exist, such as 30 February.
     public init?(year: Int, month: Int, day: Int) {
-        guard (1...9_999).contains(year), (1...12).contains(month), (1...Self.length(year, month)).contains(day) else { return nil }
+        guard (1...9_999).contains(year), (1...12).contains(month), (1...Self.length(year, month)).contains(day) else {
+            return nil
+        }
         (self.year, self.month, self.day) = (year, month, day)
     }
 
@@ -100,7 +102,8 @@ struct DigitReader {
     }
 
     mutating func day() -> CalendarDay? {
-        guard let year = number(digits: 4, in: 1...9_999), take("-"), let month = number(digits: 2, in: 1...12), take("-"),
+        guard let year = number(digits: 4, in: 1...9_999), take("-"), let month = number(digits: 2, in: 1...12),
+            take("-"),
             let day = number(digits: 2, in: 1...31)
         else { return nil }
         return CalendarDay(year: year, month: month, day: day)

@@ -38,7 +38,8 @@ extension LogicValue {
         case .number(let literal): self = .number(Double(literal) ?? .nan)
         case .string(let text): self = .string(text)
         case .array(let elements): self = .array(elements.map { LogicValue($0) })
-        case .object(let members): self = .object(Dictionary(members.map { ($0.name, LogicValue($0.value)) }, uniquingKeysWith: { $1 }))
+        case .object(let members):
+            self = .object(Dictionary(members.map { ($0.name, LogicValue($0.value)) }, uniquingKeysWith: { $1 }))
         }
     }
 }

@@ -3,7 +3,8 @@
 public enum FormulaGuard {
     public static func isNeeded(for text: String) -> Bool {
         switch text.utf8.first {
-        case UInt8(ascii: "="), UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: "@"), UInt8(ascii: "\t"), UInt8(ascii: "\r"),
+        case UInt8(ascii: "="), UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: "@"), UInt8(ascii: "\t"),
+            UInt8(ascii: "\r"),
             UInt8(ascii: "'"):
             true
         default: false

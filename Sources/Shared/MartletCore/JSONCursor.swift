@@ -32,7 +32,8 @@ public struct JSONError: Error, Equatable, CustomStringConvertible {
 
     public var description: String {
         switch reason {
-        case .shape(let expected, let found): "Expected a JSON \(expected.name), found \(found.phrase) at byte \(offset)."
+        case .shape(let expected, let found):
+            "Expected a JSON \(expected.name), found \(found.phrase) at byte \(offset)."
         case .syntax: "Not valid JSON at byte \(offset)."
         case .encoding: "Not valid UTF-8 at byte \(offset)."
         case .duplicateName: "A member name appears twice in one object, the second time at byte \(offset)."
@@ -151,14 +152,18 @@ struct JSONCursor {
     mutating func finish() throws(JSONError) {
         skipBlanks()
         guard position == bytes.count else { throw failure() }
-        if hasNonASCII, let offset = bytes.firstIndexOfInvalidUTF8 { throw JSONError(reason: .encoding, offset: offset) }
+        if hasNonASCII, let offset = bytes.firstIndexOfInvalidUTF8 {
+            throw JSONError(reason: .encoding, offset: offset)
+        }
     }
 
     mutating func skipValue(depth: Int) throws(JSONError) {
         skipBlanks()
         switch next {
-        case UInt8(ascii: "{"): try walkObject(depth: depth) { cursor, _ throws(JSONError) in try cursor.skipValue(depth: depth + 1) }
-        case UInt8(ascii: "["): try walkArray(depth: depth) { cursor throws(JSONError) in try cursor.skipValue(depth: depth + 1) }
+        case UInt8(ascii: "{"):
+            try walkObject(depth: depth) { cursor, _ throws(JSONError) in try cursor.skipValue(depth: depth + 1) }
+        case UInt8(ascii: "["):
+            try walkArray(depth: depth) { cursor throws(JSONError) in try cursor.skipValue(depth: depth + 1) }
         case UInt8(ascii: "\""): _ = try takeString()
         case UInt8(ascii: "t"): try takeWord("true")
         case UInt8(ascii: "f"): try takeWord("false")
@@ -236,7 +241,8 @@ struct JSONCursor {
             let isNegative = next == UInt8(ascii: "-")
             if next == UInt8(ascii: "+") || isNegative { position += 1 }
             let exponent = try takeExponent()
-            try writeOut(start..<position, whole: point - start, fraction: fraction, exponent: isNegative ? -exponent : exponent)
+            try writeOut(
+                start..<position, whole: point - start, fraction: fraction, exponent: isNegative ? -exponent : exponent)
         }
         guard position - start <= JSONLimits.maximumNumberLength else { throw failure(.numberTooLarge) }
         return start..<position
@@ -283,7 +289,9 @@ struct JSONCursor {
                 hasEscape = true
                 try takeEscape()
             case 0..<0x20: throw failure()
-            case 0x80...: hasNonASCII = true; position += 1
+            case 0x80...:
+                hasNonASCII = true
+                position += 1
             default: position += 1
             }
         }
@@ -362,7 +370,9 @@ extension UnsafeBufferPointer<UInt8> {
                         unit = 0x10000 + (unit - 0xd800) << 10 + (hexUnit(at: index + 2) - 0xdc00)
                         index += 6
                     }
-                    for byte in UTF8.encode(Unicode.Scalar(unit) ?? "\u{fffd}") ?? UTF8.encodedReplacementCharacter { put(byte) }
+                    for byte in UTF8.encode(Unicode.Scalar(unit) ?? "\u{fffd}") ?? UTF8.encodedReplacementCharacter {
+                        put(byte)
+                    }
                 case UInt8(ascii: "b"): put(8)
                 case UInt8(ascii: "f"): put(12)
                 case UInt8(ascii: "n"): put(10)

@@ -19,7 +19,9 @@ public enum JSONMember {
             let start = cursor.position
             try cursor.skipValue(depth: 1)
             let name = UnsafeBufferPointer(rebasing: bytes[key])
-            guard let rank = names.firstIndex(where: { name.elementsEqual($0.utf8) }), rank < found?.rank ?? .max else { return }
+            guard let rank = names.firstIndex(where: { name.elementsEqual($0.utf8) }), rank < found?.rank ?? .max else {
+                return
+            }
             found = (rank, start..<cursor.position)
             // No other name can take precedence.
             if rank == 0 { throw cursor.failure(.tooMany) }

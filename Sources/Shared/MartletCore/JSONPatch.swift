@@ -41,10 +41,16 @@ public struct JSONPatch: Sendable, Equatable {
     private mutating func compare(_ old: [JSONValue.Member], _ new: [JSONValue.Member], _ path: String) {
         let before = Dictionary(old.map { (ExactText($0.name), $0.value) }, uniquingKeysWith: { $1 })
         let after = Set(new.map { ExactText($0.name) })
-        for member in old where !after.contains(ExactText(member.name)) { operations.append(.remove(path: path + "/" + JSONPointer.escape(member.name))) }
+        for member in old where !after.contains(ExactText(member.name)) {
+            operations.append(.remove(path: path + "/" + JSONPointer.escape(member.name)))
+        }
         for member in new {
             let path = path + "/" + JSONPointer.escape(member.name)
-            if let value = before[ExactText(member.name)] { compare(value, member.value, path) } else { operations.append(.add(path: path, member.value)) }
+            if let value = before[ExactText(member.name)] {
+                compare(value, member.value, path)
+            } else {
+                operations.append(.add(path: path, member.value))
+            }
         }
     }
 
@@ -55,8 +61,12 @@ public struct JSONPatch: Sendable, Equatable {
         let (oldEnd, newEnd) = (old.count - end, new.count - end)
         for index in start..<min(oldEnd, newEnd) { compare(old[index], new[index], "\(path)/\(index)") }
         // From the end, so that earlier indexes remain valid.
-        for index in stride(from: oldEnd - 1, through: newEnd, by: -1) { operations.append(.remove(path: "\(path)/\(index)")) }
-        for index in stride(from: oldEnd, to: newEnd, by: 1) { operations.append(.add(path: "\(path)/\(index)", new[index])) }
+        for index in stride(from: oldEnd - 1, through: newEnd, by: -1) {
+            operations.append(.remove(path: "\(path)/\(index)"))
+        }
+        for index in stride(from: oldEnd, to: newEnd, by: 1) {
+            operations.append(.add(path: "\(path)/\(index)", new[index]))
+        }
     }
 }
 

@@ -18,7 +18,9 @@ public enum JSONValue: Sendable, Equatable {
             self.value = value
         }
 
-        public static func == (one: Member, other: Member) -> Bool { one.name.hasSameBytes(as: other.name) && one.value == other.value }
+        public static func == (one: Member, other: Member) -> Bool {
+            one.name.hasSameBytes(as: other.name) && one.value == other.value
+        }
     }
 
     /// Compares strings and names by their bytes. Canonically equivalent Unicode strings are different values.
@@ -146,7 +148,8 @@ public enum JSONValue: Sendable, Equatable {
         string.withUTF8 { text in
             // Copy runs of characters that need no escaping.
             var start = 0
-            for (index, byte) in text.enumerated() where byte < 0x20 || byte == 0x7f || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") {
+            for (index, byte) in text.enumerated()
+            where byte < 0x20 || byte == 0x7f || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") {
                 bytes.append(contentsOf: text[start..<index])
                 start = index + 1
                 bytes.append(UInt8(ascii: "\\"))
@@ -154,7 +157,9 @@ public enum JSONValue: Sendable, Equatable {
                     bytes.append(byte)
                 } else {
                     bytes.append(contentsOf: "u00".utf8)
-                    for digit in [byte >> 4, byte & 15] { bytes.append(digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10) }
+                    for digit in [byte >> 4, byte & 15] {
+                        bytes.append(digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10)
+                    }
                 }
             }
             bytes.append(contentsOf: text[start...])

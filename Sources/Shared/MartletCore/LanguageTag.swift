@@ -7,7 +7,8 @@ public struct LanguageTag: Sendable, Hashable {
     /// Nil if the syntax is invalid.
     public init?(_ text: String) {
         let parts = text.split(separator: "-", omittingEmptySubsequences: false)
-        guard text.utf8.count <= 35, let language = parts.first, (2...8).contains(language.utf8.count), language.utf8.allSatisfy(Self.isLetter),
+        guard text.utf8.count <= 35, let language = parts.first, (2...8).contains(language.utf8.count),
+            language.utf8.allSatisfy(Self.isLetter),
             parts.allSatisfy({ (1...8).contains($0.utf8.count) && $0.utf8.allSatisfy(Self.isLetterOrDigit) })
         else { return nil }
         var spelled = [language.lowercased()]
@@ -29,5 +30,7 @@ public struct LanguageTag: Sendable, Hashable {
         (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte) || (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte)
     }
 
-    private static func isLetterOrDigit(_ byte: UInt8) -> Bool { isLetter(byte) || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
+    private static func isLetterOrDigit(_ byte: UInt8) -> Bool {
+        isLetter(byte) || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+    }
 }

@@ -47,7 +47,9 @@ struct MemberNames {
 
     private func compared(in bytes: UnsafeBufferPointer<UInt8>) -> Int? {
         for index in start + 1..<names.count {
-            for earlier in start..<index where order(names[earlier], names[index], bytes) == 0 { return names[index].range.lowerBound }
+            for earlier in start..<index where order(names[earlier], names[index], bytes) == 0 {
+                return names[index].range.lowerBound
+            }
         }
         return nil
     }

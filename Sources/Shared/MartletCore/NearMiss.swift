@@ -4,9 +4,11 @@ public enum NearMiss {
     public static func suggestion(for name: String, among names: some Collection<String>) -> String? {
         let lowered = Array(name.lowercased().unicodeScalars.prefix(64))
         let limit = max(1, min(3, lowered.count / 3))
-        return names.map { (name: $0, distance: distance(lowered, Array($0.lowercased().unicodeScalars.prefix(64)), upTo: limit)) }
-            .filter { $0.distance <= limit }
-            .min { ($0.distance, $0.name) < ($1.distance, $1.name) }?.name
+        return names.map {
+            (name: $0, distance: distance(lowered, Array($0.lowercased().unicodeScalars.prefix(64)), upTo: limit))
+        }
+        .filter { $0.distance <= limit }
+        .min { ($0.distance, $0.name) < ($1.distance, $1.name) }?.name
     }
 
     /// ` Did you mean …?` to append to a sentence, or an empty string.
@@ -25,7 +27,9 @@ public enum NearMiss {
             for column in right.indices {
                 let isSame = left[row] == right[column]
                 var least = min(above[column + 1] + 1, current[column] + 1, above[column] + (isSame ? 0 : 1))
-                if row > 0, column > 0, left[row] == right[column - 1], left[row - 1] == right[column] { least = min(least, before[column - 1] + 1) }
+                if row > 0, column > 0, left[row] == right[column - 1], left[row - 1] == right[column] {
+                    least = min(least, before[column - 1] + 1)
+                }
                 current.append(least)
             }
             (before, above) = (above, current)

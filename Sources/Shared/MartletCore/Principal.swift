@@ -36,7 +36,8 @@ public struct Principal: Codable, Sendable, Hashable {
     public var staff: StaffGrant?
 
     public init(
-        kind: Kind, appID: String, appNumber: Int, environment: AppEnvironment, credentialID: String, userID: String? = nil,
+        kind: Kind, appID: String, appNumber: Int, environment: AppEnvironment, credentialID: String,
+        userID: String? = nil,
         sessionID: String? = nil, staff: StaffGrant? = nil
     ) {
         self.kind = kind

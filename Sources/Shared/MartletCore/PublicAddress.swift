@@ -21,7 +21,9 @@ public enum PublicAddress {
     }
 
     private static func isPublic6(_ bytes: [UInt8]) -> Bool {
-        if bytes[..<10].allSatisfy({ $0 == 0 }), bytes[10] == 0xff, bytes[11] == 0xff { return isPublic4(Array(bytes[12...])) }
+        if bytes[..<10].allSatisfy({ $0 == 0 }), bytes[10] == 0xff, bytes[11] == 0xff {
+            return isPublic4(Array(bytes[12...]))
+        }
         return switch (bytes[0], bytes[1], bytes[2], bytes[3]) {
         case (0x20, 0x01, 0...1, _), (0x20, 0x01, 0x0d, 0xb8), (0x20, 0x02, _, _), (0x3f, 0xff, 0...0x0f, _): false
         default: bytes[0] & 0xe0 == 0x20

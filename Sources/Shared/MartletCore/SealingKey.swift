@@ -14,7 +14,8 @@ public struct SealingKey: Sendable {
     /// - Parameter purpose: Different purposes derive different keys.
     public init(internalSecret: Secret, for purpose: String) {
         key = internalSecret.withValue { secret in
-            HKDF<SHA256>.deriveKey(inputKeyMaterial: SymmetricKey(data: Data(secret.utf8)), info: Data(purpose.utf8), outputByteCount: 32)
+            HKDF<SHA256>.deriveKey(
+                inputKeyMaterial: SymmetricKey(data: Data(secret.utf8)), info: Data(purpose.utf8), outputByteCount: 32)
         }
     }
 
@@ -34,7 +35,9 @@ public struct SealingKey: Sendable {
     }
 
     /// Encrypts a value as JSON.
-    public func seal(value: some Encodable, for label: String) throws -> Data { try seal(JSONEncoder().encode(value), for: label) }
+    public func seal(value: some Encodable, for label: String) throws -> Data {
+        try seal(JSONEncoder().encode(value), for: label)
+    }
 
     /// Decrypts a JSON value; nil if the internal secret or the label differs, or the value has another type.
     public func value<Value: Decodable>(_: Value.Type = Value.self, in sealed: Data, for label: String) -> Value? {

@@ -1,6 +1,7 @@
 public import Foundation
 
-/// The services of a Martlet server, in the order they are started. The raw value names process, database schema and settings.
+/// The services of a Martlet server, in the order they are started. The raw value names process, database schema and
+/// settings.
 public enum ServiceName: String, CaseIterable, Sendable {
     case auth, storage, config, analytics, notifications
 

@@ -26,7 +26,8 @@ public enum SettingNames {
                 "limit.key.rate", "limit.key.burst", "limit.address.rate", "limit.address.burst", "limit.header.bytes",
                 "limit.header.count", "limit.uri.bytes", "limit.body.bytes", "limit.address.inflight",
                 "limit.key.inflight", "limit.address.streams", "limit.key.streams", "limit.connections",
-                "limit.address.connections", "limit.body.rate", "limit.answer.rate", "timeout.header", "timeout.body", "timeout.stall", "timeout.idle",
+                "limit.address.connections", "limit.body.rate", "limit.answer.rate", "timeout.header", "timeout.body",
+                "timeout.stall", "timeout.idle",
                 "timeout.connect", "timeout.response", "timeout.drain", "drain.delay", "http.shared",
             ] + ServiceName.allCases.map { "upstream." + $0.rawValue }),
         "auth": Set(
@@ -71,7 +72,8 @@ public enum SettingNames {
     /// underscore marks a prefix.
     private static let others = [
         "MARTLET_CONFIG_FILE", "MARTLET_PORT", "MARTLET_HOST", "MARTLET_STATE", "MARTLET_BUILD", "MARTLET_DIST",
-        "MARTLET_IMAGE", "MARTLET_PROJECT", "MARTLET_PROGRAMS", "MARTLET_VECTORS", "MARTLET_PROMTOOL", "MARTLET_KILLS", "MARTLET_RATIO",
+        "MARTLET_IMAGE", "MARTLET_PROJECT", "MARTLET_PROGRAMS", "MARTLET_VECTORS", "MARTLET_PROMTOOL", "MARTLET_KILLS",
+        "MARTLET_RATIO",
         "MARTLET_READY_TIMEOUT", "MARTLET_CONTAINER_ENGINE", "MARTLET_COMPOSE_FILE", "MARTLET_ONLY_", "MARTLET_TEST_",
         "MARTLET_POSTGRES_", "MARTLET_SERVICE_",
     ]
@@ -83,7 +85,8 @@ public enum SettingNames {
 
     /// Whether a variable that begins with `MARTLET_` is a setting of a process or used by our scripts.
     public static func isKnown(variable name: String) -> Bool {
-        variables.contains(name) || variablesOfOne.contains(name) || others.contains { $0.hasSuffix("_") ? name.hasPrefix($0) : name == $0 }
+        variables.contains(name) || variablesOfOne.contains(name)
+            || others.contains { $0.hasSuffix("_") ? name.hasPrefix($0) : name == $0 }
             || name.hasSuffix("_REPLICAS")
     }
 
@@ -96,5 +99,6 @@ public enum SettingNames {
 
     private static let variables = Set(byProcess.values.joined().map(variable))
     /// Variables that include a process name, for `martlet up`.
-    private static let variablesOfOne = Set(byProcess.flatMap { process, keys in keys.map { variable(process + "." + $0) } })
+    private static let variablesOfOne = Set(
+        byProcess.flatMap { process, keys in keys.map { variable(process + "." + $0) } })
 }

@@ -37,7 +37,8 @@ extension String {
     public func hasSameBytes(as other: String) -> Bool {
         let result: Bool?? = utf8.withContiguousStorageIfAvailable { one in
             other.utf8.withContiguousStorageIfAvailable { other in
-                one.count == other.count && (one.isEmpty || memcmp(one.baseAddress!, other.baseAddress!, one.count) == 0)
+                one.count == other.count
+                    && (one.isEmpty || memcmp(one.baseAddress!, other.baseAddress!, one.count) == 0)
             }
         }
         return (result ?? nil) ?? utf8.elementsEqual(other.utf8)

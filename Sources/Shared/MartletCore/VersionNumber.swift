@@ -19,16 +19,21 @@ public struct VersionNumber: Sendable, Equatable {
             return
         }
         let identifiers = parts[1].split(separator: ".", omittingEmptySubsequences: false)
-        guard identifiers.allSatisfy({ !$0.isEmpty && $0.utf8.allSatisfy(Self.isIdentifierCharacter) }) else { return nil }
+        guard identifiers.allSatisfy({ !$0.isEmpty && $0.utf8.allSatisfy(Self.isIdentifierCharacter) }) else {
+            return nil
+        }
         guard identifiers.allSatisfy({ Self.isNumber($0) || !$0.utf8.allSatisfy(Self.isDigit) }) else { return nil }
         self.text = text
         // A blank sorts before every character of an identifier; numbers sort before words.
-        sortKey = padded.joined() + "-" + identifiers.map { Self.isNumber($0) ? "0" + Self.padded($0) : "1" + $0 }.joined(separator: " ")
+        sortKey =
+            padded.joined() + "-"
+            + identifiers.map { Self.isNumber($0) ? "0" + Self.padded($0) : "1" + $0 }.joined(separator: " ")
     }
 
     /// Accepts at most twelve digits without leading zeros.
     private static func isNumber(_ text: Substring) -> Bool {
-        (1...12).contains(text.utf8.count) && text.utf8.allSatisfy(isDigit) && (text.utf8.count == 1 || text.first != "0")
+        (1...12).contains(text.utf8.count) && text.utf8.allSatisfy(isDigit)
+            && (text.utf8.count == 1 || text.first != "0")
     }
 
     private static func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
@@ -40,5 +45,7 @@ public struct VersionNumber: Sendable, Equatable {
         }
     }
 
-    private static func padded(_ digits: Substring) -> String { String(repeating: "0", count: 12 - digits.utf8.count) + digits }
+    private static func padded(_ digits: Substring) -> String {
+        String(repeating: "0", count: 12 - digits.utf8.count) + digits
+    }
 }

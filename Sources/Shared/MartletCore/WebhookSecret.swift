@@ -46,7 +46,8 @@ public struct WebhookSecrets: Sendable {
     ///
     /// - Parameter purpose: Must be unique per receiver.
     public func secret(salt: [UInt8], purpose: String) -> WebhookSecret {
-        let derived = HKDF<SHA256>.deriveKey(inputKeyMaterial: key, salt: salt, info: Data(purpose.utf8), outputByteCount: 32)
+        let derived = HKDF<SHA256>.deriveKey(
+            inputKeyMaterial: key, salt: salt, info: Data(purpose.utf8), outputByteCount: 32)
         return WebhookSecret(key: derived.withUnsafeBytes { Array($0) })
     }
 }

@@ -8,7 +8,9 @@ public enum ContentType {
     /// - Parameter declared: The client's claim, if any.
     public static func decide(declared: String?, prefix: [UInt8]) -> String {
         if let found = sniff(prefix) { return found }
-        guard let declared = declared.flatMap(essence), isHarmless(declared) else { return isText(prefix) ? "text/plain" : unknown }
+        guard let declared = declared.flatMap(essence), isHarmless(declared) else {
+            return isText(prefix) ? "text/plain" : unknown
+        }
         return declared.hasPrefix("text/") && !isText(prefix) ? unknown : declared
     }
 
@@ -20,8 +22,12 @@ public enum ContentType {
     /// Whether thumbnails are made of this type.
     public static func isPicture(_ type: String) -> Bool { pictures.contains(type) }
 
-    private static let pictures: Set<String> = ["image/jpeg", "image/png", "image/gif", "image/webp", "image/heic", "image/avif"]
-    private static let inline = pictures.union(["image/bmp", "image/tiff", "text/plain", "text/csv", "application/json"])
+    private static let pictures: Set<String> = [
+        "image/jpeg", "image/png", "image/gif", "image/webp", "image/heic", "image/avif",
+    ]
+    private static let inline = pictures.union([
+        "image/bmp", "image/tiff", "text/plain", "text/csv", "application/json",
+    ])
 
     /// The type that the bytes have beyond doubt; nil if they do not tell.
     public static func sniff(_ prefix: [UInt8]) -> String? {
@@ -33,7 +39,9 @@ public enum ContentType {
         }
         if starts(prefix, "ftyp", at: 4) { return isoMedia(prefix) }
         // Layer III and ADTS. Layer I may begin with ff fe, which is also how UTF-16 begins.
-        if prefix.count > 2, prefix[0] == 0xff, [0xfb, 0xfa, 0xf3, 0xf2, 0xe3, 0xe2].contains(prefix[1]) { return "audio/mpeg" }
+        if prefix.count > 2, prefix[0] == 0xff, [0xfb, 0xfa, 0xf3, 0xf2, 0xe3, 0xe2].contains(prefix[1]) {
+            return "audio/mpeg"
+        }
         if prefix.count > 2, prefix[0] == 0xff, [0xf1, 0xf9].contains(prefix[1]) { return "audio/aac" }
         return markup(prefix)
     }
@@ -49,10 +57,13 @@ public enum ContentType {
         (0, [0xfd, 0x37, 0x7a, 0x58, 0x5a, 0x00], "application/x-xz"), (0, Array("BZh".utf8), "application/x-bzip2"),
         (0, [0x37, 0x7a, 0xbc, 0xaf, 0x27, 0x1c], "application/x-7z-compressed"),
         (0, Array("Rar!\u{1a}\u{07}".utf8), "application/vnd.rar"), (257, Array("ustar".utf8), "application/x-tar"),
-        (0, Array("ID3".utf8), "audio/mpeg"), (0, Array("OggS".utf8), "audio/ogg"), (0, Array("fLaC".utf8), "audio/flac"),
-        (0, [0x1a, 0x45, 0xdf, 0xa3], "video/webm"), (0, Array("wOFF".utf8), "font/woff"), (0, Array("wOF2".utf8), "font/woff2"),
+        (0, Array("ID3".utf8), "audio/mpeg"), (0, Array("OggS".utf8), "audio/ogg"),
+        (0, Array("fLaC".utf8), "audio/flac"),
+        (0, [0x1a, 0x45, 0xdf, 0xa3], "video/webm"), (0, Array("wOFF".utf8), "font/woff"),
+        (0, Array("wOF2".utf8), "font/woff2"),
         (0, Array("SQLite format 3\0".utf8), "application/vnd.sqlite3"), (0, [0x7f, 0x45, 0x4c, 0x46], unknown),
-        (0, [0x00, 0x61, 0x73, 0x6d], "application/wasm"), (0, [0xcf, 0xfa, 0xed, 0xfe], unknown), (0, Array("MZ".utf8), unknown),
+        (0, [0x00, 0x61, 0x73, 0x6d], "application/wasm"), (0, [0xcf, 0xfa, 0xed, 0xfe], unknown),
+        (0, Array("MZ".utf8), unknown),
     ]
 
     /// ISO/IEC 14496-12: the major brand after `ftyp`.
@@ -72,11 +83,16 @@ public enum ContentType {
     private static func markup(_ prefix: [UInt8]) -> String? {
         // Without its zeros, UTF-16 reads like ASCII.
         let text = String(decoding: prefix.filter { $0 != 0 }, as: UTF8.self).lowercased()
-        guard let first = text.drop(while: { $0.isWhitespace || $0 == "\u{feff}" || $0 == "\u{fffd}" }).first, first == "<" else {
+        guard let first = text.drop(while: { $0.isWhitespace || $0 == "\u{feff}" || $0 == "\u{fffd}" }).first,
+            first == "<"
+        else {
             return nil
         }
         if text.contains("<svg") { return "image/svg+xml" }
-        let marks = ["<!doctype html", "<html", "<head", "<body", "<script", "<iframe", "<img", "<a ", "<div", "<table", "<style", "<title", "<meta", "<p", "<b", "<h1", "<font", "<br"]
+        let marks = [
+            "<!doctype html", "<html", "<head", "<body", "<script", "<iframe", "<img", "<a ", "<div", "<table",
+            "<style", "<title", "<meta", "<p", "<b", "<h1", "<font", "<br",
+        ]
         if marks.contains(where: text.contains) { return "text/html" }
         return "application/xml"
     }
@@ -86,7 +102,9 @@ public enum ContentType {
         let text = (declared.split(separator: ";", omittingEmptySubsequences: false).first ?? "").lowercased()
         let trimmed = text.drop { $0 == " " }.prefix { $0 != " " }
         let parts = trimmed.split(separator: "/", omittingEmptySubsequences: false)
-        guard parts.count == 2, trimmed.utf8.count <= 127, parts.allSatisfy({ !$0.isEmpty && $0.utf8.allSatisfy(isToken) }) else {
+        guard parts.count == 2, trimmed.utf8.count <= 127,
+            parts.allSatisfy({ !$0.isEmpty && $0.utf8.allSatisfy(isToken) })
+        else {
             return nil
         }
         return String(trimmed)
@@ -96,8 +114,10 @@ public enum ContentType {
     /// recognized.
     private static func isHarmless(_ type: String) -> Bool {
         switch type {
-        case "text/plain", "text/csv", "text/markdown", "text/calendar", "text/vcard", "application/json", "application/geo+json",
-            "application/gpx+xml", "application/cbor", "application/x-ndjson", "application/x-protobuf", "application/x-plist":
+        case "text/plain", "text/csv", "text/markdown", "text/calendar", "text/vcard", "application/json",
+            "application/geo+json",
+            "application/gpx+xml", "application/cbor", "application/x-ndjson", "application/x-protobuf",
+            "application/x-plist":
             true
         default: type.hasPrefix("application/vnd.") && !type.hasSuffix("+xml")
         }

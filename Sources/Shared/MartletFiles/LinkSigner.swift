@@ -35,7 +35,8 @@ public struct LinkSigner: Sendable {
     public init(secret: Secret) {
         key = secret.withValue { secret in
             HKDF<SHA256>.deriveKey(
-                inputKeyMaterial: SymmetricKey(data: Data(secret.utf8)), info: Data("martlet file links".utf8), outputByteCount: 32)
+                inputKeyMaterial: SymmetricKey(data: Data(secret.utf8)), info: Data("martlet file links".utf8),
+                outputByteCount: 32)
         }
     }
 
@@ -58,18 +59,23 @@ public struct LinkSigner: Sendable {
         guard let (claims, text) = Self.split(token), let mac = Base64URL.decode(text), Base64URL.encode(mac) == text,
             HMAC<SHA256>.isValidAuthenticationCode(mac, authenticating: Self.message(link), using: key)
         else { return false }
-        return claims == Claims(environment: link.environment, expires: link.expires) && Double(link.expires) > now.timeIntervalSince1970
+        return claims == Claims(environment: link.environment, expires: link.expires)
+            && Double(link.expires) > now.timeIntervalSince1970
     }
 
     private static func split(_ token: String) -> (claims: Claims, mac: Substring)? {
         let parts = token.split(separator: ".", omittingEmptySubsequences: false)
-        guard parts.count == 3, let seconds = Int64(parts[1]), seconds >= 0, String(seconds) == parts[1] else { return nil }
+        guard parts.count == 3, let seconds = Int64(parts[1]), seconds >= 0, String(seconds) == parts[1] else {
+            return nil
+        }
         return (Claims(environment: String(parts[0]), expires: seconds), parts[2])
     }
 
     private static func message(_ link: FileLink) -> Data {
         var message = Data()
-        for field in ["2", link.environment, link.space, link.path, link.fileID, link.thumbnail ?? "", String(link.expires)] {
+        for field in [
+            "2", link.environment, link.space, link.path, link.fileID, link.thumbnail ?? "", String(link.expires),
+        ] {
             message.append(Data("\(field.utf8.count):".utf8))
             message.append(Data(field.utf8))
         }

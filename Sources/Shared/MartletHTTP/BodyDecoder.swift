@@ -8,7 +8,9 @@ import MartletCore
 /// properties. Absent or null members are nil. Integer types accept whole numbers only; times are RFC 3339.
 struct BodyDecoder: Decoder {
     /// - Throws: `invalid-body`, naming the field.
-    static func decode<Value: Decodable>(_ type: Value.Type, from value: JSONValue) throws -> Value { try decode(type, from: value, at: []) }
+    static func decode<Value: Decodable>(_ type: Value.Type, from value: JSONValue) throws -> Value {
+        try decode(type, from: value, at: [])
+    }
 
     private let value: JSONValue
     private let path: [String]
@@ -17,7 +19,9 @@ struct BodyDecoder: Decoder {
     var codingPath: [any CodingKey] { path.map(BodyKey.init) }
     var userInfo: [CodingUserInfoKey: Any] { [:] }
 
-    fileprivate static func decode<Value: Decodable>(_ type: Value.Type, from value: JSONValue, at path: [String]) throws -> Value {
+    fileprivate static func decode<Value: Decodable>(_ type: Value.Type, from value: JSONValue, at path: [String])
+        throws -> Value
+    {
         if let literal = Value.self as? any BodyLiteral.Type {
             guard let read = literal.init(body: value) as? Value else { throw mismatch(literal.expected, value, path) }
             return read
@@ -29,7 +33,8 @@ struct BodyDecoder: Decoder {
             return read
         } catch is DecodingError {
             // Thrown by an initializer that interprets the value, such as an enum's.
-            throw HTTPProblem(.invalidBody, "This value is not one of the allowed values.", field: path.joined(separator: "."))
+            throw HTTPProblem(
+                .invalidBody, "This value is not one of the allowed values.", field: path.joined(separator: "."))
         }
     }
 
@@ -116,7 +121,9 @@ struct BodyDecoder: Decoder {
             return values[key.stringValue]
         }
 
-        func nestedContainer<Nested: CodingKey>(keyedBy type: Nested.Type, forKey key: Key) throws -> KeyedDecodingContainer<Nested> {
+        func nestedContainer<Nested: CodingKey>(keyedBy type: Nested.Type, forKey key: Key) throws
+            -> KeyedDecodingContainer<Nested>
+        {
             try superDecoder(forKey: key).container(keyedBy: type)
         }
 
@@ -147,7 +154,9 @@ struct BodyDecoder: Decoder {
         var isAtEnd: Bool { currentIndex == elements.count }
 
         private mutating func next() throws -> (value: JSONValue, path: [String]) {
-            guard !isAtEnd else { throw HTTPProblem(.invalidBody, "An element is missing.", field: path.joined(separator: ".")) }
+            guard !isAtEnd else {
+                throw HTTPProblem(.invalidBody, "An element is missing.", field: path.joined(separator: "."))
+            }
             defer { currentIndex += 1 }
             return (elements[currentIndex], path + [String(currentIndex)])
         }
@@ -163,11 +172,15 @@ struct BodyDecoder: Decoder {
             return try BodyDecoder.decode(type, from: value, at: path)
         }
 
-        mutating func nestedContainer<Nested: CodingKey>(keyedBy type: Nested.Type) throws -> KeyedDecodingContainer<Nested> {
+        mutating func nestedContainer<Nested: CodingKey>(keyedBy type: Nested.Type) throws -> KeyedDecodingContainer<
+            Nested
+        > {
             try superDecoder().container(keyedBy: type)
         }
 
-        mutating func nestedUnkeyedContainer() throws -> any UnkeyedDecodingContainer { try superDecoder().unkeyedContainer() }
+        mutating func nestedUnkeyedContainer() throws -> any UnkeyedDecodingContainer {
+            try superDecoder().unkeyedContainer()
+        }
 
         mutating func superDecoder() throws -> any Decoder {
             let (value, path) = try next()
@@ -183,7 +196,9 @@ struct BodyDecoder: Decoder {
 
         func decodeNil() -> Bool { value == .null }
 
-        func decode<Value: Decodable>(_ type: Value.Type) throws -> Value { try BodyDecoder.decode(type, from: value, at: path) }
+        func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
+            try BodyDecoder.decode(type, from: value, at: path)
+        }
     }
 }
 

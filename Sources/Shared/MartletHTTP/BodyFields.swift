@@ -13,7 +13,9 @@ public struct BodyFields: Sendable {
     ///   - isOptional: Whether an absent body counts as `{}`.
     /// - Throws: `invalid-json`, also for a missing body; `payload-too-large`, `limit-exceeded`; `invalid-body` with
     ///   the name of an unknown member.
-    public init(_ request: Request, _ known: Set<String>, upTo limitInBytes: Int = 64 << 10, isOptional: Bool = false) async throws {
+    public init(_ request: Request, _ known: Set<String>, upTo limitInBytes: Int = 64 << 10, isOptional: Bool = false)
+        async throws
+    {
         let body = try await request.wholeBody(upTo: limitInBytes)
         guard body.readableBytes > 0 || !isOptional else {
             object = .object([])
@@ -74,7 +76,9 @@ public struct BodyFields: Sendable {
         switch object[name] {
         case .array(let elements):
             try elements.map { element in
-                guard case .string(let text) = element else { throw HTTPProblem(.invalidBody, "This must be an array of strings.", field: name) }
+                guard case .string(let text) = element else {
+                    throw HTTPProblem(.invalidBody, "This must be an array of strings.", field: name)
+                }
                 return text
             }
         case nil, .null: nil
@@ -86,13 +90,17 @@ public struct BodyFields: Sendable {
     public func integer(_ name: String, in range: ClosedRange<Int>) throws -> Int? {
         guard let value = object[name], value != .null else { return nil }
         guard case .number(let literal) = value, let number = Int(literal), range.contains(number) else {
-            throw HTTPProblem(.invalidBody, "This must be a whole number from \(range.lowerBound) to \(range.upperBound).", field: name)
+            throw HTTPProblem(
+                .invalidBody, "This must be a whole number from \(range.lowerBound) to \(range.upperBound).",
+                field: name)
         }
         return number
     }
 
     public func requiredString(_ name: String) throws -> String {
-        guard let text = try string(name) else { throw HTTPProblem(.invalidBody, "This field is required.", field: name) }
+        guard let text = try string(name) else {
+            throw HTTPProblem(.invalidBody, "This field is required.", field: name)
+        }
         return text
     }
 
@@ -122,7 +130,9 @@ public struct BodyFields: Sendable {
             throw HTTPProblem(.invalidBody, "This must be a list of at most \(limit) strings.", field: name)
         }
         return try elements.map {
-            guard case .string(let text) = $0, text.utf8.count <= 2_048 else { throw HTTPProblem(.invalidBody, "This must be a list of strings.", field: name) }
+            guard case .string(let text) = $0, text.utf8.count <= 2_048 else {
+                throw HTTPProblem(.invalidBody, "This must be a list of strings.", field: name)
+            }
             return text
         }
     }
@@ -134,7 +144,9 @@ public struct BodyFields: Sendable {
         try Self.check(members, known, in: name)
         var strings: [String: String] = [:]
         for member in members {
-            guard case .string(let text) = member.value else { throw HTTPProblem(.invalidBody, "This must be a string.", field: "\(name).\(member.name)") }
+            guard case .string(let text) = member.value else {
+                throw HTTPProblem(.invalidBody, "This must be a string.", field: "\(name).\(member.name)")
+            }
             strings[member.name] = text
         }
         return strings

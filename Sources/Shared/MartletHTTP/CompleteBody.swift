@@ -27,7 +27,9 @@ public struct CompleteBody: AsyncSequence, Sendable {
 
         public mutating func next() async throws -> ByteBuffer? {
             guard let portion = try await iterator.next() else {
-                guard missing ?? 0 == 0 else { throw HTTPProblem(.malformedRequest, "The body ended before its Content-Length was reached.") }
+                guard missing ?? 0 == 0 else {
+                    throw HTTPProblem(.malformedRequest, "The body ended before its Content-Length was reached.")
+                }
                 return nil
             }
             missing = missing.map { $0 - portion.readableBytes }

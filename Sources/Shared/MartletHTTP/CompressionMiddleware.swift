@@ -30,7 +30,8 @@ final class CompressionMiddleware: RouterMiddleware {
         guard let coding = AcceptedCoding.best(request.headers[.acceptEncoding]) else { return response }
         let others = running.wrappingAdd(1, ordering: .relaxed).oldValue
         defer { running.wrappingSubtract(1, ordering: .relaxed) }
-        guard others < Self.maximumConcurrent, let packed = await Deflate.encode(try await response.wholeBody(), coding) else {
+        guard others < Self.maximumConcurrent, let packed = await Deflate.encode(try await response.wholeBody(), coding)
+        else {
             return response
         }
         // Counted and written in parts like any other large answer.
@@ -41,10 +42,15 @@ final class CompressionMiddleware: RouterMiddleware {
     }
 
     private static func mayBePacked(_ response: Response) -> Bool {
-        guard let size = response.body.contentLength, sizesInBytes.contains(size), let type = response.headers[.contentType] else { return false }
+        guard let size = response.body.contentLength, sizesInBytes.contains(size),
+            let type = response.headers[.contentType]
+        else { return false }
         let mediaType = type.prefix { $0 != ";" }
-        return (mediaType == "application/json" || mediaType.hasSuffix("+json")) && response.headers[.cacheControl] != "no-store"
-            && [.contentEncoding, .contentRange, .acceptRanges, .contentDisposition].allSatisfy { response.headers[$0] == nil }
+        return (mediaType == "application/json" || mediaType.hasSuffix("+json"))
+            && response.headers[.cacheControl] != "no-store"
+            && [.contentEncoding, .contentRange, .acceptRanges, .contentDisposition].allSatisfy {
+                response.headers[$0] == nil
+            }
     }
 
     /// Repeats the form of the tag that the client sent. Every 304 has `Vary` (RFC 9110 §15.4.5), because the type of
@@ -52,7 +58,9 @@ final class CompressionMiddleware: RouterMiddleware {
     private static func notModified(_ response: Response, _ request: Request) -> Response {
         var response = response
         addVary(&response)
-        guard let tag = response.headers[.eTag], request.headers[.ifNoneMatch]?.contains("W/" + tag) == true else { return response }
+        guard let tag = response.headers[.eTag], request.headers[.ifNoneMatch]?.contains("W/" + tag) == true else {
+            return response
+        }
         response.headers[.eTag] = weak(tag)
         return response
     }

@@ -16,7 +16,8 @@ public struct DirectBody: Sendable {
     public init?(_ channel: any Channel) async {
         let encoder = try? await channel.eventLoop.submit {
             NIOLoopBound(
-                try channel.pipeline.syncOperations.context(handlerType: HTTPResponseEncoder.self), eventLoop: channel.eventLoop)
+                try channel.pipeline.syncOperations.context(handlerType: HTTPResponseEncoder.self),
+                eventLoop: channel.eventLoop)
         }.get()
         guard let encoder else { return nil }
         self.encoder = encoder

@@ -24,7 +24,9 @@ public struct EntityTag: Sendable, Hashable {
             return EntityTag(text: String(tag.dropFirst().dropLast()))
         }
         guard !tags.isEmpty, tags.count <= 20, tags.count == header.split(separator: ",").count else {
-            throw HTTPProblem(.invalidParameter, "It must be * or a list of at most 20 entity tags in double quotes.", field: "If-Match")
+            throw HTTPProblem(
+                .invalidParameter, "It must be * or a list of at most 20 entity tags in double quotes.",
+                field: "If-Match")
         }
         return tags
     }

@@ -13,7 +13,9 @@ public struct FeedQuery {
     public init(_ request: Request, _ context: ServiceContext, default after: Int64) throws {
         guard try context.principal.kind == .service else { throw HTTPProblem(.forbidden) }
         let parameters = request.uri.queryParameters
-        guard let after = parameters["after"].map({ Int64($0) }) ?? after else { throw HTTPProblem(.invalidParameter, field: "after") }
+        guard let after = parameters["after"].map({ Int64($0) }) ?? after else {
+            throw HTTPProblem(.invalidParameter, field: "after")
+        }
         guard let wait = Int(parameters["wait"] ?? "0"), (0...30).contains(wait) else {
             throw HTTPProblem(.invalidParameter, "It must be a whole number from 0 to 30.", field: "wait")
         }

@@ -1,5 +1,5 @@
-public import HTTPTypes
 import Foundation
+public import HTTPTypes
 public import Hummingbird
 public import MartletAPI
 

@@ -41,7 +41,9 @@ public struct JSONLogHandler: LogHandler {
         Self.append(event.message.description, to: &line)
         let own = event.metadata ?? [:]
         let provided = metadataProvider?.get() ?? [:]
-        for (key, value) in metadata where own[key] == nil && provided[key] == nil { Self.append(key, value, to: &line) }
+        for (key, value) in metadata where own[key] == nil && provided[key] == nil {
+            Self.append(key, value, to: &line)
+        }
         for (key, value) in provided where own[key] == nil { Self.append(key, value, to: &line) }
         for (key, value) in own { Self.append(key, value, to: &line) }
         line.append(contentsOf: "}\n".utf8)

@@ -21,14 +21,21 @@ struct LocationMiddleware: RouterMiddleware {
         var response = try await next(request, context)
         guard response.status == .created else { return response }
         let path = request.uri.path
-        let target = if let named = response.headers[.location] { named } else { try await Self.target(of: response, request.method, path) }
+        let target =
+            if let named = response.headers[.location] { named } else {
+                try await Self.target(of: response, request.method, path)
+            }
         response.headers[.location] = target.hasPrefix("/") ? RelativeReference.from(path, to: target) : target
         return response
     }
 
-    private static func target(of response: Response, _ method: HTTPRequest.Method, _ path: String) async throws -> String {
+    private static func target(of response: Response, _ method: HTTPRequest.Method, _ path: String) async throws
+        -> String
+    {
         guard method == .post else { return path }
-        let id = try await response.wholeBody().withUnsafeReadableBytes { JSONMember.scalar(names, of: $0.bindMemory(to: UInt8.self)) }
+        let id = try await response.wholeBody().withUnsafeReadableBytes {
+            JSONMember.scalar(names, of: $0.bindMemory(to: UInt8.self))
+        }
         guard let id else { return path }
         return (path.hasSuffix("/") ? path : path + "/") + RelativeReference.encoded(id)
     }
@@ -55,5 +62,6 @@ public enum RelativeReference {
         component.addingPercentEncoding(withAllowedCharacters: unreserved) ?? ""
     }
 
-    private static let unreserved = CharacterSet(charactersIn: "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~")
+    private static let unreserved = CharacterSet(
+        charactersIn: "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~")
 }

@@ -40,7 +40,8 @@ final class LogSink: Sendable {
             bytes.withUnsafeBytes { buffer in
                 var rest = buffer[...]
                 while !rest.isEmpty {
-                    let written = Foundation.write(descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
+                    let written = Foundation.write(
+                        descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
                     if written < 0 && errno == EINTR { continue }
                     guard written > 0 else { break }
                     rest = rest.dropFirst(written)

@@ -21,11 +21,12 @@ public final class MemoryBudget: Sendable {
 
         /// Returns everything above `sizeInBytes`.
         public func shrink(to sizeInBytes: Int) {
-            budget.giveBack(size.withLock { size in
-                let rest = max(0, size - sizeInBytes)
-                size -= rest
-                return rest
-            })
+            budget.giveBack(
+                size.withLock { size in
+                    let rest = max(0, size - sizeInBytes)
+                    size -= rest
+                    return rest
+                })
         }
 
         deinit { shrink(to: 0) }
@@ -99,7 +100,8 @@ public final class MemoryBudget: Sendable {
 
     static var refusal: HTTPProblem {
         HTTPProblem(
-            .unavailable, "The server is short of memory for large requests and answers; try again later, or request less at once.",
+            .unavailable,
+            "The server is short of memory for large requests and answers; try again later, or request less at once.",
             headers: [.retryAfter: "5"])
     }
 

@@ -20,8 +20,11 @@ extension Router<ServiceContext> {
         let endpoints = Dictionary(grouping: routes) { $0.path.description }.values
         for routes in endpoints {
             let taken = Set(routes.map(\.method))
-            let allowed = taken.union(taken.contains(.get) ? [.head] : []).map(\.rawValue).sorted().joined(separator: ", ")
-            for method in Self.methods where !taken.contains(method) { on(method, routes[0].path, MethodNotAllowed(allowed: allowed)) }
+            let allowed = taken.union(taken.contains(.get) ? [.head] : []).map(\.rawValue).sorted().joined(
+                separator: ", ")
+            for method in Self.methods where !taken.contains(method) {
+                on(method, routes[0].path, MethodNotAllowed(allowed: allowed))
+            }
         }
     }
 }

@@ -5,7 +5,8 @@ enum MetricHelp {
         "martlet_analytics_crash_envelopes_total": "Envelopes received from crash reporters, by outcome.",
         "martlet_analytics_crash_records_total": "Crash reports processed, by outcome.",
         "martlet_analytics_crash_records_set_aside": "Files of crash reports that were set aside.",
-        "martlet_analytics_crash_threads_lost": "Threads still busy with reports that were abandoned because of their CPU time.",
+        "martlet_analytics_crash_threads_lost":
+            "Threads still busy with reports that were abandoned because of their CPU time.",
         "martlet_analytics_events_refused_total": "Events refused with 429 because the queue was full.",
         "martlet_analytics_events_written_total": "Events committed to the database.",
         "martlet_config_exposures_dropped_total": "Exposures of experiments dropped because the queue was full.",
@@ -15,7 +16,8 @@ enum MetricHelp {
         "martlet_gateway_connections": "Client connections.",
         "martlet_gateway_connections_evicted_total": "Idle connections closed to make room for others.",
         "martlet_gateway_connections_refused_total": "Connections closed at once because there was no room.",
-        "martlet_gateway_descriptors_lacking_total": "Requests refused with 503 because no descriptor was left for a connection to a service.",
+        "martlet_gateway_descriptors_lacking_total":
+            "Requests refused with 503 because no descriptor was left for a connection to a service.",
         "martlet_gateway_received_bytes_total": "Bytes of request bodies received from clients.",
         "martlet_gateway_request_duration_seconds": "Time from a request's head to the end of its answer.",
         "martlet_gateway_requests_total": "Requests answered, by upstream and class of status.",

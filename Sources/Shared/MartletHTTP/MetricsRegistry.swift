@@ -28,7 +28,9 @@ public final class MetricsRegistry: MetricsFactory {
         series(Self.name(label, suffix: "_total"), dimensions, orElse: CounterSeries.init)
     }
 
-    public func makeFloatingPointCounter(label: String, dimensions: [(String, String)]) -> any FloatingPointCounterHandler {
+    public func makeFloatingPointCounter(label: String, dimensions: [(String, String)])
+        -> any FloatingPointCounterHandler
+    {
         series(Self.name(label, suffix: "_total"), dimensions, orElse: FractionCounterSeries.init)
     }
 
@@ -43,7 +45,9 @@ public final class MetricsRegistry: MetricsFactory {
     }
 
     public func makeTimer(label: String, dimensions: [(String, String)]) -> any TimerHandler {
-        series(Self.name(label, suffix: "_seconds"), dimensions) { HistogramSeries(bounds: HistogramSeries.secondBounds) }
+        series(Self.name(label, suffix: "_seconds"), dimensions) {
+            HistogramSeries(bounds: HistogramSeries.secondBounds)
+        }
     }
 
     // A series lives as long as the process: a counter that disappeared and came back would look like a restart.

@@ -41,8 +41,11 @@ public struct MultipartParser {
             throw Malformed(reason: "its Content-Type has no boundary")
         }
         let value = contentType[start.upperBound...]
-        let boundary = value.first == "\"" ? value.dropFirst().prefix { $0 != "\"" } : value.prefix { $0 != ";" && $0 != " " }
-        guard (1...70).contains(boundary.utf8.count) else { throw Malformed(reason: "its boundary must have 1 to 70 characters") }
+        let boundary =
+            value.first == "\"" ? value.dropFirst().prefix { $0 != "\"" } : value.prefix { $0 != ";" && $0 != " " }
+        guard (1...70).contains(boundary.utf8.count) else {
+            throw Malformed(reason: "its boundary must have 1 to 70 characters")
+        }
         self.init(boundary: String(boundary))
     }
 
@@ -80,7 +83,9 @@ public struct MultipartParser {
     private mutating func headers() throws -> Event? {
         let view = buffer.readableBytesView
         guard let end = Self.position(of: Array("\r\n\r\n".utf8), in: buffer) else {
-            guard view.count <= Self.maximumHeaderLength else { throw Malformed(reason: "a part's headers are too long") }
+            guard view.count <= Self.maximumHeaderLength else {
+                throw Malformed(reason: "a part's headers are too long")
+            }
             return nil
         }
         guard end <= Self.maximumHeaderLength, let text = buffer.readString(length: end) else {
@@ -90,7 +95,9 @@ public struct MultipartParser {
         state = .data
         var (fileName, contentType, isFormData) = (String?.none, String?.none, false)
         for line in text.components(separatedBy: "\r\n") {
-            guard let colon = line.firstIndex(of: ":") else { throw Malformed(reason: "a part has a header without a colon") }
+            guard let colon = line.firstIndex(of: ":") else {
+                throw Malformed(reason: "a part has a header without a colon")
+            }
             let value = line[line.index(after: colon)...].trimmingCharacters(in: .whitespaces)
             switch line[..<colon].lowercased() {
             case "content-disposition":
@@ -125,7 +132,9 @@ public struct MultipartParser {
         }
         let behind = buffer.readerIndex + position + delimiter.count
         guard let two = buffer.getBytes(at: behind, length: 2) else { return nil }
-        guard two == Array("\r\n".utf8) || two == Array("--".utf8) else { throw Malformed(reason: "a boundary is followed by other characters") }
+        guard two == Array("\r\n".utf8) || two == Array("--".utf8) else {
+            throw Malformed(reason: "a boundary is followed by other characters")
+        }
         buffer.moveReaderIndex(to: behind + 2)
         return (position, two == Array("--".utf8))
     }
@@ -133,7 +142,9 @@ public struct MultipartParser {
     /// Reads a parameter of `form-data; name="file"; filename="a.jpg"`, with quotes and percent signs escaped as
     /// browsers do (WHATWG HTML, multipart/form-data).
     private static func parameter(_ name: String, of value: String) -> String? {
-        guard let start = value.range(of: "; *\(name)=\"", options: [.regularExpression, .caseInsensitive]) else { return nil }
+        guard let start = value.range(of: "; *\(name)=\"", options: [.regularExpression, .caseInsensitive]) else {
+            return nil
+        }
         var text = ""
         var rest = value[start.upperBound...]
         while let character = rest.popFirst(), character != "\"" {
@@ -151,7 +162,8 @@ public struct MultipartParser {
             guard bytes.count >= pattern.count, let base = bytes.baseAddress else { return nil }
             var index = 0
             while index <= bytes.count - pattern.count {
-                guard let found = memchr(base + index, Int32(pattern[0]), bytes.count - pattern.count - index + 1) else { return nil }
+                guard let found = memchr(base + index, Int32(pattern[0]), bytes.count - pattern.count - index + 1)
+                else { return nil }
                 index = UnsafeRawPointer(found) - base
                 if memcmp(base + index, pattern, pattern.count) == 0 { return index }
                 index += 1

@@ -66,7 +66,9 @@ public final class OutgoingClient: Sendable {
     ///
     /// - Parameter limitInBytes: Maximum size of the answer's body.
     /// - Throws: `OutgoingFailure`; `CancellationError`.
-    public func send(_ request: HTTPClientRequest, within timeout: Duration, upTo limitInBytes: Int) async throws -> Answer {
+    public func send(_ request: HTTPClientRequest, within timeout: Duration, upTo limitInBytes: Int) async throws
+        -> Answer
+    {
         try await withThrowingTaskGroup(of: Answer.self) { group in
             group.addTask {
                 try await self.checkAddresses(of: request.url, allowingUnknown: false)
@@ -82,10 +84,14 @@ public final class OutgoingClient: Sendable {
         }
     }
 
-    private func execute(_ request: HTTPClientRequest, within timeout: Duration, upTo limitInBytes: Int) async throws -> Answer {
+    private func execute(_ request: HTTPClientRequest, within timeout: Duration, upTo limitInBytes: Int) async throws
+        -> Answer
+    {
         do {
             let response = try await client.execute(request, timeout: TimeAmount(timeout))
-            return Answer(status: Int(response.status.code), headers: response.headers, body: try await response.body.collect(upTo: limitInBytes))
+            return Answer(
+                status: Int(response.status.code), headers: response.headers,
+                body: try await response.body.collect(upTo: limitInBytes))
         } catch let failure as OutgoingFailure {
             throw failure
         } catch is NIOTooManyBytesError {
@@ -95,7 +101,8 @@ public final class OutgoingClient: Sendable {
         } catch {
             try Task.checkCancellation()
             let cause = "\(type(of: error)) \(error)"
-            throw Self.isBeforeRequest(error) ? OutgoingFailure.unreachable(cause) : OutgoingFailure.connectionLost(cause)
+            throw Self.isBeforeRequest(error)
+                ? OutgoingFailure.unreachable(cause) : OutgoingFailure.connectionLost(cause)
         }
     }
 
@@ -105,7 +112,8 @@ public final class OutgoingClient: Sendable {
         case is NIOConnectionError, is NIOSSLExtraError, NIOSSLError.handshakeFailed, ChannelError.connectTimeout: true
         // For IP address literals.
         case let error as IOError: error.errnoCode == ECONNREFUSED
-        case let error as HTTPClientError: [.connectTimeout, .tlsHandshakeTimeout, .getConnectionFromPoolTimeout, .alreadyShutdown].contains(error)
+        case let error as HTTPClientError:
+            [.connectTimeout, .tlsHandshakeTimeout, .getConnectionFromPoolTimeout, .alreadyShutdown].contains(error)
         default: false
         }
     }
@@ -131,9 +139,11 @@ public final class OutgoingClient: Sendable {
     ///
     /// - Throws: `OutgoingFailure.invalidURL`.
     public static func host(of url: String, isPlainHTTPAllowed: (String) -> Bool) throws -> String {
-        guard url.utf8.count <= maximumURLLength, url.utf8.allSatisfy({ (0x21...0x7e).contains($0) }), let parts = URLComponents(string: url),
+        guard url.utf8.count <= maximumURLLength, url.utf8.allSatisfy({ (0x21...0x7e).contains($0) }),
+            let parts = URLComponents(string: url),
             let host = parts.host, !host.isEmpty, parts.user == nil, parts.password == nil, parts.fragment == nil,
-            parts.port.map({ (1...65_535).contains($0) }) ?? true, parts.scheme == "https" || (parts.scheme == "http" && isPlainHTTPAllowed(host))
+            parts.port.map({ (1...65_535).contains($0) }) ?? true,
+            parts.scheme == "https" || (parts.scheme == "http" && isPlainHTTPAllowed(host))
         else { throw OutgoingFailure.invalidURL }
         return host
     }
@@ -143,7 +153,9 @@ public final class OutgoingClient: Sendable {
         guard let host = URLComponents(string: url)?.host else { throw OutgoingFailure.invalidURL }
         let addresses = await lookUp(host.trimmingCharacters(in: ["[", "]"]))
         try Task.checkCancellation()
-        guard !addresses.isEmpty || allowingUnknown else { throw OutgoingFailure.unreachable("the name cannot be resolved") }
+        guard !addresses.isEmpty || allowingUnknown else {
+            throw OutgoingFailure.unreachable("the name cannot be resolved")
+        }
         guard addresses.allSatisfy(PublicAddress.contains) else { throw OutgoingFailure.privateAddress }
     }
 }
@@ -170,7 +182,8 @@ public enum OutgoingFailure: Error, Sendable, Equatable {
         case .unreachable: "It could not be reached."
         case .connectionLost: "The connection failed before it answered."
         case .privateAddress: "Its address is not on the public internet."
-        case .invalidURL: "It must be an https address without user and fragment, of at most \(OutgoingClient.maximumURLLength) characters."
+        case .invalidURL:
+            "It must be an https address without user and fragment, of at most \(OutgoingClient.maximumURLLength) characters."
         case .answerTooLarge: "Its answer is too large."
         }
     }

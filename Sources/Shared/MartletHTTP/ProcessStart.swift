@@ -49,7 +49,8 @@ public enum ProcessStart {
     private static func logLevel(_ settings: Settings) throws -> Logger.Level {
         let text = settings.string("log.level", default: "info")
         guard let level = Logger.Level(rawValue: text) else {
-            throw SettingsError(key: "log.level", problem: "must be trace, debug, info, notice, warning, error or critical")
+            throw SettingsError(
+                key: "log.level", problem: "must be trace, debug, info, notice, warning, error or critical")
         }
         return level
     }

@@ -44,9 +44,11 @@ public enum NameLookup {
         while let entry = next?.pointee {
             switch (entry.ai_family, entry.ai_addr) {
             case (AF_INET, let address?):
-                found.append(Array(UnsafeRawBufferPointer(start: address, count: Int(entry.ai_addrlen))[PublicAddress.place4]))
+                found.append(
+                    Array(UnsafeRawBufferPointer(start: address, count: Int(entry.ai_addrlen))[PublicAddress.place4]))
             case (AF_INET6, let address?):
-                found.append(Array(UnsafeRawBufferPointer(start: address, count: Int(entry.ai_addrlen))[PublicAddress.place6]))
+                found.append(
+                    Array(UnsafeRawBufferPointer(start: address, count: Int(entry.ai_addrlen))[PublicAddress.place6]))
             default: break
             }
             next = entry.ai_next

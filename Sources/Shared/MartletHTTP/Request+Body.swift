@@ -1,6 +1,6 @@
+import Foundation
 public import HTTPTypes
 public import Hummingbird
-import Foundation
 import MartletAPI
 public import MartletCore
 import NIOCore
@@ -86,10 +86,14 @@ extension HTTPProblem {
     /// - Parameters:
     ///   - path: The path of the object that contains it; nil for the body itself.
     ///   - known: The members that the object may have.
-    public static func unknownMember(_ name: String, in path: String? = nil, known: some Collection<String>) -> HTTPProblem {
-        let name = name.utf8.count <= 128 ? name : String(String.UnicodeScalarView(name.unicodeScalars.prefix(64))) + "…"
+    public static func unknownMember(_ name: String, in path: String? = nil, known: some Collection<String>)
+        -> HTTPProblem
+    {
+        let name =
+            name.utf8.count <= 128 ? name : String(String.UnicodeScalarView(name.unicodeScalars.prefix(64))) + "…"
         let near = NearMiss.suggestion(for: name, among: known).map { "; did you mean \"\($0)\"?" } ?? "."
-        return HTTPProblem(.invalidBody, "Unknown member \"\(name)\"" + near, field: path.map { "\($0).\(name)" } ?? name)
+        return HTTPProblem(
+            .invalidBody, "Unknown member \"\(name)\"" + near, field: path.map { "\($0).\(name)" } ?? name)
     }
 }
 

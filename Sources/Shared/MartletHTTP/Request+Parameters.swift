@@ -19,7 +19,8 @@ extension Request {
     public func number(_ name: Substring, default number: Int, in range: ClosedRange<Int>) throws -> Int {
         guard let number = uri.queryParameters[name].map({ Int($0) }) ?? number, range.contains(number) else {
             throw HTTPProblem(
-                .invalidParameter, "It must be a whole number from \(range.lowerBound) to \(range.upperBound).", field: String(name))
+                .invalidParameter, "It must be a whole number from \(range.lowerBound) to \(range.upperBound).",
+                field: String(name))
         }
         return number
     }
@@ -52,7 +53,8 @@ extension Request {
     public func id(_ name: Substring) throws -> UUID? {
         guard let text = uri.queryParameters[name].map(String.init) else { return nil }
         guard let id = UUID(uuidString: text) else {
-            throw HTTPProblem(.invalidParameter, "It must be an id (a UUID) from this list's answers.", field: String(name))
+            throw HTTPProblem(
+                .invalidParameter, "It must be an id (a UUID) from this list's answers.", field: String(name))
         }
         return id
     }

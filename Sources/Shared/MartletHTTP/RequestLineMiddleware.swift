@@ -41,7 +41,10 @@ public struct RequestLineMiddleware: RouterMiddleware {
             return (try await next(request, context), nil)
         } catch {
             let problem = problem(for: error)
-            return (problem.response(requestID: context.requestID, hasMessage: request.uri.path.hasPrefix("/segment/")), problem.cause)
+            return (
+                problem.response(requestID: context.requestID, hasMessage: request.uri.path.hasPrefix("/segment/")),
+                problem.cause
+            )
         }
     }
 
@@ -70,7 +73,8 @@ public struct RequestLineMiddleware: RouterMiddleware {
     private static func problem(for condition: DependencyCondition) -> HTTPProblem {
         switch condition {
         case .unavailable, .cancelled: HTTPProblem(.unavailable)
-        case .timeout: HTTPProblem(.unavailable, "The database took too long; the request may or may not have had an effect.")
+        case .timeout:
+            HTTPProblem(.unavailable, "The database took too long; the request may or may not have had an effect.")
         case .fault: HTTPProblem(.internalError)
         }
     }

@@ -24,7 +24,8 @@ public struct ServiceAddress: Sendable {
     ///
     /// - Throws: `SettingsError`.
     public init(_ service: ServiceName, _ settings: Settings) throws {
-        self.init(name: service.rawValue, url: try settings.url("services.\(service.rawValue)", default: service.localURL))
+        self.init(
+            name: service.rawValue, url: try settings.url("services.\(service.rawValue)", default: service.localURL))
     }
 }
 
@@ -53,7 +54,8 @@ public final class ServiceCalls: Sendable {
     /// - Parameter limitInBytes: Maximum size of the answer.
     /// - Throws: `Failure`, `OutgoingFailure`; `CancellationError`.
     public func post(
-        _ path: String, _ body: some Encodable, to service: ServiceAddress, upTo limitInBytes: Int, within timeout: Duration = .seconds(30)
+        _ path: String, _ body: some Encodable, to service: ServiceAddress, upTo limitInBytes: Int,
+        within timeout: Duration = .seconds(30)
     ) async throws -> Answer {
         let base = service.url.absoluteString
         var request = HTTPClientRequest(url: (base.hasSuffix("/") ? String(base.dropLast()) : base) + path)

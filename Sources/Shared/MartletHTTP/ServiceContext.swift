@@ -48,7 +48,8 @@ public struct ServiceContext: RequestContext {
     public func staff(may action: StaffAction, _ area: StaffArea, in appID: String? = nil) throws -> StaffGrant {
         let staff = try signedInStaff
         guard staff.may(action, area, in: appID) else {
-            throw HTTPProblem(.forbidden, "This call needs the right to \(action.rawValue) in the area \(area.rawValue).")
+            throw HTTPProblem(
+                .forbidden, "This call needs the right to \(action.rawValue) in the area \(area.rawValue).")
         }
         return staff
     }
@@ -69,7 +70,9 @@ public struct ServiceContext: RequestContext {
         get throws {
             let principal = try principal
             guard principal.kind == .staff else { throw HTTPProblem(.forbidden, "This call is for staff.") }
-            guard let staff = principal.staff else { throw HTTPProblem(.invalidToken, "Send an access token: Authorization: Bearer ….") }
+            guard let staff = principal.staff else {
+                throw HTTPProblem(.invalidToken, "Send an access token: Authorization: Bearer ….")
+            }
             return staff
         }
     }

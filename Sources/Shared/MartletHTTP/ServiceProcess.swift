@@ -46,7 +46,8 @@ public enum ServiceProcess {
     public static func run<Definition: ServiceDefinition>(_: Definition.Type) async {
         await ProcessStart.run(name: Definition.name) { settings, logger, metrics in
             let definition = try Definition(settings: settings, logger: logger)
-            let signer = PrincipalSigner(internalSecret: try settings.requiredSecret("internal.secret", minimumLength: 32))
+            let signer = PrincipalSigner(
+                internalSecret: try settings.requiredSecret("internal.secret", minimumLength: 32))
             let router = makeRouter(definition, signer: signer, memory: try MemoryBudgets(settings))
             let port = try settings.integer("http.port", default: Definition.defaultPort, in: 0...65_535)
             var addresses: [BindAddress] = [.hostname(settings.string("http.host", default: "127.0.0.1"), port: port)]
@@ -58,7 +59,8 @@ public enum ServiceProcess {
                     responder: responder,
                     configuration: .init(
                         address: address, serverName: nil, backlog: 4_096,
-                        availableConnectionsDelegate: MaximumAvailableConnections(OpenFileLimit.connections / addresses.count)),
+                        availableConnectionsDelegate: MaximumAvailableConnections(
+                            OpenFileLimit.connections / addresses.count)),
                     logger: logger)
             }
             let internalServer = InternalServer.make(
@@ -75,7 +77,9 @@ public enum ServiceProcess {
         guard path.hasPrefix("/"), let address = try? SocketAddress(unixDomainSocketPath: path) else {
             throw SettingsError(key: "http.socket", problem: "must be an absolute path of at most 107 bytes")
         }
-        guard !address.isListenedTo else { throw SettingsError(key: "http.socket", problem: "is in use by another process") }
+        guard !address.isListenedTo else {
+            throw SettingsError(key: "http.socket", problem: "is in use by another process")
+        }
         return .unixDomainSocket(path: path)
     }
 

@@ -42,10 +42,12 @@ public struct Settings: Sendable {
             let name = String(argument.prefix { $0 != "=" })
             let flags = keys.map { "--" + $0.split(separator: ".").joined(separator: "-") }
             guard flags.contains(name) else {
-                throw UnknownSetting(description: "\(name) is not a flag of \(process)." + NearMiss.question(for: name, among: flags))
+                throw UnknownSetting(
+                    description: "\(name) is not a flag of \(process)." + NearMiss.question(for: name, among: flags))
             }
         }
-        for name in environment.keys.sorted() where name.hasPrefix("MARTLET_") && !SettingNames.isKnown(variable: name) {
+        for name in environment.keys.sorted() where name.hasPrefix("MARTLET_") && !SettingNames.isKnown(variable: name)
+        {
             throw UnknownSetting(description: SettingNames.refusal(variable: name))
         }
         guard let path = environment["MARTLET_CONFIG_FILE"], let data = FileManager.default.contents(atPath: path),
@@ -53,14 +55,18 @@ public struct Settings: Sendable {
         else { return }
         let known = Set(SettingNames.byProcess.values.joined())
         for key in Self.keys(of: object, below: "") where !known.contains(key) {
-            throw UnknownSetting(description: "\(key) in \(path) is not a setting of Martlet." + NearMiss.question(for: key, among: known))
+            throw UnknownSetting(
+                description: "\(key) in \(path) is not a setting of Martlet."
+                    + NearMiss.question(for: key, among: known))
         }
     }
 
     /// The dotted keys of all values in the file that are not objects.
     private static func keys(of value: Any, below prefix: String) -> [String] {
         guard let members = value as? [String: Any] else { return [prefix] }
-        return members.keys.sorted().flatMap { keys(of: members[$0] as Any, below: prefix.isEmpty ? $0 : "\(prefix).\($0)") }
+        return members.keys.sorted().flatMap {
+            keys(of: members[$0] as Any, below: prefix.isEmpty ? $0 : "\(prefix).\($0)")
+        }
     }
 
     public func string(_ key: String, default: String) -> String {
@@ -88,7 +94,8 @@ public struct Settings: Sendable {
     public func integer(_ key: String, default: Int, in range: ClosedRange<Int>) throws -> Int {
         guard let value = text(key) else { return `default` }
         guard let number = Int(value), range.contains(number) else {
-            throw SettingsError(key: key, problem: "must be a whole number from \(range.lowerBound) to \(range.upperBound)")
+            throw SettingsError(
+                key: key, problem: "must be a whole number from \(range.lowerBound) to \(range.upperBound)")
         }
         return number
     }
@@ -114,7 +121,8 @@ public struct Settings: Sendable {
     /// A base URL: `http` or `https`, a host, optionally a port and a path, no query or fragment.
     public func url(_ key: String, default: URL) throws -> URL {
         guard let value = text(key) else { return `default` }
-        guard let url = URL(string: value), ["http", "https"].contains(url.scheme), url.host() != nil, url.query() == nil, url.fragment() == nil
+        guard let url = URL(string: value), ["http", "https"].contains(url.scheme), url.host() != nil,
+            url.query() == nil, url.fragment() == nil
         else { throw SettingsError(key: key, problem: "must be an http or https address without a query") }
         return url
     }

@@ -73,10 +73,14 @@ public final class UserLookup<Value: Sendable>: Sendable {
         // A few values of this size would evict all others.
         guard size <= Self.maximumValueInBytes else { return }
         state.withLock { state in
-            if state.remembered.count >= Self.maximumRemembered || state.sizeInBytes + size > Self.maximumRememberedInBytes {
+            if state.remembered.count >= Self.maximumRemembered
+                || state.sizeInBytes + size > Self.maximumRememberedInBytes
+            {
                 (state.remembered, state.sizeInBytes) = ([:], 0)
             }
-            if let old = state.remembered.updateValue((value, .now + Self.validity), forKey: user) { state.sizeInBytes -= self.size(old.value) }
+            if let old = state.remembered.updateValue((value, .now + Self.validity), forKey: user) {
+                state.sizeInBytes -= self.size(old.value)
+            }
             state.sizeInBytes += size
         }
     }
@@ -120,7 +124,8 @@ extension UserLookup where Value == UserRoles {
     public convenience init(of storage: ServiceAddress, calls: ServiceCalls) {
         self.init { user in
             // Enough for a thousand names of 64 characters.
-            let answer = try await calls.post("/internal/users/roles", user, to: storage, upTo: 128 << 10, within: patience)
+            let answer = try await calls.post(
+                "/internal/users/roles", user, to: storage, upTo: 128 << 10, within: patience)
             return try JSONDecoder().decode(UserRoles.self, from: Data(answer.body.readableBytesView))
         }
     }
@@ -140,7 +145,8 @@ extension UserLookup where Value == JSONValue {
     /// Loads profiles from auth.
     public convenience init(of auth: ServiceAddress, calls: ServiceCalls) {
         self.init(size: { 4 * $0.text.utf8.count }) { user in
-            let answer = try await calls.post("/internal/users/profile", user, to: auth, upTo: Self.maximumAnswerSizeInBytes, within: patience)
+            let answer = try await calls.post(
+                "/internal/users/profile", user, to: auth, upTo: Self.maximumAnswerSizeInBytes, within: patience)
             return try JSONValue(parsing: answer.body.readableBytesView)
         }
     }

@@ -22,10 +22,12 @@ public struct WebhookSender: Sendable {
     ///   - connectionsPerHost: Maximum number of open connections; further requests wait.
     public init(
         arePrivateAddressesAllowed: Bool, isPlainHTTPAllowed: Bool = false,
-        lookUp: @escaping @Sendable (String) async -> [[UInt8]] = { await NameLookup.addresses(of: $0) }, connectionsPerHost: Int = 8
+        lookUp: @escaping @Sendable (String) async -> [[UInt8]] = { await NameLookup.addresses(of: $0) },
+        connectionsPerHost: Int = 8
     ) {
         client = OutgoingClient(
-            arePrivateAddressesAllowed ? .anywhere : .publicAddresses(lookUp: lookUp), connectionsPerHost: connectionsPerHost)
+            arePrivateAddressesAllowed ? .anywhere : .publicAddresses(lookUp: lookUp),
+            connectionsPerHost: connectionsPerHost)
         self.isPlainHTTPAllowed = arePrivateAddressesAllowed || isPlainHTTPAllowed
     }
 
@@ -104,7 +106,8 @@ public struct WebhookOutcome: Sendable, Equatable {
         failure = (200..<300).contains(answer.status) ? nil : "It answered with the status \(answer.status)."
         cause = failure
         let pause = answer.headers.first(name: "retry-after").flatMap { Int($0) } ?? -1
-        retryAfter = [429, 503].contains(answer.status) && pause >= 0 ? .seconds(min(pause, Self.maximumPauseInSeconds)) : nil
+        retryAfter =
+            [429, 503].contains(answer.status) && pause >= 0 ? .seconds(min(pause, Self.maximumPauseInSeconds)) : nil
     }
 
     /// The outcome of an attempt without an answer.

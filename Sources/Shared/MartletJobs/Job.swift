@@ -72,7 +72,8 @@ public struct JobProgress: Sendable, Equatable {
 public struct JobOptions: Sendable {
     /// Whose job it is: status and cancellation are asked for within one scope.
     public var scope: String
-    /// Of the jobs of one lane, one runs at a time. Keep the number of waiting jobs of a lane small: each claim looks past them.
+    /// Of the jobs of one lane, one runs at a time. Keep the number of waiting jobs of a lane small: each claim looks
+    /// past them.
     public var lane: String?
     /// Of the jobs of one kind and key, one waits or runs at a time; a further one is not stored.
     public var uniqueKey: String?

@@ -19,10 +19,11 @@ public protocol JobHandler: Sendable {
     /// A run that takes longer is cancelled and counts as failed.
     static var timeLimit: Duration { get }
 
-    /// Runs in a task that is cancelled when the job is, at shutdown, and when the lease is lost; it must then soon return or throw.
+    /// Runs in a task that is cancelled when the job is, at shutdown, and when the lease is lost; it must then soon
+    /// return or throw.
     ///
-    /// - Throws: `JobFailure` for what the job's owner may read, `JobPostponement` to run later; anything else is logged, and the
-    ///   owner reads that something went wrong.
+    /// - Throws: `JobFailure` for what the job's owner may read, `JobPostponement` to run later; anything else is
+    ///   logged, and the owner reads that something went wrong.
     func run(_ parameters: Parameters, _ job: RunningJob) async throws -> Output
 }
 
@@ -36,13 +37,15 @@ public struct JobNoResult: Codable, Sendable, Equatable {
     public init() {}
 }
 
-/// How often a job is tried, and how long it rests between: `firstDelay`, then twice as long each time, give or take a tenth.
+/// How often a job is tried, and how long it rests between: `firstDelay`, then twice as long each time, give or take a
+/// tenth.
 public struct JobRetries: Sendable, Equatable {
     public var maximumAttempts: Int
     public var firstDelay: Duration
     public var maximumDelay: Duration
 
-    public init(maximumAttempts: Int = 5, firstDelay: Duration = .seconds(5), maximumDelay: Duration = .seconds(3_600)) {
+    public init(maximumAttempts: Int = 5, firstDelay: Duration = .seconds(5), maximumDelay: Duration = .seconds(3_600))
+    {
         self.maximumAttempts = maximumAttempts
         self.firstDelay = firstDelay
         self.maximumDelay = maximumDelay

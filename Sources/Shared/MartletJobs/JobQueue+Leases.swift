@@ -19,7 +19,8 @@ extension JobQueue {
         do {
             return try await claimOnce(kinds: kinds, limit: limit, lease: lease)
         } catch let error as PostgresError where error.isUniqueViolation {
-            // Two jobs of one lane, in this claim or in one at the same time: one by one, until it goes well or there is nothing.
+            // Two jobs of one lane, in this claim or in one at the same time: one by one, until it goes well or there
+            // is nothing.
             for _ in 0..<limit {
                 do {
                     return try await claimOnce(kinds: kinds, limit: 1, lease: lease)

@@ -4,7 +4,8 @@ public import MartletPostgres
 
 /// The jobs of one service: work that is slow or may fail after the answer, in a table of the service's schema.
 ///
-/// A job is stored by `enqueue`, best in the transaction that makes it necessary, and run by a `JobWorker` of any copy of the service.
+/// A job is stored by `enqueue`, best in the transaction that makes it necessary, and run by a `JobWorker` of any copy
+/// of the service.
 public struct JobQueue: Sendable {
     let postgres: PostgresClient
     let table: PostgresIdentifier
@@ -13,7 +14,9 @@ public struct JobQueue: Sendable {
 
     /// - Parameter schema: the service's, which has `migration(number:schema:)`.
     public init(postgres: PostgresClient, schema: String) {
-        guard let table = PostgresIdentifier(schema: schema, name: "jobs") else { preconditionFailure("not a schema: \(schema)") }
+        guard let table = PostgresIdentifier(schema: schema, name: "jobs") else {
+            preconditionFailure("not a schema: \(schema)")
+        }
         self.postgres = postgres
         self.table = table
         self.channel = schema + "_jobs"
@@ -34,8 +37,8 @@ public struct JobQueue: Sendable {
         try Self.id(try await postgres.query(try insertion(handler, parameters, options)))
     }
 
-    /// The same as part of a transaction, which must have the service's own role at this moment: the job is there when, and only
-    /// when, the transaction is committed.
+    /// The same as part of a transaction, which must have the service's own role at this moment: the job is there when,
+    /// and only when, the transaction is committed.
     @discardableResult
     public func enqueue<Handler: JobHandler>(
         _ handler: Handler.Type, _ parameters: Handler.Parameters, _ options: JobOptions = JobOptions(),
@@ -57,14 +60,16 @@ public struct JobQueue: Sendable {
         let kind: PostgresQuery = kinds.map { "AND kind = ANY (\($0))" } ?? ""
         let position: PostgresQuery = before.map { "AND id < \($0)" } ?? ""
         let rows = try await postgres.query(
-            "SELECT \(Job.columns) FROM \(table) WHERE scope = \(scope) \(kind) \(position) ORDER BY id DESC LIMIT \(limit)")
+            "SELECT \(Job.columns) FROM \(table) WHERE scope = \(scope) \(kind) \(position) ORDER BY id DESC LIMIT \(limit)"
+        )
         return try rows.map(Job.init)
     }
 
     /// How many jobs of a scope wait or run.
     public func unfinished(scope: String, kinds: [String]) async throws -> Int {
         try await postgres.query(
-            "SELECT count(*) FROM \(table) WHERE scope = \(scope) AND kind = ANY (\(kinds)) AND finished IS NULL")[0].decode(0)
+            "SELECT count(*) FROM \(table) WHERE scope = \(scope) AND kind = ANY (\(kinds)) AND finished IS NULL")[0]
+            .decode(0)
     }
 
     /// Cancels a job: at once when it waits, and wherever it runs. A finished one stays as it is.

@@ -6,9 +6,9 @@ import Synchronization
 
 /// Runs the jobs of a queue. Any number of them may, in any number of processes.
 ///
-/// A job belongs to a worker as long as its lease is renewed, three times within its length. A worker that cannot renew stops
-/// the job by itself before another one may take it. After a graceful shutdown, running jobs have `shutdownGrace` to
-/// end; then they are cancelled and given back, so that another copy takes over at once.
+/// A job belongs to a worker as long as its lease is renewed, three times within its length. A worker that cannot renew
+/// stops the job by itself before another one may take it. After a graceful shutdown, running jobs have `shutdownGrace`
+/// to end; then they are cancelled and given back, so that another copy takes over at once.
 public final class JobWorker: Service {
     public struct Configuration: Sendable {
         /// Jobs at a time.
@@ -39,7 +39,9 @@ public final class JobWorker: Service {
     /// By lease.
     private let running = Mutex<[UUID: RunningJob]>([:])
 
-    public init(queue: JobQueue, handlers: [any JobHandler], configuration: Configuration = Configuration(), logger: Logger) {
+    public init(
+        queue: JobQueue, handlers: [any JobHandler], configuration: Configuration = Configuration(), logger: Logger
+    ) {
         self.queue = queue
         self.configuration = configuration
         self.logger = logger
@@ -52,7 +54,8 @@ public final class JobWorker: Service {
             do {
                 parameters = try JSONDecoder().decode(H.Parameters.self, from: Data(job.claim.parameters.bytes))
             } catch {
-                throw JobFailure(code: "invalid-job", detail: "The job cannot be read by this version.", cause: "\(error)")
+                throw JobFailure(
+                    code: "invalid-job", detail: "The job cannot be read by this version.", cause: "\(error)")
             }
             return PostgresJSON(Array(try JSONEncoder.ofResults.encode(try await handler.run(parameters, job))))
         }
@@ -118,7 +121,9 @@ extension JobWorker {
             wake.yield()
             await attempt("jobs not rescued") {
                 let rescued = try await queue.rescue()
-                if rescued > 0 { logger.notice("jobs of lost workers taken back", metadata: ["job.count": "\(rescued)"]) }
+                if rescued > 0 {
+                    logger.notice("jobs of lost workers taken back", metadata: ["job.count": "\(rescued)"])
+                }
             }
             // About once a minute with the usual interval.
             if rounds % 30 == 0 {
@@ -245,7 +250,8 @@ extension JobWorker {
                 return try await write(job, outcome, handler)
             } catch {
                 guard ContinuousClock.now < end else {
-                    return logger.warning("a job's end was not written", metadata: job.metadata(["error.cause": "\(error)"]))
+                    return logger.warning(
+                        "a job's end was not written", metadata: job.metadata(["error.cause": "\(error)"]))
                 }
                 try? await Task.sleep(for: .milliseconds(250))
             }
@@ -260,12 +266,14 @@ extension JobWorker {
         case .interrupted(.shutdown): try await queue.release(claim)
         case .interrupted(.leaseLost): logger.warning("a job's lease was lost", metadata: job.metadata())
         case .interrupted(.timeLimit):
-            try await fail(job, JobFailure(code: "job-timeout", detail: "The job took too long.", isFinal: false), handler)
+            try await fail(
+                job, JobFailure(code: "job-timeout", detail: "The job took too long.", isFinal: false), handler)
         case .failed(let postponement as JobPostponement): try await queue.release(claim, delay: postponement.delay)
         case .failed(let failure as JobFailure): try await fail(job, failure, handler)
         case .failed(let error):
             let failure = JobFailure(
-                code: "internal-error", detail: "Something went wrong on the server.", isFinal: false, cause: "\(error)")
+                code: "internal-error", detail: "Something went wrong on the server.", isFinal: false, cause: "\(error)"
+            )
             try await fail(job, failure, handler)
         }
     }
@@ -277,7 +285,11 @@ extension JobWorker {
         // Not `detail`: that is for the owner, and may quote what is the owner's.
         var metadata = job.metadata(["error.code": "\(failure.code)"])
         if let cause = failure.cause { metadata["error.cause"] = "\(cause)" }
-        if isEnd { logger.warning("a job failed", metadata: metadata) } else { logger.info("a job is tried again", metadata: metadata) }
+        if isEnd {
+            logger.warning("a job failed", metadata: metadata)
+        } else {
+            logger.info("a job is tried again", metadata: metadata)
+        }
     }
 }
 

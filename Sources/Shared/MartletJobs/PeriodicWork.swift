@@ -1,7 +1,8 @@
 public import Logging
 public import ServiceLifecycle
 
-/// Work that every copy of a service does now and then, such as taking away what is old: harmless when it is done twice, or on two copies at once.
+/// Work that every copy of a service does now and then, such as taking away what is old: harmless when it is done
+/// twice, or on two copies at once.
 ///
 /// A round that fails is logged, and the next one comes as always.
 public protocol PeriodicWork: Service {
@@ -24,7 +25,9 @@ extension PeriodicWork {
                     try await work()
                 } catch {
                     if Task.isCancelled { return }
-                    logger.warning("a round of periodic work failed", metadata: ["work": "\(Self.self)", "error.cause": "\(error)"])
+                    logger.warning(
+                        "a round of periodic work failed",
+                        metadata: ["work": "\(Self.self)", "error.cause": "\(error)"])
                 }
             }
         }

@@ -22,7 +22,8 @@ public final class RunningJob: Sendable {
     init(_ claim: ClaimedJob, queue: JobQueue) {
         self.claim = claim
         self.queue = queue
-        (interruptions, interrupter) = AsyncStream.makeStream(of: JobInterruption.self, bufferingPolicy: .bufferingOldest(1))
+        (interruptions, interrupter) = AsyncStream.makeStream(
+            of: JobInterruption.self, bufferingPolicy: .bufferingOldest(1))
     }
 
     public var id: UUID { claim.id }
@@ -59,8 +60,9 @@ public final class RunningJob: Sendable {
         try Task.checkCancellation()
     }
 
-    /// Marks the job done as part of a transaction, which must have the service's own role at this moment: what the transaction does
-    /// takes place exactly once. Call it last, as the job's row is locked from then on, and return the same result.
+    /// Marks the job done as part of a transaction, which must have the service's own role at this moment: what the
+    /// transaction does takes place exactly once. Call it last, as the job's row is locked from then on, and return the
+    /// same result.
     ///
     /// - Throws: `JobInterruption.leaseLost`: let the transaction fail by it.
     public func finish(_ result: some Encodable & Sendable, in transaction: PostgresTransaction) async throws {

@@ -4,8 +4,9 @@ public import NIOCore
 
 /// Files on their way in and out: uploads that a job reads, exports that wait to be fetched.
 ///
-/// In the tables `job_files` and `job_portions` of a service's schema, in portions, so that every copy of the service has them and none
-/// holds one whole. A file belongs to a job and goes with it; one that was never given to a job goes after a day.
+/// In the tables `job_files` and `job_portions` of a service's schema, in portions, so that every copy of the service
+/// has them and none holds one whole. A file belongs to a job and goes with it; one that was never given to a job goes
+/// after a day.
 public struct Spool: Sendable {
     static let portionSizeInBytes = 128 << 10
     /// Portions read at once.
@@ -70,13 +71,15 @@ public struct Spool: Sendable {
         /// Makes the file complete.
         public mutating func finish() async throws {
             if portion.readableBytes > 0 { try await flush() }
-            try await spool.postgres.execute("UPDATE \(spool.files) SET size = \(sizeInBytes), complete = TRUE WHERE id = \(id)")
+            try await spool.postgres.execute(
+                "UPDATE \(spool.files) SET size = \(sizeInBytes), complete = TRUE WHERE id = \(id)")
         }
 
         private mutating func flush() async throws {
             let data = Data(portion.readableBytesView)
             portion.clear()
-            try await spool.postgres.execute("INSERT INTO \(spool.portions) (file, number, data) VALUES (\(id), \(number), \(data))")
+            try await spool.postgres.execute(
+                "INSERT INTO \(spool.portions) (file, number, data) VALUES (\(id), \(number), \(data))")
             number += 1
         }
     }
@@ -94,7 +97,9 @@ public struct Spool: Sendable {
             ORDER BY created DESC LIMIT 1
             """)
         return try rows.first.map {
-            File(id: try $0.decode(0), sizeInBytes: try $0.decode(1), contentType: try $0.decode(2), name: try $0.decode(3))
+            File(
+                id: try $0.decode(0), sizeInBytes: try $0.decode(1), contentType: try $0.decode(2),
+                name: try $0.decode(3))
         }
     }
 

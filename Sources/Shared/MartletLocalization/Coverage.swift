@@ -18,14 +18,17 @@ extension Catalogue {
         return allLanguages.sorted().map { language in
             let states = entries.map { state(of: $0, in: language) }
             return Coverage(
-                language: language, keys: entries.count, missing: states.count { $0 == .new }, needsReview: states.count { $0 == .needsReview })
+                language: language, keys: entries.count, missing: states.count { $0 == .new },
+                needsReview: states.count { $0 == .needsReview })
         }
     }
 
     /// The least of the states of a key's texts in a language: `new` where there is none that clients would get.
     public func state(of entry: Entry, in language: LanguageTag) -> Unit.State {
         guard entry.shouldTranslate else { return .translated }
-        guard let localization = entry.localizations[language] else { return language == sourceLanguage ? .translated : .new }
+        guard let localization = entry.localizations[language] else {
+            return language == sourceLanguage ? .translated : .new
+        }
         guard localization.usable != nil else { return .new }
         return localization.units().contains { $0.unit.state == .needsReview } ? .needsReview : .translated
     }

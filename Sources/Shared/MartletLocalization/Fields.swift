@@ -48,7 +48,9 @@ struct Fields {
             guard let number = Int(literal), range.contains(number) else { fallthrough }
             return number
         case nil: return nil
-        default: throw LocalizationFault("\(place)/\(name)", "This must be a whole number from \(range.lowerBound) to \(range.upperBound).")
+        default:
+            throw LocalizationFault(
+                "\(place)/\(name)", "This must be a whole number from \(range.lowerBound) to \(range.upperBound).")
         }
     }
 
@@ -60,7 +62,9 @@ struct Fields {
     /// A length and a conversion: `lld`.
     func specifier(_ name: String) throws -> String? {
         guard let text = try string(name) else { return nil }
-        guard case .placeholder(let placeholder)? = Segment.segments(of: "%" + text).first, placeholder.specifier == text else {
+        guard case .placeholder(let placeholder)? = Segment.segments(of: "%" + text).first,
+            placeholder.specifier == text
+        else {
             throw LocalizationFault("\(place)/\(name)", "This must be what stands behind the % of a placeholder.")
         }
         return text
@@ -68,6 +72,8 @@ struct Fields {
 }
 
 func tag(_ text: String, at place: String) throws -> LanguageTag {
-    guard let tag = LanguageTag(text) else { throw LocalizationFault(place, "\"\(text.prefix(40))\" is not a language tag such as de or pt-BR.") }
+    guard let tag = LanguageTag(text) else {
+        throw LocalizationFault(place, "\"\(text.prefix(40))\" is not a language tag such as de or pt-BR.")
+    }
     return tag
 }

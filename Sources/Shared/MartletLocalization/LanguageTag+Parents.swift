@@ -7,17 +7,21 @@ extension LanguageTag: Comparable, CustomStringConvertible {
         return (1..<max(parts.count, 1)).reversed().compactMap { LanguageTag(parts.prefix($0).joined(separator: "-")) }
     }
 
-    /// The truncations whose texts a reader of this language can read: what differs by script is another language to its readers, so
-    /// `zh-Hant` has none (CLDR's parentLocales).
+    /// The truncations whose texts a reader of this language can read: what differs by script is another language to
+    /// its readers, so `zh-Hant` has none (CLDR's parentLocales).
     public var parents: [LanguageTag] {
         guard hasScript else { return truncations }
         return truncations.filter(\.hasScript)
     }
 
     /// What its readers get where there are only these languages: itself, or the next of its parents.
-    public func closest(in languages: Set<LanguageTag>) -> LanguageTag? { ([self] + parents).first { languages.contains($0) } }
+    public func closest(in languages: Set<LanguageTag>) -> LanguageTag? {
+        ([self] + parents).first { languages.contains($0) }
+    }
 
-    private var hasScript: Bool { text.components(between: "-").dropFirst().contains { $0.utf8.count == 4 && $0.utf8.allSatisfy { $0 > 0x39 } } }
+    private var hasScript: Bool {
+        text.components(between: "-").dropFirst().contains { $0.utf8.count == 4 && $0.utf8.allSatisfy { $0 > 0x39 } }
+    }
 
     public var description: String { text }
 

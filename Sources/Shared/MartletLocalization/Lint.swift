@@ -3,7 +3,8 @@ import MartletCore
 /// What is wrong or doubtful in a catalogue.
 public struct LintFinding: Sendable, Equatable {
     public enum Code: String, CaseIterable, Sendable {
-        /// Another argument than the source text has in that place: formatting it would read memory that is not its own.
+        /// Another argument than the source text has in that place: formatting it would read memory that is not its
+        /// own.
         case placeholderMismatch = "placeholder-mismatch"
         /// `%#@name@` without a substitution of that name.
         case unknownSubstitution = "unknown-substitution"
@@ -35,7 +36,8 @@ public struct LintFinding: Sendable, Equatable {
 
 /// Reads a catalogue for what breaks clients (errors) and what only looks wrong (warnings).
 ///
-/// Errors in languages that are not published are warnings: nobody gets them. At most `maximumFindings` are told, errors first.
+/// Errors in languages that are not published are warnings: nobody gets them. At most `maximumFindings` are told,
+/// errors first.
 public struct Lint {
     public static let maximumFindings = 1_000
 
@@ -53,14 +55,18 @@ public struct Lint {
 
     private init(_ catalogue: Catalogue) {
         self.catalogue = catalogue
-        published = catalogue.publishedLanguages.reduce(into: [catalogue.sourceLanguage]) { $0.formUnion(catalogue.chain(of: $1)) }
+        published = catalogue.publishedLanguages.reduce(into: [catalogue.sourceLanguage]) {
+            $0.formUnion(catalogue.chain(of: $1))
+        }
     }
 
     private var findings: [LintFinding] {
         let all = errors + warnings
         guard all.count > Self.maximumFindings else { return all }
         let rest = all.count - Self.maximumFindings
-        return all.prefix(Self.maximumFindings) + [LintFinding(code: .more, isError: false, path: "", message: "There are \(rest) more.")]
+        return all.prefix(Self.maximumFindings) + [
+            LintFinding(code: .more, isError: false, path: "", message: "There are \(rest) more.")
+        ]
     }
 
     private mutating func add(_ code: LintFinding.Code, isError: Bool = false, _ path: String, _ message: String) {
@@ -76,9 +82,13 @@ public struct Lint {
         }
         for coverage in catalogue.coverage where published.contains(coverage.language) {
             if coverage.missing > 0 {
-                add(.missingKeys, "/languages/\(coverage.language)", "\(coverage.missing) of \(coverage.keys) keys have no usable text.")
+                add(
+                    .missingKeys, "/languages/\(coverage.language)",
+                    "\(coverage.missing) of \(coverage.keys) keys have no usable text.")
             }
-            if coverage.needsReview > 0 { add(.needsReview, "/languages/\(coverage.language)", "\(coverage.needsReview) keys need review.") }
+            if coverage.needsReview > 0 {
+                add(.needsReview, "/languages/\(coverage.language)", "\(coverage.needsReview) keys need review.")
+            }
         }
     }
 
@@ -89,10 +99,13 @@ public struct Lint {
         let isKnown = entry.localizations[catalogue.sourceLanguage] != nil || !arguments.kinds.isEmpty
         for (language, localization) in entry.localizations.sorted(by: { $0.key < $1.key }) {
             let place = "/strings/\(JSONPointer.escape(entry.key))/localizations/\(language)"
-            let isPublished = published.contains(language) && entry.shouldTranslate || language == catalogue.sourceLanguage
+            let isPublished =
+                published.contains(language) && entry.shouldTranslate || language == catalogue.sourceLanguage
             checkForms(localization.text, language, place, isPublished)
             checkSubstitutions(localization, language, place, isPublished)
-            if language != catalogue.sourceLanguage { checkPlaceholders(localization, against: arguments, place, isPublished && isKnown) }
+            if language != catalogue.sourceLanguage {
+                checkPlaceholders(localization, against: arguments, place, isPublished && isKnown)
+            }
             checkUnits(localization, source, place)
         }
     }
@@ -116,19 +129,27 @@ public struct Lint {
         for form in forms { checkForms(form.text, language, "\(place)/\(form.name)", isPublished) }
     }
 
-    private mutating func checkSubstitutions(_ localization: Localization, _ language: LanguageTag, _ place: String, _ isPublished: Bool) {
-        let used = Set(localization.text.units(below: []).flatMap { Segment.placeholders(of: $0.unit.value) }.compactMap(\.substitutionName))
+    private mutating func checkSubstitutions(
+        _ localization: Localization, _ language: LanguageTag, _ place: String, _ isPublished: Bool
+    ) {
+        let used = Set(
+            localization.text.units(below: []).flatMap { Segment.placeholders(of: $0.unit.value) }.compactMap(
+                \.substitutionName))
         let there = Set(localization.substitutions.map(\.name))
         for name in used.subtracting(there).sorted() {
             add(.unknownSubstitution, isError: isPublished, place, "There is no substitution for %#@\(name)@.")
         }
-        for name in there.subtracting(used).sorted() { add(.unusedSubstitution, "\(place)/substitutions/\(name)", "No text has %#@\(name)@.") }
+        for name in there.subtracting(used).sorted() {
+            add(.unusedSubstitution, "\(place)/substitutions/\(name)", "No text has %#@\(name)@.")
+        }
         for substitution in localization.substitutions {
             checkForms(substitution.text, language, "\(place)/substitutions/\(substitution.name)", isPublished)
         }
     }
 
-    private mutating func checkPlaceholders(_ localization: Localization, against source: Arguments, _ place: String, _ isPublished: Bool) {
+    private mutating func checkPlaceholders(
+        _ localization: Localization, against source: Arguments, _ place: String, _ isPublished: Bool
+    ) {
         for (path, unit) in localization.units() where path.substitution == nil && unit.isUsable {
             let arguments = Arguments(unit.value, localization)
             if let (position, kind) = arguments.foreign(to: source) {
@@ -145,7 +166,9 @@ public struct Lint {
             }
             let names = source.names.symmetricDifference(arguments.names)
             if path.category == nil, !names.isEmpty {
-                add(.missingPlaceholder, place + path.pointer, "{\(names.sorted().joined(separator: "}, {"))} is not in both texts.")
+                add(
+                    .missingPlaceholder, place + path.pointer,
+                    "{\(names.sorted().joined(separator: "}, {"))} is not in both texts.")
             }
         }
     }
@@ -187,7 +210,10 @@ private struct Arguments {
             next = max(next, position) + (placeholder.position == nil ? 1 : 0)
             kinds[position] = placeholder.argumentKind(substitution) ?? kinds[position]
         }
-        names = Set(Segment.segmentsWithBraces(of: text).compactMap { if case .placeholder(let brace) = $0 { brace.text } else { nil } }.map { String($0.dropFirst().dropLast()) })
+        names = Set(
+            Segment.segmentsWithBraces(of: text).compactMap {
+                if case .placeholder(let brace) = $0 { brace.text } else { nil }
+            }.map { String($0.dropFirst().dropLast()) })
     }
 
     /// The first argument that the source does not take, or takes as something else.
@@ -206,7 +232,8 @@ extension Placeholder {
         case .float: .float
         case .characters: .characters
         case .pointer: .pointer
-        case .substitution: substitution?.formatSpecifier.flatMap { Placeholder.argument("%" + $0)?.argumentKind(nil) } ?? .integer
+        case .substitution:
+            substitution?.formatSpecifier.flatMap { Placeholder.argument("%" + $0)?.argumentKind(nil) } ?? .integer
         case .substituted: .integer
         case .named: nil
         }
@@ -218,7 +245,9 @@ extension UnitPath {
     public var pointer: String {
         let prefix = substitution.map { "/substitutions/\($0)" } ?? ""
         let forms = Array(forms)
-        return stride(from: 0, to: forms.count, by: 2).reduce(into: prefix) { $0 += "/variations/\(forms[$1])/\(forms[$1 + 1])" }
+        return stride(from: 0, to: forms.count, by: 2).reduce(into: prefix) {
+            $0 += "/variations/\(forms[$1])/\(forms[$1 + 1])"
+        }
     }
 }
 

@@ -58,12 +58,16 @@ public indirect enum Text: Sendable, Equatable {
         /// The room there is, in points or characters.
         case width
 
-        private static let devices: Set<String> = ["iphone", "ipad", "ipod", "mac", "applewatch", "appletv", "applevision", "other"]
+        private static let devices: Set<String> = [
+            "iphone", "ipad", "ipod", "mac", "applewatch", "appletv", "applevision", "other",
+        ]
 
         /// The forms in the order in which they are always kept: by CLDR, or by name; `other` last.
         func sorted(_ forms: [Form]) -> [Form] {
             forms.sorted { left, right in
-                guard self == .plural, let left = PluralCategory(rawValue: left.name), let right = PluralCategory(rawValue: right.name) else {
+                guard self == .plural, let left = PluralCategory(rawValue: left.name),
+                    let right = PluralCategory(rawValue: right.name)
+                else {
                     return left.name != "other" && (right.name == "other" || left.name < right.name)
                 }
                 return left < right

@@ -13,7 +13,8 @@ extension Catalogue {
     public struct MergeRule: Sendable {
         /// Whether what the file does not have is removed from the languages that it has; keys without texts go, too.
         public var replaces = false
-        /// Whether texts of the source language stay as they are where there are any: an XLIFF file has them only to be translated from.
+        /// Whether texts of the source language stay as they are where there are any: an XLIFF file has them only to be
+        /// translated from.
         public var keepsSource = false
         /// Whether the file has states; where it has none, a text that stays the same keeps its own.
         public var hasStates = true
@@ -32,7 +33,11 @@ extension Catalogue {
         for entry in other.entries {
             let old = self[entry.key]
             let merged = (old ?? Entry(entry.key)).merging(entry, rule, source: sourceLanguage)
-            if let old { if old == merged { changes.unchanged += 1 } else { changes.changed += 1 } } else { changes.added += 1 }
+            if let old {
+                if old == merged { changes.unchanged += 1 } else { changes.changed += 1 }
+            } else {
+                changes.added += 1
+            }
             self[entry.key] = merged
         }
         guard rule.replaces else { return changes }
@@ -40,7 +45,9 @@ extension Catalogue {
         var rest = Catalogue(sourceLanguage: sourceLanguage)
         for var entry in entries {
             if other[entry.key] == nil {
-                for language in languages where !(rule.keepsSource && language == sourceLanguage) { entry.localizations[language] = nil }
+                for language in languages where !(rule.keepsSource && language == sourceLanguage) {
+                    entry.localizations[language] = nil
+                }
                 guard !entry.localizations.isEmpty else {
                     changes.removed += 1
                     continue
@@ -65,14 +72,16 @@ extension Entry {
         merged.shouldTranslate = shouldTranslate && other.shouldTranslate
         for (language, localization) in other.localizations {
             if rule.keepsSource, language == source, localizations[source] != nil { continue }
-            merged.localizations[language] = localization.merged(onto: localizations[language], keepingStates: !rule.hasStates)
+            merged.localizations[language] = localization.merged(
+                onto: localizations[language], keepingStates: !rule.hasStates)
         }
         return merged
     }
 }
 
 extension Localization {
-    /// With the states of the texts that are the same, and the arguments of substitutions that the file says nothing of.
+    /// With the states of the texts that are the same, and the arguments of substitutions that the file says nothing
+    /// of.
     fileprivate func merged(onto old: Localization?, keepingStates: Bool) -> Localization {
         guard let old else { return self }
         var merged = self
@@ -83,7 +92,8 @@ extension Localization {
         }
         guard keepingStates else { return merged }
         for (path, unit) in merged.units() {
-            guard let known = old[path], known.value == unit.value, let same = try? merged.setting(known, at: path) else { continue }
+            guard let known = old[path], known.value == unit.value, let same = try? merged.setting(known, at: path)
+            else { continue }
             merged = same
         }
         return merged

@@ -2,8 +2,8 @@ public import MartletCore
 
 /// Texts that show, before anyone has translated, what is not translatable and what has no room: `[Ĥéļļö, %@ one two]`.
 ///
-/// Letters get accents, the length grows by 30 % (short texts by more), brackets show where a text is cut. Placeholders, `{name}`, entities and
-/// tags stay as they are. The tag is `en-XA`, as in Android and CLDR.
+/// Letters get accents, the length grows by 30 % (short texts by more), brackets show where a text is cut.
+/// Placeholders, `{name}`, entities and tags stay as they are. The tag is `en-XA`, as in Android and CLDR.
 public enum PseudoLocale {
     /// The tag of pseudo-locales with accents.
     public static let language = "en-XA"
@@ -30,13 +30,16 @@ public enum PseudoLocale {
         return "[" + accented + extra + "]"
     }
 
-    /// The source language's texts of a catalogue as those of the pseudo-locale; keys that are not to be translated as they are.
+    /// The source language's texts of a catalogue as those of the pseudo-locale; keys that are not to be translated as
+    /// they are.
     public static func localization(of entry: Entry, in source: LanguageTag) -> Localization {
         let localization = entry.localizations[source] ?? Localization(.unit(Unit(entry.key)))
         guard entry.shouldTranslate else { return localization }
         var changed = localization
         // A text that is nothing but a substitution grows in the forms of that.
-        if !localization.substitutions.contains(where: { localization.text == .unit(Unit("%#@\($0.name)@")) }) { changed.text = localization.text.mapped(text) }
+        if !localization.substitutions.contains(where: { localization.text == .unit(Unit("%#@\($0.name)@")) }) {
+            changed.text = localization.text.mapped(text)
+        }
         changed.substitutions = localization.substitutions.map {
             var substitution = $0
             substitution.text = substitution.text.mapped(text)

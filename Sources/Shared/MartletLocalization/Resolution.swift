@@ -2,8 +2,8 @@ public import MartletCore
 
 /// What clients of one language get: every key, with the texts of the language or of those behind it.
 extension Catalogue {
-    /// Where the texts of a language are looked for, in order: the language, its parents (`de-AT`, `de`), the fallback that one of them names and
-    /// that one's parents, then the source language.
+    /// Where the texts of a language are looked for, in order: the language, its parents (`de-AT`, `de`), the fallback
+    /// that one of them names and that one's parents, then the source language.
     public func chain(of language: LanguageTag) -> [LanguageTag] {
         var chain: [LanguageTag] = []
         var next: LanguageTag? = language
@@ -17,7 +17,8 @@ extension Catalogue {
         return chain.contains(sourceLanguage) ? chain : chain + [sourceLanguage]
     }
 
-    /// The key's text for a language, and the language that it comes from. Keys without any text stand for themselves, as Xcode has it.
+    /// The key's text for a language, and the language that it comes from. Keys without any text stand for themselves,
+    /// as Xcode has it.
     func resolved(_ entry: Entry, _ chain: [LanguageTag]) -> (localization: Localization, language: LanguageTag) {
         let languages = entry.shouldTranslate ? chain : [sourceLanguage]
         for language in languages {
@@ -31,10 +32,12 @@ extension Catalogue {
     ///
     ///     {"language": "de-AT", "sourceLanguage": "en", "fallback": ["de", "en"],
     ///      "strings": {"greeting": "Servus %@", "dogs": {"plural": {"one": "Ein Hund", "other": "%lld Hunde"}},
-    ///                  "report": {"value": "%#@dogs@", "substitutions": {"dogs": {"argument": 1, "format": "lld", "plural": {…}}}}},
+    ///                  "report": {"value": "%#@dogs@", "substitutions": {"dogs": {"argument": 1, "format": "lld",
+    ///                  "plural": {…}}}}},
     ///      "languages": {"greeting": "de"}}
     ///
-    /// `languages` names the language of each text that comes from a fallback: a plural form is chosen by that language's rules.
+    /// `languages` names the language of each text that comes from a fallback: a plural form is chosen by that
+    /// language's rules.
     public func table(of language: LanguageTag) -> JSONValue {
         let chain = chain(of: language)
         return table(language, fallback: Array(chain.dropFirst())) { resolved($0, chain) }
@@ -43,12 +46,15 @@ extension Catalogue {
     /// The pseudo-locale's table.
     public func pseudoTable() -> JSONValue? {
         LanguageTag(PseudoLocale.language).map { language in
-            table(language, fallback: [sourceLanguage]) { (PseudoLocale.localization(of: $0, in: sourceLanguage), language) }
+            table(language, fallback: [sourceLanguage]) {
+                (PseudoLocale.localization(of: $0, in: sourceLanguage), language)
+            }
         }
     }
 
     private func table(
-        _ language: LanguageTag, fallback: [LanguageTag], _ text: (Entry) -> (localization: Localization, language: LanguageTag)
+        _ language: LanguageTag, fallback: [LanguageTag],
+        _ text: (Entry) -> (localization: Localization, language: LanguageTag)
     ) -> JSONValue {
         var strings: [JSONValue.Member] = []
         var foreign: [JSONValue.Member] = []
@@ -59,13 +65,15 @@ extension Catalogue {
         }
         return .object([
             .init("language", .string(language.text)), .init("sourceLanguage", .string(sourceLanguage.text)),
-            .init("fallback", .array(fallback.map { .string($0.text) })), .init("strings", .object(strings)), .init("languages", .object(foreign)),
+            .init("fallback", .array(fallback.map { .string($0.text) })), .init("strings", .object(strings)),
+            .init("languages", .object(foreign)),
         ])
     }
 }
 
 extension Localization {
-    /// Without the forms that are not usable; nil where the rest says nothing: a text by number needs its `other`, a substitution its forms.
+    /// Without the forms that are not usable; nil where the rest says nothing: a text by number needs its `other`, a
+    /// substitution its forms.
     var usable: Localization? {
         guard let text = text.usable else { return nil }
         var changed = Localization(text)
@@ -108,7 +116,8 @@ extension Text {
     fileprivate var clientMembers: [JSONValue.Member] {
         switch self {
         case .unit(let unit): [.init("value", .string(unit.value))]
-        case .varied(let axis, let forms): [.init(axis.rawValue, .object(forms.map { .init($0.name, $0.text.clientJSON) }))]
+        case .varied(let axis, let forms):
+            [.init(axis.rawValue, .object(forms.map { .init($0.name, $0.text.clientJSON) }))]
         }
     }
 }

@@ -1,7 +1,8 @@
-/// Where in a localization a unit stands: `plural.one`, `device.iphone.plural.one`, `substitutions.dogs.plural.other`; empty for a text without forms.
+/// Where in a localization a unit stands: `plural.one`, `device.iphone.plural.one`, `substitutions.dogs.plural.other`;
+/// empty for a text without forms.
 ///
-/// Behind a key and `|==|` it is Xcode's id of an XLIFF unit; JSON and CSV have the same. One path names no text but a substitution's argument:
-/// `substitutions.dogs`, whose value is `%1$lld`. Those formats have no other place for it.
+/// Behind a key and `|==|` it is Xcode's id of an XLIFF unit; JSON and CSV have the same. One path names no text but a
+/// substitution's argument: `substitutions.dogs`, whose value is `%1$lld`. Those formats have no other place for it.
 public struct UnitPath: Hashable, Sendable, CustomStringConvertible {
     static let separator = "|==|"
     private static let substitutions = "substitutions"
@@ -55,12 +56,15 @@ public struct UnitPath: Hashable, Sendable, CustomStringConvertible {
         if parts.first == Self.substitutions, !(parts.count >= 2 && Self.isName(parts[1])) { return false }
         let forms = Array(forms)
         guard forms.count.isMultiple(of: 2), forms.count <= 2 * LocalizationLimits.variationDepth else { return false }
-        return stride(from: 0, to: forms.count, by: 2).allSatisfy { Text.Axis(rawValue: forms[$0])?.allows(forms[$0 + 1]) == true }
+        return stride(from: 0, to: forms.count, by: 2).allSatisfy {
+            Text.Axis(rawValue: forms[$0])?.allows(forms[$0 + 1]) == true
+        }
     }
 
     /// Whether a substitution may be called so: letters, digits and `_`, at most 64.
     static func isName(_ text: String) -> Bool {
-        (1...64).contains(text.utf8.count) && text.unicodeScalars.allSatisfy { $0 == "_" || $0.properties.isAlphabetic || ("0"..."9").contains($0) }
+        (1...64).contains(text.utf8.count)
+            && text.unicodeScalars.allSatisfy { $0 == "_" || $0.properties.isAlphabetic || ("0"..."9").contains($0) }
     }
 }
 
@@ -84,7 +88,8 @@ extension Localization {
 
     /// Made of units at their paths.
     ///
-    /// - Throws: `LocalizationFault` where paths contradict each other: a text with forms and without, forms by number and by device at once.
+    /// - Throws: `LocalizationFault` where paths contradict each other: a text with forms and without, forms by number
+    ///   and by device at once.
     init(_ units: [(path: UnitPath, unit: Unit)]) throws {
         var text: Text?
         var names: [String] = []
@@ -100,14 +105,20 @@ extension Localization {
                 forms[name] = try Text.setting(unit, at: path.forms, in: forms[name])
                 continue
             }
-            guard let argument = Placeholder.argument(unit.value) else { throw LocalizationFault("", "\(path) must be a placeholder such as %1$lld.") }
+            guard let argument = Placeholder.argument(unit.value) else {
+                throw LocalizationFault("", "\(path) must be a placeholder such as %1$lld.")
+            }
             arguments[name] = argument
         }
-        guard let text else { throw LocalizationFault("", "There are forms of a substitution, but no text that it stands in.") }
+        guard let text else {
+            throw LocalizationFault("", "There are forms of a substitution, but no text that it stands in.")
+        }
         let substitutions = names.compactMap { name in
             forms[name].map { text in
                 let argument = arguments[name]
-                return Substitution(name: name, argumentNumber: argument?.position, formatSpecifier: argument?.specifier.nonEmpty, text: text)
+                return Substitution(
+                    name: name, argumentNumber: argument?.position, formatSpecifier: argument?.specifier.nonEmpty,
+                    text: text)
             }
         }
         self.init(text, substitutions: substitutions)
@@ -142,7 +153,8 @@ extension Text {
         switch self {
         case .unit(let unit): path.isEmpty ? unit : nil
         case .varied(let axis, let forms):
-            path.first == axis.rawValue ? forms.first { $0.name == path.dropFirst().first }?.text[path.dropFirst(2)] : nil
+            path.first == axis.rawValue
+                ? forms.first { $0.name == path.dropFirst().first }?.text[path.dropFirst(2)] : nil
         }
     }
 

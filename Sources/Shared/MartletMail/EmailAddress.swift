@@ -10,16 +10,22 @@ public struct EmailAddress: Sendable, Hashable {
         let small = text.lowercased()
         // Of some letters the small one is of ASCII, such as of the Kelvin sign: such an address is another mailbox.
         let isSame = small.unicodeScalars.count(where: \.isASCII) == text.unicodeScalars.count(where: \.isASCII)
-        guard isSame, Self.isWellFormed(small) else { throw HTTPProblem(.invalidBody, "This is not an e-mail address.", field: field) }
+        guard isSame, Self.isWellFormed(small) else {
+            throw HTTPProblem(.invalidBody, "This is not an e-mail address.", field: field)
+        }
         self.text = small
     }
 
     private static func isWellFormed(_ text: String) -> Bool {
         let parts = text.split(separator: "@", omittingEmptySubsequences: false)
-        guard parts.count == 2, (1...64).contains(parts[0].utf8.count), (1...189).contains(parts[1].utf8.count) else { return false }
+        guard parts.count == 2, (1...64).contains(parts[0].utf8.count), (1...189).contains(parts[1].utf8.count) else {
+            return false
+        }
         let local = parts[0].split(separator: ".", omittingEmptySubsequences: false)
         let labels = parts[1].split(separator: ".", omittingEmptySubsequences: false)
-        guard labels.count >= 2, local.allSatisfy({ !$0.isEmpty && $0.unicodeScalars.allSatisfy(isAtom) }) else { return false }
+        guard labels.count >= 2, local.allSatisfy({ !$0.isEmpty && $0.unicodeScalars.allSatisfy(isAtom) }) else {
+            return false
+        }
         return labels.allSatisfy { label in
             (1...63).contains(label.utf8.count) && label.first != "-" && label.last != "-"
                 && label.unicodeScalars.allSatisfy { $0 == "-" || isAlphanumeric($0) }

@@ -16,8 +16,8 @@ public struct HTML: Sendable, ExpressibleByStringInterpolation {
         self.text = text
     }
 
-    /// For content and for attributes in quotes. By code points: a character of Swift may be a quote with an accent on it, which is a quote to
-    /// a browser all the same.
+    /// For content and for attributes in quotes. By code points: a character of Swift may be a quote with an accent on
+    /// it, which is a quote to a browser all the same.
     public init(escaping text: String) {
         var escaped = String.UnicodeScalarView()
         for scalar in text.unicodeScalars {

@@ -33,7 +33,9 @@ public struct MailAddress: Sendable, Equatable {
 
     private static func isWellFormed(_ text: String) -> Bool {
         let parts = text.split(separator: "@", omittingEmptySubsequences: false)
-        guard parts.count == 2, (1...64).contains(parts[0].utf8.count), (1...189).contains(parts[1].utf8.count) else { return false }
+        guard parts.count == 2, (1...64).contains(parts[0].utf8.count), (1...189).contains(parts[1].utf8.count) else {
+            return false
+        }
         return text.unicodeScalars.allSatisfy { scalar in
             scalar.isPrintable && !scalar.properties.isWhitespace && !"()<>[]:;,\\\"".unicodeScalars.contains(scalar)
         }

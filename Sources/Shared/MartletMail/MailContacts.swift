@@ -1,6 +1,7 @@
 public import MartletAPI
 
-/// How users of an app are reached by mail, as auth tells the other services: `POST /internal/users/contacts` with `Request`.
+/// How users of an app are reached by mail, as auth tells the other services: `POST /internal/users/contacts` with
+/// `Request`.
 public struct MailContacts: Codable, Sendable, Equatable {
     public struct Request: Codable, Sendable {
         public static let maximumUsers = 100

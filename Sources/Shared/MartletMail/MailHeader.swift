@@ -2,7 +2,8 @@ import Foundation
 
 /// Header lines, without the CRLF at the end.
 enum MailHeader {
-    /// Bytes of UTF-8 in one encoded word: with `Reply-To: ` before it the line has less than the 76 characters that are allowed.
+    /// Bytes of UTF-8 in one encoded word: with `Reply-To: ` before it the line has less than the 76 characters that
+    /// are allowed.
     private static let encodedWordLength = 39
 
     static func text(_ name: String, _ value: String) -> String {
@@ -13,7 +14,8 @@ enum MailHeader {
     static func address(_ name: String, _ value: MailAddress) -> String {
         if value.name.isEmpty { return "\(name): \(value.address)" }
         let escaped = value.name.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
-        return "\(name): " + (isPlain(value.name) ? "\"\(escaped)\"" : encodedWords(value.name)) + "\r\n <\(value.address)>"
+        return "\(name): " + (isPlain(value.name) ? "\"\(escaped)\"" : encodedWords(value.name))
+            + "\r\n <\(value.address)>"
     }
 
     /// RFC 5322 §3.3, in UTC.
@@ -24,13 +26,16 @@ enum MailHeader {
         let days = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"]
         let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
         func two(_ number: Int?) -> String { (number ?? 0) < 10 ? "0\(number ?? 0)" : "\(number ?? 0)" }
-        let day = "\(days[(parts.weekday ?? 1) - 1]), \(two(parts.day)) \(months[(parts.month ?? 1) - 1]) \(parts.year ?? 0)"
+        let day =
+            "\(days[(parts.weekday ?? 1) - 1]), \(two(parts.day)) \(months[(parts.month ?? 1) - 1]) \(parts.year ?? 0)"
         return "\(day) \(two(parts.hour)):\(two(parts.minute)):\(two(parts.second)) +0000"
     }
 
     /// What a URI may have stays, all else is percent-encoded (RFC 3986 §2).
     static func uri(_ text: String) -> String {
-        text.addingPercentEncoding(withAllowedCharacters: CharacterSet(charactersIn: "!#$%&'()*+,/:;=?@[]-._~").union(.alphanumericsOfASCII)) ?? ""
+        text.addingPercentEncoding(
+            withAllowedCharacters: CharacterSet(charactersIn: "!#$%&'()*+,/:;=?@[]-._~").union(.alphanumericsOfASCII))
+            ?? ""
     }
 
     /// Whether the text goes as it is: printable ASCII that fits into a line and does not look encoded.
@@ -56,8 +61,10 @@ enum QuotedPrintable {
 
     static func encode(_ text: String) -> String {
         // Line breaks of every kind are breaks of lines.
-        text.replacing("\r\n", with: "\n").replacing("\r", with: "\n").split(separator: "\n", omittingEmptySubsequences: false)
-            .map { encode(line: $0.utf8) }.joined(separator: "\r\n")
+        text.replacing("\r\n", with: "\n").replacing("\r", with: "\n").split(
+            separator: "\n", omittingEmptySubsequences: false
+        )
+        .map { encode(line: $0.utf8) }.joined(separator: "\r\n")
     }
 
     private static func encode(line: Substring.UTF8View) -> String {
@@ -66,7 +73,9 @@ enum QuotedPrintable {
             let isBlank = byte == 0x20 || byte == 0x09
             // A blank at the end of a line could get lost.
             let isPlain = isBlank ? offset < line.count - 1 : (0x21...0x7e).contains(byte) && byte != UInt8(ascii: "=")
-            let piece = isPlain ? String(UnicodeScalar(byte)) : "=" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
+            let piece =
+                isPlain
+                ? String(UnicodeScalar(byte)) : "=" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
             if length + piece.utf8.count > lineLength - 1 {
                 text += "=\r\n"
                 length = 0
@@ -81,7 +90,8 @@ enum QuotedPrintable {
 extension String {
     /// Without control characters: each run of them is a blank, none at the ends.
     var onOneLine: String {
-        unicodeScalars.split { !$0.isPrintable }.map { String($0) }.joined(separator: " ").trimmingCharacters(in: .whitespaces)
+        unicodeScalars.split { !$0.isPrintable }.map { String($0) }.joined(separator: " ").trimmingCharacters(
+            in: .whitespaces)
     }
 }
 
@@ -96,5 +106,6 @@ extension Unicode.Scalar {
 }
 
 extension CharacterSet {
-    fileprivate static let alphanumericsOfASCII = CharacterSet(charactersIn: "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789")
+    fileprivate static let alphanumericsOfASCII = CharacterSet(
+        charactersIn: "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789")
 }

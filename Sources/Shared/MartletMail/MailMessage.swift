@@ -1,5 +1,5 @@
-public import Foundation
 import Crypto
+public import Foundation
 import MartletCore
 
 /// A message to one recipient (RFC 5322): plain text, with an HTML form of the same if there is one (RFC 2046 §5.1.4).
@@ -22,7 +22,9 @@ public struct MailMessage: Sendable {
     /// Left of the `@` in Message-ID.
     public var id: String
 
-    public init(from: MailAddress, to: MailAddress, subject: String, text: String, html: String? = nil, date: Date = Date()) {
+    public init(
+        from: MailAddress, to: MailAddress, subject: String, text: String, html: String? = nil, date: Date = Date()
+    ) {
         self.from = from
         self.to = to
         self.subject = subject
@@ -32,7 +34,8 @@ public struct MailMessage: Sendable {
         id = UUIDv7.make()
     }
 
-    /// The message as it is sent: ASCII with lines of at most 998 bytes (but for addresses with other letters, RFC 6532), ended by CRLF.
+    /// The message as it is sent: ASCII with lines of at most 998 bytes (but for addresses with other letters, RFC
+    /// 6532), ended by CRLF.
     public func bytes() -> [UInt8] {
         var lines = [
             MailHeader.address("From", from), MailHeader.address("To", to), MailHeader.text("Subject", subject),
@@ -46,7 +49,10 @@ public struct MailMessage: Sendable {
         if let html {
             let boundary = "martlet-" + SymmetricKey(size: .bits128).withUnsafeBytes { Base64URL.encode($0) }
             lines.append("Content-Type: multipart/alternative;\r\n boundary=\"\(boundary)\"")
-            lines += ["", "--" + boundary] + Self.part(text, "plain") + ["--" + boundary] + Self.part(html, "html") + ["--\(boundary)--", ""]
+            lines +=
+                ["", "--" + boundary] + Self.part(text, "plain") + ["--" + boundary] + Self.part(html, "html") + [
+                    "--\(boundary)--", "",
+                ]
         } else {
             lines += Self.part(text, "plain") + [""]
         }
@@ -55,7 +61,8 @@ public struct MailMessage: Sendable {
 
     private static func part(_ text: String, _ subtype: String) -> [String] {
         [
-            "Content-Type: text/\(subtype); charset=utf-8", "Content-Transfer-Encoding: quoted-printable", "", QuotedPrintable.encode(text),
+            "Content-Type: text/\(subtype); charset=utf-8", "Content-Transfer-Encoding: quoted-printable", "",
+            QuotedPrintable.encode(text),
         ]
     }
 }

@@ -36,18 +36,21 @@ public struct MailSender: Sendable, Equatable {
     /// What `init(_:)` reads of a body, but for `bounceAddress`.
     public static let fields: Set<String> = ["name", "address", "host", "port", "tls", "user", "password"]
 
-    /// `address`, and if wanted `name` and `bounceAddress`; with a mail server of the app's own also `host`, `tls` (`starttls`, else `tls` or `off`),
-    /// `port`, `user` and `password`.
+    /// `address`, and if wanted `name` and `bounceAddress`; with a mail server of the app's own also `host`, `tls`
+    /// (`starttls`, else `tls` or `off`), `port`, `user` and `password`.
     ///
     /// - Throws: `invalid-body` naming the field.
     public init(_ fields: BodyFields) throws {
         let name = try fields.string("name") ?? ""
         guard name.unicodeScalars.count <= MailAddress.maximumNameLength else {
-            throw HTTPProblem(.invalidBody, "This may have at most \(MailAddress.maximumNameLength) characters.", field: "name")
+            throw HTTPProblem(
+                .invalidBody, "This may have at most \(MailAddress.maximumNameLength) characters.", field: "name")
         }
         let email = try EmailAddress(try fields.requiredString("address"), field: "address")
         address = try MailAddress(name: name, address: email.text)
-        bounces = try fields.string("bounceAddress").map { try MailAddress(address: try EmailAddress($0, field: "bounceAddress").text) }
+        bounces = try fields.string("bounceAddress").map {
+            try MailAddress(address: try EmailAddress($0, field: "bounceAddress").text)
+        }
         server = try Self.server(fields)
     }
 
@@ -59,16 +62,22 @@ public struct MailSender: Sendable, Equatable {
             return nil
         }
         guard SMTPServer.isHost(host) else { throw HTTPProblem(.invalidBody, "This is no host's name.", field: "host") }
-        guard let tls = SMTPServer.Security(rawValue: try fields.string("tls") ?? SMTPServer.Security.startTLS.rawValue) else {
+        guard let tls = SMTPServer.Security(rawValue: try fields.string("tls") ?? SMTPServer.Security.startTLS.rawValue)
+        else {
             throw HTTPProblem(.invalidBody, "This must be starttls, tls or off.", field: "tls")
         }
         let port = try fields.integer("port", in: 1...65_535) ?? tls.usualPort
         let (user, password) = (try fields.string("user"), try fields.string("password"))
-        guard (user == nil) == (password == nil) else { throw HTTPProblem(.invalidBody, "User and password go together.", field: "password") }
-        for (text, field) in [(user ?? "", "user"), (password ?? "", "password")] where text.utf8.count > 1_024 || text.utf8.contains(where: { $0 < 0x20 }) {
+        guard (user == nil) == (password == nil) else {
+            throw HTTPProblem(.invalidBody, "User and password go together.", field: "password")
+        }
+        for (text, field) in [(user ?? "", "user"), (password ?? "", "password")]
+        where text.utf8.count > 1_024 || text.utf8.contains(where: { $0 < 0x20 }) {
             throw HTTPProblem(.invalidBody, "This has at most 1024 bytes, and no control characters.", field: field)
         }
-        guard tls != .off || password == nil else { throw HTTPProblem(.invalidBody, "A password goes encrypted only.", field: "tls") }
+        guard tls != .off || password == nil else {
+            throw HTTPProblem(.invalidBody, "A password goes encrypted only.", field: "tls")
+        }
         return Server(host: host, port: port, tls: tls, user: user, password: password)
     }
 }

@@ -27,22 +27,30 @@ public struct MailSettings: Sendable {
     public init(_ settings: Settings) throws {
         arePrivateServersAllowed = try settings.flag("mail.private.allowed", default: false)
         guard let host = settings.optionalString("mail.host") else { return }
-        guard SMTPServer.isHost(host) else { throw SettingsError(key: "mail.host", problem: "must be a host's name or IPv4 address") }
-        guard let security = SMTPServer.Security(rawValue: settings.string("mail.tls", default: SMTPServer.Security.startTLS.rawValue)) else {
+        guard SMTPServer.isHost(host) else {
+            throw SettingsError(key: "mail.host", problem: "must be a host's name or IPv4 address")
+        }
+        guard
+            let security = SMTPServer.Security(
+                rawValue: settings.string("mail.tls", default: SMTPServer.Security.startTLS.rawValue))
+        else {
             throw SettingsError(key: "mail.tls", problem: "must be starttls, tls or off")
         }
         guard let from = try? MailAddress(parsing: try settings.requiredString("mail.from")) else {
             throw SettingsError(key: "mail.from", problem: "must be an address, such as Shop <no-reply@example.org>")
         }
         if let text = settings.optionalString("mail.bounces") {
-            guard let address = try? MailAddress(parsing: text) else { throw SettingsError(key: "mail.bounces", problem: "must be an address") }
+            guard let address = try? MailAddress(parsing: text) else {
+                throw SettingsError(key: "mail.bounces", problem: "must be an address")
+            }
             bounces = address
         }
         senderDomains = Set(settings.list("mail.from.domains").map { $0.lowercased() })
         let user = settings.optionalString("mail.user")
         self.from = from
         server = SMTPServer(
-            host: host, port: try settings.integer("mail.port", default: security.usualPort, in: 1...65_535), security: security, user: user,
+            host: host, port: try settings.integer("mail.port", default: security.usualPort, in: 1...65_535),
+            security: security, user: user,
             password: try user.map { _ in try settings.requiredSecret("mail.password") },
             certificatesFile: settings.optionalString("mail.certificates"), isPrivateAddressAllowed: true)
     }
@@ -57,14 +65,18 @@ public struct MailSettings: Sendable {
         public var replyTo: MailAddress?
     }
 
-    /// By the operator's server an app sends from domains that the operator names, else from the operator's address, with its own for answers: nobody
-    /// writes in another's name, or has what comes back sent to a stranger, with the operator's good reputation.
+    /// By the operator's server an app sends from domains that the operator names, else from the operator's address,
+    /// with its own for answers: nobody writes in another's name, or has what comes back sent to a stranger, with the
+    /// operator's good reputation.
     public func way(of sender: MailSender?, app: String) -> Way? {
-        func named(_ address: MailAddress, _ name: String) -> MailAddress { (try? MailAddress(name: name, address: address.address)) ?? address }
+        func named(_ address: MailAddress, _ name: String) -> MailAddress {
+            (try? MailAddress(name: name, address: address.address)) ?? address
+        }
         if let sender, let own = sender.server {
             let from = sender.address.name.isEmpty ? named(sender.address, app) : sender.address
             let server = SMTPServer(
-                host: own.host, port: own.port, security: own.tls, user: own.user, password: own.password.map { .init($0) },
+                host: own.host, port: own.port, security: own.tls, user: own.user,
+                password: own.password.map { .init($0) },
                 isPrivateAddressAllowed: arePrivateServersAllowed)
             return Way(server: server, from: from, bounces: sender.bounces ?? from)
         }
@@ -76,7 +88,9 @@ public struct MailSettings: Sendable {
             return Way(server: server, from: from, bounces: bounces ?? from, replyTo: sender?.address)
         }
         let from = named(address, name ?? app)
-        return Way(server: server, from: from, bounces: sender?.bounces.flatMap { maySend(from: $0) ? $0 : nil } ?? bounces ?? from)
+        return Way(
+            server: server, from: from,
+            bounces: sender?.bounces.flatMap { maySend(from: $0) ? $0 : nil } ?? bounces ?? from)
     }
 
     private func maySend(from address: MailAddress) -> Bool {

@@ -23,9 +23,11 @@ public struct MailTemplate: Sendable, Equatable {
             }
         }
         guard (1...Self.maximumSubjectLength).contains(subject.count) else {
-            throw HTTPProblem(.invalidBody, "A subject has 1 to \(Self.maximumSubjectLength) characters.", field: "subject")
+            throw HTTPProblem(
+                .invalidBody, "A subject has 1 to \(Self.maximumSubjectLength) characters.", field: "subject")
         }
-        for (body, field) in [(text, "text"), (html ?? "-", "html")] where !(1...maximumBodySize).contains(body.utf8.count) {
+        for (body, field) in [(text, "text"), (html ?? "-", "html")]
+        where !(1...maximumBodySize).contains(body.utf8.count) {
             throw HTTPProblem(.invalidBody, "A body has 1 to \(maximumBodySize) bytes.", field: field)
         }
         self.subject = try part(subject, "subject")
@@ -40,7 +42,9 @@ public struct MailTemplate: Sendable, Equatable {
     }
 
     public func filled(_ values: [String: String]) -> Filled {
-        Filled(subject: subject.filled(values), text: text.filled(values), html: html?.filled(values) { HTML(escaping: $0).text })
+        Filled(
+            subject: subject.filled(values), text: text.filled(values),
+            html: html?.filled(values) { HTML(escaping: $0).text })
     }
 
     /// Bytes of all its parts, as of a text.

@@ -15,7 +15,9 @@ public final class SMTPClient: Service {
     ///   - maximumWaiting: further ones are refused as `unreachable`.
     public init(concurrency: Int = 4, maximumWaiting: Int = 64) {
         pool = NIOThreadPool(numberOfThreads: concurrency)
-        semaphore = AsyncSemaphore(limit: concurrency, maximumWaiting: maximumWaiting, refusal: SMTPError.unreachable(cause: "too much is being sent"))
+        semaphore = AsyncSemaphore(
+            limit: concurrency, maximumWaiting: maximumWaiting,
+            refusal: SMTPError.unreachable(cause: "too much is being sent"))
     }
 
     public func run() async throws {
@@ -61,7 +63,9 @@ private final class SMTPTransfer: Sendable {
     }
 
     func run() throws {
-        guard Self.isInitialized, let handle = curl_easy_init() else { throw SMTPError.unreachable(cause: "libcurl does not start") }
+        guard Self.isInitialized, let handle = curl_easy_init() else {
+            throw SMTPError.unreachable(cause: "libcurl does not start")
+        }
         defer { curl_easy_cleanup(handle) }
         let recipients = curl_slist_append(nil, recipient)
         defer { curl_slist_free_all(recipients) }
@@ -89,7 +93,8 @@ private final class SMTPTransfer: Sendable {
 
         let pointer = Unmanaged.passUnretained(self).toOpaque()
         options.add(martlet_curl_set_pointer(handle, CURLOPT_READDATA, pointer))
-        options.add(martlet_curl_set_read(handle) { SMTPTransfer.at($3)?.read(into: $0, $1 * $2) ?? Int(CURL_READFUNC_ABORT) })
+        options.add(
+            martlet_curl_set_read(handle) { SMTPTransfer.at($3)?.read(into: $0, $1 * $2) ?? Int(CURL_READFUNC_ABORT) })
         options.add(martlet_curl_set_pointer(handle, CURLOPT_HEADERDATA, pointer))
         options.add(
             martlet_curl_set_header(handle) {
@@ -104,7 +109,8 @@ private final class SMTPTransfer: Sendable {
             })
         if !server.isPrivateAddressAllowed {
             // Called for each address that the name stands for: what it stood for a moment ago says nothing.
-            options.add(martlet_curl_set_open_socket(handle) { _, _, address in SMTPTransfer.openPublicSocket(address) })
+            options.add(
+                martlet_curl_set_open_socket(handle) { _, _, address in SMTPTransfer.openPublicSocket(address) })
         }
         guard options.areSet else { throw SMTPError.unreachable(cause: "libcurl refused a setting") }
         let result = curl_easy_perform(handle)
@@ -116,13 +122,17 @@ private final class SMTPTransfer: Sendable {
         var status = 0
         martlet_curl_response_code(handle, &status)
         // What libcurl says when the server has answered with a status that is no success.
-        let isAnswer = [CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_WEIRD_SERVER_REPLY, CURLE_REMOTE_ACCESS_DENIED].contains(result)
+        let isAnswer = [CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_WEIRD_SERVER_REPLY, CURLE_REMOTE_ACCESS_DENIED]
+            .contains(result)
         return switch result {
         case CURLE_ABORTED_BY_CALLBACK: .cancelled
         case CURLE_LOGIN_DENIED: .notAuthenticated
-        case CURLE_USE_SSL_FAILED, CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CACERT_BADFILE, CURLE_SSL_CERTPROBLEM: .notSecure
+        case CURLE_USE_SSL_FAILED, CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CACERT_BADFILE,
+            CURLE_SSL_CERTPROBLEM:
+            .notSecure
         case _ where isAnswer && (400...599).contains(status):
-            reading.withLock { EnhancedStatus($0.refusal)?.meansNoMailbox == true } ? .noMailbox(status: status) : .refused(status: status)
+            reading.withLock { EnhancedStatus($0.refusal)?.meansNoMailbox == true }
+                ? .noMailbox(status: status) : .refused(status: status)
         default: .unreachable(cause: String(cString: curl_easy_strerror(result)))
         }
     }
@@ -160,7 +170,8 @@ private final class SMTPTransfer: Sendable {
             default: []
             }
         guard PublicAddress.contains(bytes) else { return martlet_curl_bad_socket }
-        return socket(address.pointee.family, address.pointee.socktype | Int32(SOCK_CLOEXEC.rawValue), address.pointee.protocol)
+        return socket(
+            address.pointee.family, address.pointee.socktype | Int32(SOCK_CLOEXEC.rawValue), address.pointee.protocol)
     }
 }
 

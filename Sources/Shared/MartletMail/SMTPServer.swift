@@ -25,7 +25,8 @@ public struct SMTPServer: Sendable {
     public var timeoutInSeconds = 60
 
     public init(
-        host: String, port: Int, security: Security, user: String? = nil, password: Secret? = nil, certificatesFile: String? = nil,
+        host: String, port: Int, security: Security, user: String? = nil, password: Secret? = nil,
+        certificatesFile: String? = nil,
         isPrivateAddressAllowed: Bool = false
     ) {
         self.host = host
@@ -42,7 +43,9 @@ public struct SMTPServer: Sendable {
         guard (1...253).contains(text.utf8.count) else { return false }
         let isName = text.utf8.allSatisfy { byte in
             switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"): true
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"):
+                true
             default: byte == UInt8(ascii: ".") || byte == UInt8(ascii: "-")
             }
         }
@@ -54,7 +57,8 @@ public struct SMTPServer: Sendable {
 public enum SMTPError: Error, Sendable, Equatable {
     /// The server refused the message, for good (5yz) or for now (4yz): RFC 5321 §4.2.1.
     case refused(status: Int)
-    /// The server refused for good because there is no such mailbox, or none any more, and said so in a way that means nothing else.
+    /// The server refused for good because there is no such mailbox, or none any more, and said so in a way that means
+    /// nothing else.
     case noMailbox(status: Int)
     /// The server did not take user and password.
     case notAuthenticated

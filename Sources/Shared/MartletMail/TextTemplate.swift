@@ -1,7 +1,7 @@
 /// Text with values in it: `{{name}}`, and `{{#name}}…{{/name}}` around what is there only when there is such a value.
 ///
-/// Not a template engine: what an app's server writes must neither loop nor reach anything, and a name that is misspelt must not be an empty
-/// place in what people read.
+/// Not a template engine: what an app's server writes must neither loop nor reach anything, and a name that is misspelt
+/// must not be an empty place in what people read.
 public struct TextTemplate: Sendable, Equatable {
     private enum Piece: Sendable, Equatable {
         case text(String)
@@ -11,7 +11,8 @@ public struct TextTemplate: Sendable, Equatable {
 
     private let pieces: [Piece]
 
-    /// - Parameter names: that it may use; nil: all that are names. What lacks a value then is for `missing(_:)` to say.
+    /// - Parameter names: that it may use; nil: all that are names. What lacks a value then is for `missing(_:)` to
+    ///   say.
     /// - Throws: `TextTemplateError`.
     public init(_ text: String, names: Set<String>?) throws(TextTemplateError) {
         var pieces: [Piece] = []
@@ -19,11 +20,15 @@ public struct TextTemplate: Sendable, Equatable {
         var rest = Substring(text)
         while let start = rest.firstRange(of: "{{") {
             if start.lowerBound > rest.startIndex { pieces.append(.text(String(rest[..<start.lowerBound]))) }
-            guard let end = rest[start.upperBound...].firstRange(of: "}}") else { throw TextTemplateError("There is {{ without }}.") }
+            guard let end = rest[start.upperBound...].firstRange(of: "}}") else {
+                throw TextTemplateError("There is {{ without }}.")
+            }
             let tag = rest[start.upperBound..<end.lowerBound]
             let name = String(tag.drop { $0 == "#" || $0 == "/" })
             guard tag.count <= name.count + 1, names?.contains(name) ?? Self.isName(name) else {
-                throw TextTemplateError("There is no {{\(tag.prefix(40))}} here" + (names.map { ", only \($0.sorted().joined(separator: ", "))." } ?? "."))
+                throw TextTemplateError(
+                    "There is no {{\(tag.prefix(40))}} here"
+                        + (names.map { ", only \($0.sorted().joined(separator: ", "))." } ?? "."))
             }
             switch (tag.first, open) {
             case ("#", nil):
@@ -70,7 +75,8 @@ public struct TextTemplate: Sendable, Equatable {
             switch piece {
             case .text: break
             case .value(let name): if !values.contains(name) { missing.insert(name) }
-            case .section(let name, let inner): if values.contains(name) { missing.formUnion(Self.missing(inner, values)) }
+            case .section(let name, let inner):
+                if values.contains(name) { missing.formUnion(Self.missing(inner, values)) }
             }
         }
     }

@@ -37,7 +37,8 @@ extension PostgresClient {
     /// Safe to call from several processes at once: an advisory lock serializes them. Applied steps are recorded in
     /// `<schema>.migrations`, which is created if missing.
     public func migrate(schema: String, _ migrations: [Migration]) async throws -> [Migration] {
-        guard let name = PostgresIdentifier(schema), let table = PostgresIdentifier(schema: schema, name: "migrations") else {
+        guard let name = PostgresIdentifier(schema), let table = PostgresIdentifier(schema: schema, name: "migrations")
+        else {
             throw MigrationError.invalidSchema(schema)
         }
         return try await withTransaction { transaction in
@@ -66,7 +67,8 @@ extension PostgresClient {
                 }
                 try await transaction.executeScript(migration.sql)
                 try await transaction.execute(
-                    "INSERT INTO \(table) (number, name, sha256) VALUES (\(migration.number), \(migration.name), \(migration.digest))")
+                    "INSERT INTO \(table) (number, name, sha256) VALUES (\(migration.number), \(migration.name), \(migration.digest))"
+                )
                 applied.append(migration)
             }
             return applied

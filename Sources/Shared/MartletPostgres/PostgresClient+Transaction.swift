@@ -44,7 +44,8 @@ extension PostgresClient {
     }
 
     private func attemptTransaction<T: Sendable>(
-        _ start: PostgresTransactionStart, actor: isolated (any Actor)? = #isolation, _ body: (PostgresTransaction) async throws -> T
+        _ start: PostgresTransactionStart, actor: isolated (any Actor)? = #isolation,
+        _ body: (PostgresTransaction) async throws -> T
     ) async throws -> T {
         let lease = try await lease()
         let transaction = PostgresTransaction(client: self, lease: lease, start: start)
@@ -63,7 +64,8 @@ extension PostgresClient {
     }
 
     private func lease() async throws -> Lease {
-        guard case .lease(let lease) = try await reply(to: Request(.lease, PostgresQuery(), timeout: nanoseconds(nil))) else {
+        guard case .lease(let lease) = try await reply(to: Request(.lease, PostgresQuery(), timeout: nanoseconds(nil)))
+        else {
             throw PostgresError(.protocolViolation, "expected a lease")
         }
         return lease

@@ -18,7 +18,9 @@ public final class PostgresClient: Sendable, Service {
         self.configuration = configuration
         self.mailbox = mailbox
         let isStarted = startThread("postgres") {
-            guard let engine = Engine(configuration: configuration, mailbox: mailbox, logger: logger) else { return mailbox.abort() }
+            guard let engine = Engine(configuration: configuration, mailbox: mailbox, logger: logger) else {
+                return mailbox.abort()
+            }
             engine.run()
         }
         if !isStarted { mailbox.abort() }
@@ -60,7 +62,8 @@ public final class PostgresClient: Sendable, Service {
     /// are buffered; then the oldest are dropped. A channel name has 1 to 63 bytes; for any other name the stream ends
     /// at once.
     public func listen(_ channel: String) -> AsyncStream<PostgresNotification> {
-        let (stream, continuation) = AsyncStream.makeStream(of: PostgresNotification.self, bufferingPolicy: .bufferingNewest(1000))
+        let (stream, continuation) = AsyncStream.makeStream(
+            of: PostgresNotification.self, bufferingPolicy: .bufferingNewest(1000))
         let id = lastSubscription.wrappingAdd(1, ordering: .relaxed).newValue
         let subscription = Subscription(id: id, channel: channel, continuation: continuation)
         guard PostgresIdentifier(channel) != nil, mailbox.post(.listen(subscription)) else {
@@ -108,7 +111,8 @@ extension Mailbox {
         for message in close() {
             switch message {
             case .submit(let request):
-                request.complete(.failure(PostgresError(.unavailable, "no thread or descriptor is available")), now: monotonicNow())
+                request.complete(
+                    .failure(PostgresError(.unavailable, "no thread or descriptor is available")), now: monotonicNow())
             case .listen(let subscription): subscription.finish()
             case .drain(let continuation): continuation.resume()
             default: break

@@ -64,7 +64,9 @@ extension Int64: PostgresDecodable {
         case (.int2, 2): self = Int64(bytes.bigEndian(Int16.self))
         case (.oid, 4): self = Int64(bytes.bigEndian(UInt32.self))
         case (.numeric, _):
-            guard let numeric = PostgresNumeric(bytes), let whole = Int64(numeric.description) else { throw cell.mismatch(Self.self) }
+            guard let numeric = PostgresNumeric(bytes), let whole = Int64(numeric.description) else {
+                throw cell.mismatch(Self.self)
+            }
             self = whole
         default: throw cell.mismatch(Self.self)
         }
@@ -96,7 +98,9 @@ extension Double: PostgresDecodable {
         case (.float8, 8): self.init(bitPattern: bytes.bigEndian(UInt64.self))
         case (.float4, 4): self.init(Float(bitPattern: bytes.bigEndian(UInt32.self)))
         case (.numeric, _):
-            guard let numeric = PostgresNumeric(bytes), let value = Double(numeric.description) else { throw cell.mismatch(Self.self) }
+            guard let numeric = PostgresNumeric(bytes), let value = Double(numeric.description) else {
+                throw cell.mismatch(Self.self)
+            }
             self = value
         default: throw cell.mismatch(Self.self)
         }
@@ -116,7 +120,8 @@ extension Date: PostgresDecodable {
     public init(_ cell: PostgresCell) throws {
         let bytes = try cell.value(Self.self)
         switch (cell.type, bytes.count) {
-        case (.timestamptz, 8), (.timestamp, 8): self = PostgresTimestamp(microseconds: bytes.bigEndian(Int64.self)).date
+        case (.timestamptz, 8), (.timestamp, 8):
+            self = PostgresTimestamp(microseconds: bytes.bigEndian(Int64.self)).date
         case (.date, 4):
             switch bytes.bigEndian(Int32.self) {
             case .max: self = .distantFuture
@@ -169,7 +174,9 @@ extension PostgresArrayDecodable where Self: PostgresDecodable {
     /// See `PostgresArrayElement.encodeArray` for the layout.
     public static func decodeArray(_ cell: PostgresCell) throws -> [Self] {
         var reader = ByteReader(try cell.value([Self].self))
-        guard let dimensions = reader.read(Int32.self), reader.read(Int32.self) != nil, let type = reader.read(UInt32.self) else {
+        guard let dimensions = reader.read(Int32.self), reader.read(Int32.self) != nil,
+            let type = reader.read(UInt32.self)
+        else {
             throw cell.mismatch([Self].self)
         }
         guard dimensions != 0 else { return [] }
@@ -179,8 +186,13 @@ extension PostgresArrayDecodable where Self: PostgresDecodable {
         var elements: [Self] = []
         elements.reserveCapacity(Swift.min(Int(count), reader.remaining))
         for _ in 0..<count {
-            guard let size = reader.read(Int32.self), let element = reader.read(count: Int(size)) else { throw cell.mismatch([Self].self) }
-            elements.append(try Self(PostgresCell(bytes: size < 0 ? nil : element, type: PostgresType(rawValue: type), column: cell.column)))
+            guard let size = reader.read(Int32.self), let element = reader.read(count: Int(size)) else {
+                throw cell.mismatch([Self].self)
+            }
+            elements.append(
+                try Self(
+                    PostgresCell(
+                        bytes: size < 0 ? nil : element, type: PostgresType(rawValue: type), column: cell.column)))
         }
         return elements
     }

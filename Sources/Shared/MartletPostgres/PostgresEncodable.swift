@@ -88,7 +88,9 @@ public protocol PostgresArrayElement: Sendable {
 extension UInt8: PostgresArrayElement {
     public static var postgresArrayType: PostgresType { .bytea }
 
-    public static func encodeArray(_ elements: [UInt8], into bytes: inout [UInt8]) { bytes.append(contentsOf: elements) }
+    public static func encodeArray(_ elements: [UInt8], into bytes: inout [UInt8]) {
+        bytes.append(contentsOf: elements)
+    }
 }
 
 extension String: PostgresArrayElement {

@@ -49,7 +49,8 @@ extension PostgresError {
     /// host, port, user and database.
     static func connecting(_ sentence: String) -> PostgresError {
         let kinds = [
-            ("password authentication failed", "authentication failed"), ("no password supplied", "authentication failed"),
+            ("password authentication failed", "authentication failed"),
+            ("no password supplied", "authentication failed"),
             ("authentication failed", "authentication failed"), ("pg_hba.conf", "authentication failed"),
             ("could not translate host name", "host name not found"), ("Connection refused", "connection refused"),
             ("No such file or directory", "connection refused"), ("does not exist", "database or role does not exist"),

@@ -4,7 +4,8 @@
 public struct PostgresError: Error, Sendable {
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Kind: String {
-            case server, unavailable, overloaded, timeout, cancelled, connectionLost, protocolViolation, decoding, misuse, closed
+            case server, unavailable, overloaded, timeout, cancelled, connectionLost, protocolViolation, decoding,
+                misuse, closed
         }
 
         private let kind: Kind

@@ -8,7 +8,8 @@ struct PostgresNumeric: CustomStringConvertible {
 
     init?(_ bytes: UnsafeRawBufferPointer) {
         var reader = ByteReader(bytes)
-        guard let count = reader.read(Int16.self), let weight = reader.read(Int16.self), let sign = reader.read(UInt16.self),
+        guard let count = reader.read(Int16.self), let weight = reader.read(Int16.self),
+            let sign = reader.read(UInt16.self),
             let scale = reader.read(Int16.self)
         else { return nil }
         var digits: [Int16] = []

@@ -85,7 +85,8 @@ public struct PostgresQuery: Sendable, Hashable {
         let start = bytes.count
         write(&bytes)
         binds.append(
-            PostgresBind(mark: UInt32(text.utf8.count), type: type, offset: Int32(start), length: Int32(bytes.count - start)))
+            PostgresBind(
+                mark: UInt32(text.utf8.count), type: type, offset: Int32(start), length: Int32(bytes.count - start)))
     }
 
     mutating func bindNull(_ type: PostgresType) {

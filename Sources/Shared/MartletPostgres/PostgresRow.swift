@@ -14,7 +14,8 @@ public struct PostgresRow: Sendable {
             throw PostgresError(.decoding, "no column \(column) in a row with \(result.columnCount) columns")
         }
         return try T(
-            PostgresCell(bytes: result.bytes(index, column), type: result.type(column), column: result.columnName(column)))
+            PostgresCell(
+                bytes: result.bytes(index, column), type: result.type(column), column: result.columnName(column)))
     }
 
     /// Decodes the cell in the first column with exactly this name.
@@ -44,6 +45,8 @@ public struct PostgresRow: Sendable {
 
 /// Whether a C string equals `name`.
 private func isEqual(_ string: UnsafePointer<CChar>, _ name: UnsafeBufferPointer<UInt8>) -> Bool {
-    for (offset, byte) in name.enumerated() where byte == 0 || UInt8(bitPattern: string[offset]) != byte { return false }
+    for (offset, byte) in name.enumerated() where byte == 0 || UInt8(bitPattern: string[offset]) != byte {
+        return false
+    }
     return string[name.count] == 0
 }

@@ -16,7 +16,8 @@ public struct PostgresTransaction: Sendable {
     /// Runs one statement. A `timeout` above the configured one sets `statement_timeout` for this statement only. After
     /// a failure PostgreSQL refuses all further statements (25P02) until you roll back to a savepoint.
     public func query(_ query: PostgresQuery, timeout: Duration? = nil) async throws -> PostgresRows {
-        let request = Request(.query, query, timeout: client.nanoseconds(timeout), lease: lease, begin: progress.begins() ? start : nil)
+        let request = Request(
+            .query, query, timeout: client.nanoseconds(timeout), lease: lease, begin: progress.begins() ? start : nil)
         return try await client.rows(request)
     }
 
@@ -32,7 +33,9 @@ public struct PostgresTransaction: Sendable {
         if progress.begins() { try await control("SELECT", begin: start) }
         let nanoseconds = client.nanoseconds(timeout)
         let isLong = nanoseconds > client.nanoseconds(nil)
-        if isLong { try await control("SET LOCAL statement_timeout = \(Engine.statementTimeoutInMilliseconds(nanoseconds))") }
+        if isLong {
+            try await control("SET LOCAL statement_timeout = \(Engine.statementTimeoutInMilliseconds(nanoseconds))")
+        }
         _ = try await client.rows(Request(.script, PostgresQuery(unescaped: sql), timeout: nanoseconds, lease: lease))
         // After a failure, the rollback also reverts the setting.
         if isLong { try await control("SET LOCAL statement_timeout TO DEFAULT") }
@@ -58,7 +61,8 @@ public struct PostgresTransaction: Sendable {
     @discardableResult
     private func control(_ sql: String, begin: PostgresTransactionStart? = nil) async throws -> PostgresRows {
         let request = Request(
-            .query, PostgresQuery(unescaped: sql), timeout: client.nanoseconds(nil), lease: lease, begin: begin, isTransactionControl: true)
+            .query, PostgresQuery(unescaped: sql), timeout: client.nanoseconds(nil), lease: lease, begin: begin,
+            isTransactionControl: true)
         return try await client.rows(request, isShielded: true)
     }
 

@@ -42,7 +42,9 @@ public final class Spaces: Sendable {
     /// - Parameter schema: The schema of the service.
     public init(postgres: PostgresClient, schema: String) {
         self.postgres = postgres
-        guard let table = PostgresIdentifier(schema: schema, name: "spaces") else { preconditionFailure("not a schema: \(schema)") }
+        guard let table = PostgresIdentifier(schema: schema, name: "spaces") else {
+            preconditionFailure("not a schema: \(schema)")
+        }
         self.table = table
     }
 

@@ -10,14 +10,20 @@ extension JSONValue {
         texts.isEmpty ? [] : [Member(name, .array(texts.map { .string($0) }))]
     }
 
-    static func member(_ name: String, _ number: Int?) -> [Member] { number.map { [Member(name, .number("\($0)"))] } ?? [] }
+    static func member(_ name: String, _ number: Int?) -> [Member] {
+        number.map { [Member(name, .number("\($0)"))] } ?? []
+    }
 
     /// A finite number.
-    static func member(_ name: String, _ number: Double?) -> [Member] { number.map { [Member(name, .number("\($0)"))] } ?? [] }
+    static func member(_ name: String, _ number: Double?) -> [Member] {
+        number.map { [Member(name, .number("\($0)"))] } ?? []
+    }
 
     static func member(_ name: String, _ value: JSONValue?) -> [Member] { value.map { [Member(name, $0)] } ?? [] }
 
-    static func member(_ name: String, object: [Member]) -> [Member] { object.isEmpty ? [] : [Member(name, .object(object))] }
+    static func member(_ name: String, object: [Member]) -> [Member] {
+        object.isEmpty ? [] : [Member(name, .object(object))]
+    }
 
     /// 1 where it holds, as Apple writes it.
     static func flag(_ name: String, _ holds: Bool) -> [Member] { holds ? [Member(name, .number("1"))] : [] }

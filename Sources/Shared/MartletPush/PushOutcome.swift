@@ -49,7 +49,8 @@ public struct PushFailure: Error, Sendable, Equatable {
     }
 
     public var meaning: Meaning
-    /// The service's own word (`BadDeviceToken`, `UNREGISTERED`), or one of ours in lower case (`answer-timeout`). Holds no token.
+    /// The service's own word (`BadDeviceToken`, `UNREGISTERED`), or one of ours in lower case (`answer-timeout`).
+    /// Holds no token.
     public var reason: String
     /// Of the service's answer; nil: there was none.
     public var status: Int?

@@ -82,7 +82,9 @@ extension Date {
         if let point = text.firstIndex(of: ".") {
             let behind = text[text.index(after: point)...]
             let digits = behind.prefix { $0.isNumber }
-            text = String(text[...point]) + String((String(digits) + "000").prefix(3)) + String(behind.dropFirst(digits.count))
+            text =
+                String(text[...point]) + String((String(digits) + "000").prefix(3))
+                + String(behind.dropFirst(digits.count))
         }
         let time = text.dropFirst(11)
         if !time.hasSuffix("Z"), !time.contains("+"), !time.contains("-") { text += "Z" }

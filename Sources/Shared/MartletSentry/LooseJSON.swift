@@ -40,7 +40,9 @@ struct JSONMender {
             case UInt8(ascii: "{"), UInt8(ascii: "["):
                 if depth == Self.maximumDepth { skipContainer() } else { pass(byte, deeper: 1) }
             case UInt8(ascii: "}"), UInt8(ascii: "]"): pass(byte, deeper: -1)
-            case UInt8(ascii: "-"), UInt8(ascii: "+"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "N"), UInt8(ascii: "I"): takeWord()
+            case UInt8(ascii: "-"), UInt8(ascii: "+"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "N"),
+                UInt8(ascii: "I"):
+                takeWord()
             default: pass(byte, deeper: 0)
             }
         }
@@ -63,7 +65,8 @@ struct JSONMender {
 
     private static func isWord(_ byte: UInt8) -> Bool {
         switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"),
             UInt8(ascii: "-"), UInt8(ascii: "+"), UInt8(ascii: "."):
             true
         default: false
@@ -87,7 +90,9 @@ struct JSONMender {
     /// Moves to the closing quotation mark.
     private mutating func skipString() {
         position += 1
-        while position < bytes.count, bytes[position] != UInt8(ascii: "\"") { position += bytes[position] == UInt8(ascii: "\\") ? 2 : 1 }
+        while position < bytes.count, bytes[position] != UInt8(ascii: "\"") {
+            position += bytes[position] == UInt8(ascii: "\\") ? 2 : 1
+        }
     }
 
     private mutating func takeString() {
@@ -98,7 +103,8 @@ struct JSONMender {
             case UInt8(ascii: "\""): return pass(byte, deeper: 0)
             case UInt8(ascii: "\\"): takeEscape()
             case 0..<0x20:
-                output += byte == 0 ? Self.replacement : Array("\\u00\(byte < 16 ? "0" : "")\(String(byte, radix: 16))".utf8)
+                output +=
+                    byte == 0 ? Self.replacement : Array("\\u00\(byte < 16 ? "0" : "")\(String(byte, radix: 16))".utf8)
                 position += 1
             default: pass(byte, deeper: 0)
             }
@@ -111,7 +117,8 @@ struct JSONMender {
         guard position + 1 < bytes.count else { return position = bytes.count }
         switch bytes[position + 1] {
         case UInt8(ascii: "u"): takeUnits()
-        case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"), UInt8(ascii: "b"), UInt8(ascii: "f"), UInt8(ascii: "n"),
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"), UInt8(ascii: "b"), UInt8(ascii: "f"),
+            UInt8(ascii: "n"),
             UInt8(ascii: "r"), UInt8(ascii: "t"):
             output += bytes[position..<position + 2]
             position += 2
@@ -147,7 +154,9 @@ struct JSONMender {
 
     /// The code unit of the escape `\uXXXX` at `index`.
     private func unit(at index: Int) -> UInt32? {
-        guard index + 6 <= bytes.count, bytes[index] == UInt8(ascii: "\\"), bytes[index + 1] == UInt8(ascii: "u") else { return nil }
+        guard index + 6 <= bytes.count, bytes[index] == UInt8(ascii: "\\"), bytes[index + 1] == UInt8(ascii: "u") else {
+            return nil
+        }
         let digits = bytes[index + 2..<index + 6]
         guard digits.allSatisfy({ Character(Unicode.Scalar($0)).isHexDigit }) else { return nil }
         return UInt32(String(decoding: digits, as: UTF8.self), radix: 16)

@@ -17,7 +17,8 @@ public struct Prior: Sendable, Equatable {
     }
 }
 
-/// What is believed of an effect after the data: the normal distribution that a normal prior and the measured effect make together.
+/// What is believed of an effect after the data: the normal distribution that a normal prior and the measured effect
+/// make together.
 public struct Belief: Sendable, Equatable {
     public let mean: Double
     public let standardDeviation: Double

@@ -1,8 +1,10 @@
 import Foundation
 
-/// The probability of counts at least this far from the weights if units were assigned by them (Pearson's chi-squared test).
+/// The probability of counts at least this far from the weights if units were assigned by them (Pearson's chi-squared
+/// test).
 ///
-/// A small one (below 0.001, say) tells that the assignment or the counting is broken, and no result of the test is to be believed.
+/// A small one (below 0.001, say) tells that the assignment or the counting is broken, and no result of the test is to
+/// be believed.
 ///
 /// - Parameters:
 ///   - counts: of units, by variation.
@@ -43,8 +45,11 @@ public struct SampleSize: Sendable {
     /// Of both variations, to find an absolute difference of `effect` with the probability `power`.
     ///
     /// - Parameter share: of the treatment among the units of both.
-    /// - Returns: nil: there is no such number, as the effect is 0, or there are more of them than a whole number can count.
-    public func units(toFind effect: Double, controlVariance: Double, treatmentVariance: Double, share: Double = 0.5) -> Int? {
+    /// - Returns: nil: there is no such number, as the effect is 0, or there are more of them than a whole number can
+    ///   count.
+    public func units(toFind effect: Double, controlVariance: Double, treatmentVariance: Double, share: Double = 0.5)
+        -> Int?
+    {
         let units = factor * factor * (controlVariance / (1 - share) + treatmentVariance / share) / (effect * effect)
         return units.isFinite && units < 1e15 ? Int(units.rounded(.up)) : nil
     }

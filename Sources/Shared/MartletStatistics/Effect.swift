@@ -14,7 +14,8 @@ public struct Interval: Sendable, Equatable {
 public struct Effect: Sendable, Equatable {
     public enum Scale: Sendable {
         case absolute
-        /// As a part of the control's measured mean, whatever the sign of that: a larger treatment is always a positive effect.
+        /// As a part of the control's measured mean, whatever the sign of that: a larger treatment is always a positive
+        /// effect.
         case relative
     }
 
@@ -72,7 +73,8 @@ extension Effect {
 
     /// An asymptotic confidence sequence: right however often it is looked at, for as long as the test runs.
     ///
-    /// Equations 9, 155 and 161 of Waudby-Smith, Arbour, Sinha, Kennedy, Ramdas, arXiv 2103.06476v7, as GrowthBook uses them.
+    /// Equations 9, 155 and 161 of Waudby-Smith, Arbour, Sinha, Kennedy, Ramdas, arXiv 2103.06476v7, as GrowthBook uses
+    /// them.
     ///
     /// - Parameter tuning: the number of units at which the interval is narrowest.
     public func sequential(alpha: Double = 0.05, tuning: Double = 5_000) -> TestResult {

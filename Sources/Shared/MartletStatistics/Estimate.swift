@@ -22,8 +22,8 @@ public struct Estimate: Sendable, Equatable {
         self.init(count: sums.count, mean: sums.mean, variance: sums.variance)
     }
 
-    /// The ratio of two sums, such as revenue per order, where the unit is who was assigned; its variance is that of the delta method
-    /// (Deng, Knoblich, Lu 2018, arXiv 1803.06336).
+    /// The ratio of two sums, such as revenue per order, where the unit is who was assigned; its variance is that of
+    /// the delta method (Deng, Knoblich, Lu 2018, arXiv 1803.06336).
     ///
     /// - Parameter ratio: first: the numerator, second: the denominator.
     public init(ratio: PairedSums) {
@@ -32,15 +32,18 @@ public struct Estimate: Sendable, Equatable {
             self.init(count: above.count, mean: 0, variance: 0)
             return
         }
-        let variance = above.variance / pow(below.mean, 2) - 2 * ratio.covariance * above.mean / pow(below.mean, 3)
+        let variance =
+            above.variance / pow(below.mean, 2) - 2 * ratio.covariance * above.mean / pow(below.mean, 3)
             + pow(above.mean, 2) * below.variance / pow(below.mean, 4)
         self.init(count: above.count, mean: above.sum / below.sum, variance: variance)
     }
 }
 
-/// Two variations whose outcome is adjusted by what was known of each unit before the test: CUPED (Deng, Xu, Kohavi, Walker 2013).
+/// Two variations whose outcome is adjusted by what was known of each unit before the test: CUPED (Deng, Xu, Kohavi,
+/// Walker 2013).
 ///
-/// Y − θX has the expected difference of Y, and less variance where X tells something of Y: θ = cov(Y, X) / var(X) over both variations.
+/// Y − θX has the expected difference of Y, and less variance where X tells something of Y: θ = cov(Y, X) / var(X) over
+/// both variations.
 public struct Adjustment: Sendable, Equatable {
     public let control: Estimate
     public let treatment: Estimate
@@ -64,7 +67,8 @@ public struct Adjustment: Sendable, Equatable {
         guard theta != 0 else { return Estimate(sums.first) }
         let variance = sums.first.variance + theta * theta * sums.second.variance - 2 * theta * sums.covariance
         return Estimate(
-            count: sums.first.count, mean: sums.first.mean - theta * sums.second.mean, variance: sums.first.count > 1 ? variance : 0,
+            count: sums.first.count, mean: sums.first.mean - theta * sums.second.mean,
+            variance: sums.first.count > 1 ? variance : 0,
             measuredMean: sums.first.mean)
     }
 

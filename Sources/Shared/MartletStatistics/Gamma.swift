@@ -26,7 +26,8 @@ public struct ChiSquared: Sendable {
     }
 }
 
-/// Q(a, x) = Γ(a, x) / Γ(a), by the series or the continued fraction of Abramowitz & Stegun 6.5.29 and 6.5.31, whichever converges.
+/// Q(a, x) = Γ(a, x) / Γ(a), by the series or the continued fraction of Abramowitz & Stegun 6.5.29 and 6.5.31,
+/// whichever converges.
 func regularizedUpperGamma(_ a: Double, _ x: Double) -> Double {
     guard x.isFinite else { return 0 }
     let factor = exp(a * log(x) - x - logGamma(a))

@@ -12,7 +12,8 @@ public enum Normal {
 
     /// The z with P(Z ≤ z) = `probability`.
     ///
-    /// The rational start of Abramowitz & Stegun 26.2.23 (error 4.5e-4), improved by Halley's method until nothing changes.
+    /// The rational start of Abramowitz & Stegun 26.2.23 (error 4.5e-4), improved by Halley's method until nothing
+    /// changes.
     ///
     /// - Returns: ∓infinity for 0 and 1; not a number outside.
     public static func quantile(_ probability: Double) -> Double {

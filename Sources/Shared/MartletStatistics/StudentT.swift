@@ -21,11 +21,12 @@ public struct StudentT: Sendable {
         guard square.isFinite else { return 0 }
         guard ν < 10_000 else { return 2 * Normal.survival(normalEquivalent(square)) }
         return regularizedBeta(
-            x: ν / (ν + square), y: square / (ν + square), logX: -log1p(square / ν), logY: -log1p(ν / square), ν / 2, 0.5)
+            x: ν / (ν + square), y: square / (ν + square), logX: -log1p(square / ν), logY: -log1p(ν / square), ν / 2,
+            0.5)
     }
 
-    /// The z with the same tail: the expansion of Hill (1970, Algorithm 395), whose error is of the order ν⁻⁶; the continued fraction gets
-    /// slow there, and loses digits.
+    /// The z with the same tail: the expansion of Hill (1970, Algorithm 395), whose error is of the order ν⁻⁶; the
+    /// continued fraction gets slow there, and loses digits.
     private func normalEquivalent(_ square: Double) -> Double {
         let a = degreesOfFreedom - 0.5, b = 48 * a * a
         let y = a * log1p(square / degreesOfFreedom)
@@ -78,7 +79,8 @@ func logBeta(_ a: Double, _ b: Double) -> Double {
     guard small >= 10 else {
         return logGamma(small) + rest + small - small * log(small + large) + (large - 0.5) * log1p(-share)
     }
-    return -0.5 * log(large) + 0.5 * log(2 * .pi) + stirlingRest(small) + rest + (small - 0.5) * log(share) + large * log1p(-share)
+    return -0.5 * log(large) + 0.5 * log(2 * .pi) + stirlingRest(small) + rest + (small - 0.5) * log(share) + large
+        * log1p(-share)
 }
 
 /// I_x(a, b), by the continued fraction of the Digital Library of Mathematical Functions 8.17.22.
@@ -89,8 +91,10 @@ func regularizedBeta(x: Double, y: Double, logX: Double, logY: Double, _ a: Doub
     let factor = exp(a * logX + b * logY - logBeta(a, b)) / a
     let fraction = continuedFraction(first: 1) { i in
         let m = Double(i / 2)
-        let coefficient = i.isMultiple(of: 2)
-            ? m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m)) : -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
+        let coefficient =
+            i.isMultiple(of: 2)
+            ? m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
+            : -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
         return (coefficient, 1)
     }
     return factor / fraction

@@ -59,21 +59,25 @@ private actor HookServer {
     private var task: Task<Int, any Error>?
 
     func port() async throws -> Int {
-        let task = task ?? Task {
-            let router = Router(context: BasicRequestContext.self)
-            router.post("/:key") { request, context in
-                let key = context.parameters.get("key") ?? ""
-                guard let receiver = Self.receivers.withLock({ $0[key] }) else { return Response(status: .notFound) }
-                return try await receiver.answer(request)
+        let task =
+            task
+            ?? Task {
+                let router = Router(context: BasicRequestContext.self)
+                router.post("/:key") { request, context in
+                    let key = context.parameters.get("key") ?? ""
+                    guard let receiver = Self.receivers.withLock({ $0[key] }) else {
+                        return Response(status: .notFound)
+                    }
+                    return try await receiver.answer(request)
+                }
+                let (ports, port) = AsyncStream.makeStream(of: Int.self)
+                let application = Application(
+                    router: router, configuration: .init(address: .hostname("127.0.0.1", port: 0)),
+                    onServerRunning: { port.yield($0.localAddress?.port ?? 0) }, logger: .silent)
+                Task { try await application.run() }
+                for await port in ports { return port }
+                throw CancellationError()
             }
-            let (ports, port) = AsyncStream.makeStream(of: Int.self)
-            let application = Application(
-                router: router, configuration: .init(address: .hostname("127.0.0.1", port: 0)),
-                onServerRunning: { port.yield($0.localAddress?.port ?? 0) }, logger: .silent)
-            Task { try await application.run() }
-            for await port in ports { return port }
-            throw CancellationError()
-        }
         self.task = task
         return try await task.value
     }

@@ -5,7 +5,8 @@ import Glibc
 /// `cluster` is the data directory of their PostgreSQL server. `processes` are files with the ids of other processes to
 /// kill, in this order. A shell waits for this process to end, because `atexit` handlers do not run after a crash.
 public func removeAtExit(_ folders: [String], cluster: String, processes: [String] = []) throws {
-    _ = try spawn("/bin/sh", ["-c", script, "sh", String(getpid()), cluster, processes.joined(separator: " ")] + folders)
+    _ = try spawn(
+        "/bin/sh", ["-c", script, "sh", String(getpid()), cluster, processes.joined(separator: " ")] + folders)
 }
 
 /// Zombies do not count as running, because in a container without an init nothing reaps orphans. After QUIT a

@@ -6,7 +6,9 @@ public import MartletMail
 /// Tests identify their mail by its recipient.
 public actor MailServer {
     /// A Python interpreter with the packages from `deploy/test-tools.txt`, set by `deploy/test`.
-    public static let python = ProcessInfo.processInfo.environment["MARTLET_TEST_PYTHON"].flatMap { $0.isEmpty ? nil : $0 }
+    public static let python = ProcessInfo.processInfo.environment["MARTLET_TEST_PYTHON"].flatMap {
+        $0.isEmpty ? nil : $0
+    }
     public static var isThere: Bool { python != nil }
     public static let shared = MailServer()
 
@@ -21,34 +23,44 @@ public actor MailServer {
 
     private func running() async throws -> Running {
         if let start { return try await start.value }
-        let folder = FileManager.default.temporaryDirectory.appending(path: "martlet-mail-\(UInt64.random(in: 0 ... .max))")
+        let folder = FileManager.default.temporaryDirectory.appending(
+            path: "martlet-mail-\(UInt64.random(in: 0 ... .max))")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         let (process, input) = (Process(), Pipe())
         process.executableURL = URL(filePath: Self.python ?? "")
-        process.arguments = [URL(filePath: #filePath).deletingLastPathComponent().appending(path: "mail_server.py").path, folder.path]
+        process.arguments = [
+            URL(filePath: #filePath).deletingLastPathComponent().appending(path: "mail_server.py").path, folder.path,
+        ]
         process.standardInput = input
         try process.run()
         (self.process, self.input) = (process, input)
         let start = Task {
             let file = folder.appending(path: "ports.json")
             try await eventually("the mail server has started") { FileManager.default.fileExists(atPath: file.path) }
-            return Running(folder: folder, ports: try JSONDecoder().decode([String: Int].self, from: Data(contentsOf: file)))
+            return Running(
+                folder: folder, ports: try JSONDecoder().decode([String: Int].self, from: Data(contentsOf: file)))
         }
         self.start = start
         return try await start.value
     }
 
-    public func server(_ security: SMTPServer.Security = .off, password: String = "a secret of mail") async throws -> SMTPServer {
+    public func server(_ security: SMTPServer.Security = .off, password: String = "a secret of mail") async throws
+        -> SMTPServer
+    {
         let running = try await running()
         let needsLogIn = security != .off
         return SMTPServer(
-            host: "127.0.0.1", port: running.ports[security.rawValue] ?? 0, security: security, user: needsLogIn ? "shop" : nil,
-            password: needsLogIn ? Secret(password) : nil, certificatesFile: running.folder.appending(path: "certificate.pem").path,
+            host: "127.0.0.1", port: running.ports[security.rawValue] ?? 0, security: security,
+            user: needsLogIn ? "shop" : nil,
+            password: needsLogIn ? Secret(password) : nil,
+            certificatesFile: running.folder.appending(path: "certificate.pem").path,
             isPrivateAddressAllowed: true)
     }
 
     public func settings() async throws -> MailSettings {
-        MailSettings(server: try await server(), from: try MailAddress(address: "no-reply@example.org"), arePrivateServersAllowed: true)
+        MailSettings(
+            server: try await server(), from: try MailAddress(address: "no-reply@example.org"),
+            arePrivateServersAllowed: true)
     }
 
     /// The mail received for a recipient so far.

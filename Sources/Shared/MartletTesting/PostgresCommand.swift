@@ -9,9 +9,13 @@ struct PostgresCommand: Sendable {
     init() throws {
         let root = "/usr/lib/postgresql"
         let versions = (try? FileManager.default.contentsOfDirectory(atPath: root)) ?? []
-        let folders = versions.sorted { $0.compare($1, options: .numeric) == .orderedDescending }.map { "\(root)/\($0)/bin" }
-        let candidates = folders + (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":").map(String.init)
-        guard let binaries = candidates.first(where: { FileManager.default.isExecutableFile(atPath: "\($0)/initdb") }) else {
+        let folders = versions.sorted { $0.compare($1, options: .numeric) == .orderedDescending }.map {
+            "\(root)/\($0)/bin"
+        }
+        let candidates =
+            folders + (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":").map(String.init)
+        guard let binaries = candidates.first(where: { FileManager.default.isExecutableFile(atPath: "\($0)/initdb") })
+        else {
             throw PostgresServerError(sentence: "PostgreSQL is not installed")
         }
         self.binaries = binaries
@@ -19,7 +23,9 @@ struct PostgresCommand: Sendable {
 
     func run(_ program: String, _ arguments: [String]) async throws {
         let path = "\(binaries)/\(program)"
-        let process = isRoot ? try spawn("/usr/sbin/runuser", ["-u", "postgres", "--", path] + arguments) : try spawn(path, arguments)
+        let process =
+            isRoot
+            ? try spawn("/usr/sbin/runuser", ["-u", "postgres", "--", path] + arguments) : try spawn(path, arguments)
         let status = try await exitStatus(of: process)
         guard status == 0 else { throw PostgresServerError(sentence: "\(program) failed with status \(status)") }
     }

@@ -79,7 +79,9 @@ public final class PostgresServer: Sendable {
         let name = "test_\(lastDatabase.wrappingAdd(1, ordering: .relaxed).newValue)"
         let database = try identifier(name)
         // Copying files is less work than copying pages through the write-ahead log.
-        var statements: [PostgresQuery] = try ["CREATE DATABASE \(database) TEMPLATE \(identifier(template)) STRATEGY file_copy"]
+        var statements: [PostgresQuery] = try [
+            "CREATE DATABASE \(database) TEMPLATE \(identifier(template)) STRATEGY file_copy"
+        ]
         if !roles.isEmpty { statements.append("REVOKE ALL ON DATABASE \(database) FROM PUBLIC") }
         for role in roles { try statements.append("GRANT CONNECT ON DATABASE \(database) TO \(identifier(role))") }
         try await execute(statements)
@@ -92,7 +94,9 @@ public final class PostgresServer: Sendable {
     }
 
     private func identifier(_ name: String) throws -> PostgresIdentifier {
-        guard let identifier = PostgresIdentifier(name) else { throw PostgresServerError(sentence: "not a valid database or role name: \(name)") }
+        guard let identifier = PostgresIdentifier(name) else {
+            throw PostgresServerError(sentence: "not a valid database or role name: \(name)")
+        }
         return identifier
     }
 
@@ -139,7 +143,9 @@ extension PostgresServer {
             while Glibc.kill(process, 0) == 0, !isZombie(process) { try await Task.sleep(for: .milliseconds(5)) }
         }
         // In a container without an init the processes remain zombies, so the lock files still appear to be held.
-        for file in ["\(data)/postmaster.pid", "\(directory)/.s.PGSQL.\(port).lock"] { try? FileManager.default.removeItem(atPath: file) }
+        for file in ["\(data)/postmaster.pid", "\(directory)/.s.PGSQL.\(port).lock"] {
+            try? FileManager.default.removeItem(atPath: file)
+        }
     }
 
     /// Uses transaction numbers that are lost by a subsequent `kill()` and assigned again after recovery. All
@@ -206,7 +212,10 @@ extension PostgresServer {
         try command.giveToServer(passwordFile)
         try await command.run(
             "initdb",
-            ["-D", data, "-U", user, "-A", "scram-sha-256", "--pwfile", passwordFile, "-E", "UTF8", "--locale", "C.UTF-8", "--no-sync"])
+            [
+                "-D", data, "-U", user, "-A", "scram-sha-256", "--pwfile", passwordFile, "-E", "UTF8", "--locale",
+                "C.UTF-8", "--no-sync",
+            ])
         try FileManager.default.removeItem(atPath: passwordFile)
         let file = try FileHandle(forWritingTo: URL(fileURLWithPath: "\(data)/postgresql.conf"))
         try file.seekToEnd()

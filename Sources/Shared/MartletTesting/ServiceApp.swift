@@ -20,7 +20,9 @@ extension ServiceApp {
 
     /// Sends a request as the app's own server.
     @discardableResult
-    public func master(_ method: String, _ path: String, _ body: String? = nil, headers: [String: String] = [:]) async throws -> Answer {
+    public func master(_ method: String, _ path: String, _ body: String? = nil, headers: [String: String] = [:])
+        async throws -> Answer
+    {
         try await gateway.asking(as: principal(.master)).send(method, path, body, headers: headers)
     }
 
@@ -33,7 +35,8 @@ extension ServiceApp {
 
     /// Sends a request as a staff member.
     public func staff(
-        _ method: String, _ path: String, _ body: String? = nil, rights: StaffRights = .none, headers: [String: String] = [:]
+        _ method: String, _ path: String, _ body: String? = nil, rights: StaffRights = .none,
+        headers: [String: String] = [:]
     ) async throws -> Answer {
         let grant = StaffGrant(id: "0193a000-0000-7000-8000-000000000001", userName: "sam", rights: rights)
         return try await gateway.asking(as: principal(.staff, staff: grant)).send(method, path, body, headers: headers)

@@ -37,7 +37,9 @@ public struct ServiceClient: Sendable {
     public func patch(_ path: String, _ body: String) async throws -> Answer { try await send("PATCH", path, body) }
     public func delete(_ path: String) async throws -> Answer { try await send("DELETE", path) }
 
-    public func send(_ method: String, _ path: String, _ body: String? = nil, headers: [String: String] = [:]) async throws -> Answer {
+    public func send(_ method: String, _ path: String, _ body: String? = nil, headers: [String: String] = [:])
+        async throws -> Answer
+    {
         try await send(method, path, bytes: body.map { Array($0.utf8) }, headers: headers)
     }
 
@@ -52,7 +54,9 @@ public struct ServiceClient: Sendable {
         }
         let response = try await client.executeRequest(
             uri: path, method: HTTPRequest.Method(method)!, headers: headers, body: bytes.map { ByteBuffer(bytes: $0) })
-        return Answer(status: response.status.code, headers: response.headers, text: String(buffer: response.body), body: response.body)
+        return Answer(
+            status: response.status.code, headers: response.headers, text: String(buffer: response.body),
+            body: response.body)
     }
 }
 
@@ -84,7 +88,8 @@ public struct Answer: Sendable, CustomStringConvertible {
     public func isProblem(_ code: ErrorCode, field: String? = nil) -> Bool {
         status == code.status && headers[.contentType] == Problem.contentType
             && self["type"] == "\"urn:martlet:error:\(code.rawValue)\"" && self["title"] == "\"\(code.title)\""
-            && self["status"] == "\(code.status)" && self["code"] == "\"\(code.rawValue)\"" && self["requestId"] == "\"request-1\""
+            && self["status"] == "\(code.status)" && self["code"] == "\"\(code.rawValue)\""
+            && self["requestId"] == "\"request-1\""
             && (field == nil || self["field"] == field.map(JSONValue.quote))
     }
 

@@ -33,4 +33,6 @@ func exitStatus(of process: pid_t) async throws -> Int32 {
 private typealias CloseFrom = @convention(c) (UnsafeMutablePointer<posix_spawn_file_actions_t>, Int32) -> Int32
 
 /// `posix_spawn_file_actions_addclosefrom_np`, which the module map hides behind `_GNU_SOURCE`.
-private let closeFrom: CloseFrom? = dlsym(nil, "posix_spawn_file_actions_addclosefrom_np").map { unsafeBitCast($0, to: CloseFrom.self) }
+private let closeFrom: CloseFrom? = dlsym(nil, "posix_spawn_file_actions_addclosefrom_np").map {
+    unsafeBitCast($0, to: CloseFrom.self)
+}

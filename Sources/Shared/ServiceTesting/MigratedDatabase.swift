@@ -15,14 +15,16 @@ public struct MigratedDatabase: Sendable {
     /// Creates a database.
     public static func make() async throws -> MigratedDatabase {
         let server = try await PostgresServer.shared()
-        let name = try await server.makeDatabaseNamed(template: Template.shared.name(on: server), for: Template.services.map { "martlet_" + $0 })
+        let name = try await server.makeDatabaseNamed(
+            template: Template.shared.name(on: server), for: Template.services.map { "martlet_" + $0 })
         return MigratedDatabase(server: server, name: name)
     }
 
     /// Creates a database on the test's own server, which takes some seconds.
     public static func make(on server: PostgresServer) async throws -> MigratedDatabase {
         let template = try await Template.make(on: server)
-        let name = try await server.makeDatabaseNamed(template: template, for: Template.services.map { "martlet_" + $0 })
+        let name = try await server.makeDatabaseNamed(
+            template: template, for: Template.services.map { "martlet_" + $0 })
         return MigratedDatabase(server: server, name: name)
     }
 

@@ -11,10 +11,13 @@ import NIOCore
 extension AnalyticsApp {
     /// Posts an envelope as Sentry's clients do.
     func post(_ bytes: [UInt8], headers: [String: String] = [:]) async throws -> Answer {
-        try await gateway.asking(as: principal(.ingest)).send("POST", "/crash/api/1/envelope/", bytes: bytes, headers: headers)
+        try await gateway.asking(as: principal(.ingest)).send(
+            "POST", "/crash/api/1/envelope/", bytes: bytes, headers: headers)
     }
 
-    func envelope(_ items: [(type: String, payload: String)], header: String = "{}", headers: [String: String] = [:]) async throws -> Answer {
+    func envelope(_ items: [(type: String, payload: String)], header: String = "{}", headers: [String: String] = [:])
+        async throws -> Answer
+    {
         try await post(TestEnvelope.bytes(items, header: header), headers: headers)
     }
 
@@ -41,25 +44,33 @@ extension AnalyticsApp {
     func rows(_ sql: String) async throws -> [String] {
         try await digested()
         let space = try await service.spaces.space(of: appID, environment)
-        let sql = "SELECT concat_ws('|', VARIADIC r.r) FROM (SELECT ARRAY(SELECT value FROM json_each_text(row_to_json(q))) AS r FROM (\(sql.replacing("%", with: "\(space.id)"))) AS q) AS r"
+        let sql =
+            "SELECT concat_ws('|', VARIADIC r.r) FROM (SELECT ARRAY(SELECT value FROM json_each_text(row_to_json(q))) AS r FROM (\(sql.replacing("%", with: "\(space.id)"))) AS q) AS r"
         return try await postgres.query(PostgresQuery(unescaped: sql)).map { try $0.decode(0) }
     }
 }
 
 enum TestEnvelope {
     static func bytes(_ items: [(type: String, payload: String)], header: String = "{}") -> [UInt8] {
-        Array((header + "\n" + items.map { "{\"type\":\"\($0.type)\",\"length\":\($0.payload.utf8.count)}\n\($0.payload)\n" }.joined()).utf8)
+        Array(
+            (header + "\n"
+                + items.map { "{\"type\":\"\($0.type)\",\"length\":\($0.payload.utf8.count)}\n\($0.payload)\n" }
+                .joined()).utf8)
     }
 
     /// A report of a crash at a place.
     static func crash(
-        in function: String, release: String? = nil, user: String? = nil, id: String? = nil, tags: String = "{}", timestamp: String? = nil
+        in function: String, release: String? = nil, user: String? = nil, id: String? = nil, tags: String = "{}",
+        timestamp: String? = nil
     ) -> String {
-        let frames = #"[{"function":"main","in_app":true,"instruction_addr":"0x1"},{"function":"\#(function)","in_app":true,"instruction_addr":"0x2"}]"#
+        let frames =
+            #"[{"function":"main","in_app":true,"instruction_addr":"0x1"},{"function":"\#(function)","in_app":true,"instruction_addr":"0x2"}]"#
         let fields = [
-            release.map { #""release":"\#($0)""# }, user.map { #""user":{"id":"\#($0)","ip_address":"{{auto}}"}"# }, id.map { #""event_id":"\#($0)""# },
+            release.map { #""release":"\#($0)""# }, user.map { #""user":{"id":"\#($0)","ip_address":"{{auto}}"}"# },
+            id.map { #""event_id":"\#($0)""# },
             timestamp.map { #""timestamp":"\#($0)""# },
         ]
-        return #"{"platform":"cocoa","tags":\#(tags),\#(fields.compactMap(\.self).map { $0 + "," }.joined())"exception":{"values":[{"type":"EXC_BAD_ACCESS","value":"at 0x10","mechanism":{"handled":false},"stacktrace":{"frames":\#(frames)}}]}}"#
+        return
+            #"{"platform":"cocoa","tags":\#(tags),\#(fields.compactMap(\.self).map { $0 + "," }.joined())"exception":{"values":[{"type":"EXC_BAD_ACCESS","value":"at 0x10","mechanism":{"handled":false},"stacktrace":{"frames":\#(frames)}}]}}"#
     }
 }

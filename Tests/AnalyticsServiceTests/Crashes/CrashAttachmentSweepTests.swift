@@ -1,12 +1,12 @@
 import Foundation
 import MartletAPI
-@testable import MartletFiles
 import MartletPostgres
 import MartletTesting
 import NIOCore
 import Testing
 
 @testable import AnalyticsService
+@testable import MartletFiles
 
 /// What a death between bytes and their row leaves of attachments of crash reports.
 @Suite struct CrashAttachmentSweepTests {
@@ -26,21 +26,29 @@ import Testing
             """)
     }
 
-    private static func id(_ number: Int) -> String { String(repeating: "0", count: 28) + String(0xa000 + number, radix: 16) }
+    private static func id(_ number: Int) -> String {
+        String(repeating: "0", count: 28) + String(0xa000 + number, radix: 16)
+    }
 
     @Test func `Bytes without a row go after a day, and so do rows without bytes`() async throws {
         try await AnalyticsApp.run { app in
             let (files, sweep) = (app.service.crashes.retention.files, app.service.crashes.sweep)
             let space = try await app.service.spaces.space(of: "app1", .live).id
             let other = try await app.service.spaces.space(of: "app2", .live).id
-            func there(_ space: Int32) async throws -> [String] { try await files.list("crash_\(space)", after: nil, limit: 100).blobs.map(\.id) }
+            func there(_ space: Int32) async throws -> [String] {
+                try await files.list("crash_\(space)", after: nil, limit: 100).blobs.map(\.id)
+            }
             func named() async throws -> [String] {
-                try await app.postgres.query("SELECT blob FROM analytics.crash_attachments ORDER BY blob").map { try $0.decode(0) }
+                try await app.postgres.query("SELECT blob FROM analytics.crash_attachments ORDER BY blob").map {
+                    try $0.decode(0)
+                }
             }
             // 1 and 3: as they should be. 2: bytes alone. 4 and 0: rows alone, one of them young.
             for number in 1...3 { try await Self.write(Self.id(number), in: space, files) }
             try await Self.write(Self.id(5), in: other, files)
-            for (number, days) in [(1, 9), (3, 9), (4, 9), (0, 0)] { try await Self.note(Self.id(number), in: space, daysAgo: Int32(days), app) }
+            for (number, days) in [(1, 9), (3, 9), (4, 9), (0, 0)] {
+                try await Self.note(Self.id(number), in: space, daysAgo: Int32(days), app)
+            }
             // A row alone in a space that has no bytes at all.
             try await Self.note(Self.id(6), in: other, daysAgo: 9, app)
 
@@ -83,7 +91,9 @@ import Testing
         func write<Content: AsyncSequence & Sendable>(
             _ content: Content, to blob: BlobName, limitInBytes: Int
         ) async throws -> WrittenFile where Content.Element == ByteBuffer { throw FileError.missing(blob) }
-        func read(_ blob: BlobName, in range: Range<Int>, _ consume: (ByteBuffer) async throws -> Void) async throws { throw FileError.missing(blob) }
+        func read(_ blob: BlobName, in range: Range<Int>, _ consume: (ByteBuffer) async throws -> Void) async throws {
+            throw FileError.missing(blob)
+        }
         func remove(_ blob: BlobName) async throws { throw FileError.missing(blob) }
         func removeAbandoned(before date: Date, in space: String) async throws {}
     }

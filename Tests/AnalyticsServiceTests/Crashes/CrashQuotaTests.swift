@@ -14,12 +14,15 @@ import Testing
         let sharing: CrashQuotaSharing
 
         init(_ app: AnalyticsApp, _ time: Moment, errors: Int) {
-            quota = CrashQuota(CrashQuota.Limits(errors: errors, sessions: 5, attachments: 5, feedback: 5), now: { time.now })
+            quota = CrashQuota(
+                CrashQuota.Limits(errors: errors, sessions: 5, attachments: 5, feedback: 5), now: { time.now })
             sharing = CrashQuotaSharing(postgres: app.postgres, quota: quota, logger: .silent)
         }
 
         /// How many of so many it takes.
-        func take(_ count: Int, of appID: String) -> Int { (0..<count).count { _ in quota.take(.error, appID, .live) == nil } }
+        func take(_ count: Int, of appID: String) -> Int {
+            (0..<count).count { _ in quota.take(.error, appID, .live) == nil }
+        }
     }
 
     @Test func `Copies of the service have a quota together, by what they told each other`() async throws {
@@ -43,7 +46,8 @@ import Testing
             #expect(three.take(1, of: app.appID) == 1)
             try await three.sharing.work()
             #expect(three.take(9, of: app.appID) == 0)
-            #expect(try await app.rows("SELECT kind, used FROM analytics.crash_quotas WHERE space = %") == ["errors|12"])
+            #expect(
+                try await app.rows("SELECT kind, used FROM analytics.crash_quotas WHERE space = %") == ["errors|12"])
             time.move(by: 60)
             #expect(two.take(11, of: app.appID) == 10)
             try await two.sharing.work()
@@ -54,7 +58,11 @@ import Testing
         }
     }
 
-    @Test func `What is told late, of a minute that is over, changes nothing, and an app that nobody knows yet is told of later`() async throws {
+    @Test
+    func
+        `What is told late, of a minute that is over, changes nothing, and an app that nobody knows yet is told of later`()
+        async throws
+    {
         try await AnalyticsApp.run { app in
             let (early, late) = (Moment(), Moment())
             late.move(by: 60)
@@ -66,7 +74,9 @@ import Testing
             #expect(two.take(2, of: "newcomer") == 2)
             try await two.sharing.work()
             try await one.sharing.work()
-            let used: [Int] = try await app.postgres.query("SELECT used FROM analytics.crash_quotas WHERE space = \(space.id)").map { try $0.decode(0) }
+            let used: [Int] = try await app.postgres.query(
+                "SELECT used FROM analytics.crash_quotas WHERE space = \(space.id)"
+            ).map { try $0.decode(0) }
             #expect(used == [2])
             #expect(two.take(9, of: "newcomer") == 3)
         }

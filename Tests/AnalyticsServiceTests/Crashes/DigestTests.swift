@@ -14,13 +14,24 @@ import Testing
 @Suite struct DigestTests {
     @Test func `Reports of one fault are one issue, of different faults several`() async throws {
         try await AnalyticsApp.run { app in
-            for index in 0..<5 { try await app.report(TestEnvelope.crash(in: "Cart.add", release: "a@1.\(index)", user: "u\(index % 2)")) }
+            for index in 0..<5 {
+                try await app.report(TestEnvelope.crash(in: "Cart.add", release: "a@1.\(index)", user: "u\(index % 2)"))
+            }
             try await app.report(TestEnvelope.crash(in: "Cart.remove"))
-            #expect(try await app.rows("SELECT number, culprit, events, users FROM analytics.issues WHERE space = % ORDER BY number") == ["1|Cart.add|5|2", "2|Cart.remove|1|0"])
             #expect(
-                try await app.rows("SELECT r.name, l.name FROM analytics.issues i JOIN analytics.releases r ON r.id = i.first_release JOIN analytics.releases l ON l.id = i.last_release WHERE i.space = %")
+                try await app.rows(
+                    "SELECT number, culprit, events, users FROM analytics.issues WHERE space = % ORDER BY number") == [
+                        "1|Cart.add|5|2", "2|Cart.remove|1|0",
+                    ])
+            #expect(
+                try await app.rows(
+                    "SELECT r.name, l.name FROM analytics.issues i JOIN analytics.releases r ON r.id = i.first_release JOIN analytics.releases l ON l.id = i.last_release WHERE i.space = %"
+                )
                     == ["a@1.0|a@1.4"])
-            #expect(try await app.rows("SELECT sum(d.events) FROM analytics.issue_days d JOIN analytics.issues i ON i.id = d.issue WHERE i.space = %") == ["6"])
+            #expect(
+                try await app.rows(
+                    "SELECT sum(d.events) FROM analytics.issue_days d JOIN analytics.issues i ON i.id = d.issue WHERE i.space = %"
+                ) == ["6"])
         }
     }
 
@@ -41,24 +52,35 @@ import Testing
             test.environment = .test
             try await app.report(TestEnvelope.crash(in: "f"))
             try await test.report(TestEnvelope.crash(in: "f"))
-            for app in [app, test] { #expect(try await app.rows("SELECT number, events FROM analytics.issues WHERE space = %") == ["1|1"]) }
+            for app in [app, test] {
+                #expect(try await app.rows("SELECT number, events FROM analytics.issues WHERE space = %") == ["1|1"])
+            }
         }
     }
 
     @Test(arguments: [
-        ("a@1.1", "a@1.0", "resolved"), ("a@1.1", "a@1.1", "resolved"), ("a@1.1", "a@1.2", "unresolved"), ("a@1.9", "a@1.10", "unresolved"), ("a@1.1+5", "a@1.1+6", "unresolved"),
+        ("a@1.1", "a@1.0", "resolved"), ("a@1.1", "a@1.1", "resolved"), ("a@1.1", "a@1.2", "unresolved"),
+        ("a@1.9", "a@1.10", "unresolved"), ("a@1.1+5", "a@1.1+6", "unresolved"),
     ])
-    func `An issue that was resolved comes back in a newer release only`(_ resolvedIn: String, _ next: String, _ status: String) async throws {
+    func `An issue that was resolved comes back in a newer release only`(
+        _ resolvedIn: String, _ next: String, _ status: String
+    ) async throws {
         try await AnalyticsApp.run { app in
             try await app.report(TestEnvelope.crash(in: "f", release: resolvedIn))
             try await app.digested()
             try await app.postgres.execute(
-                "UPDATE analytics.issues SET status = 'resolved', changed = now(), resolved_in = (SELECT id FROM analytics.releases WHERE name = \(resolvedIn))")
+                "UPDATE analytics.issues SET status = 'resolved', changed = now(), resolved_in = (SELECT id FROM analytics.releases WHERE name = \(resolvedIn))"
+            )
             try await app.report(TestEnvelope.crash(in: "f", release: next))
             let isBack = status == "unresolved"
-            #expect(try await app.rows("SELECT status, regressed IS NOT NULL, resolved_in IS NULL, events FROM analytics.issues WHERE space = %") == ["\(status)|\(isBack)|\(isBack)|2"])
             #expect(
-                try await app.rows("SELECT kind, is_announced, details ->> 'release' FROM analytics.issue_history WHERE space = % AND kind <> 'created'")
+                try await app.rows(
+                    "SELECT status, regressed IS NOT NULL, resolved_in IS NULL, events FROM analytics.issues WHERE space = %"
+                ) == ["\(status)|\(isBack)|\(isBack)|2"])
+            #expect(
+                try await app.rows(
+                    "SELECT kind, is_announced, details ->> 'release' FROM analytics.issue_history WHERE space = % AND kind <> 'created'"
+                )
                     == (isBack ? ["regressed|false|\(next)"] : []))
         }
     }
@@ -82,28 +104,50 @@ import Testing
             try await app.report(TestEnvelope.crash(in: "f"))
             try await app.digested()
             try await app.postgres.execute(
-                "UPDATE analytics.issues SET status = 'ignored', changed = now(), ignored_until_events = 3, ignored_until_users = 9")
+                "UPDATE analytics.issues SET status = 'ignored', changed = now(), ignored_until_events = 3, ignored_until_users = 9"
+            )
             try await app.report(TestEnvelope.crash(in: "f"))
             #expect(try await app.rows("SELECT status, events FROM analytics.issues WHERE space = %") == ["ignored|2"])
             try await app.report(TestEnvelope.crash(in: "f"))
-            #expect(try await app.rows("SELECT status, ignored_until_events IS NULL, ignored_until_users IS NULL FROM analytics.issues WHERE space = %") == ["unresolved|true|true"])
-            #expect(try await app.rows("SELECT kind, is_announced FROM analytics.issue_history WHERE space = % ORDER BY id DESC LIMIT 1") == ["unignored|true"])
+            #expect(
+                try await app.rows(
+                    "SELECT status, ignored_until_events IS NULL, ignored_until_users IS NULL FROM analytics.issues WHERE space = %"
+                ) == ["unresolved|true|true"])
+            #expect(
+                try await app.rows(
+                    "SELECT kind, is_announced FROM analytics.issue_history WHERE space = % ORDER BY id DESC LIMIT 1")
+                    == ["unignored|true"])
         }
     }
 
     @Test func `Tags are counted, and of too many values the rest together`() async throws {
         try await AnalyticsApp.run { app in
-            for index in 0..<120 { try await app.report(TestEnvelope.crash(in: "f", tags: #"{"level":"mine","n":"\#(index)"}"#)) }
+            for index in 0..<120 {
+                try await app.report(TestEnvelope.crash(in: "f", tags: #"{"level":"mine","n":"\#(index)"}"#))
+            }
             try await app.report(TestEnvelope.crash(in: "f", tags: #"{"n":"0","martlet.config":"12"}"#))
-            #expect(try await app.rows("SELECT count(*), sum(events) FROM analytics.issue_tags WHERE key = 'n'") == ["101|121"])
-            #expect(try await app.rows("SELECT events FROM analytics.issue_tags WHERE key = 'n' AND value = ''") == ["20"])
-            #expect(try await app.rows("SELECT value, events FROM analytics.issue_tags WHERE key = 'level' ORDER BY value") == ["fatal|1", "mine|120"])
-            #expect(try await app.rows("SELECT configuration FROM analytics.crash_events WHERE space = % AND configuration <> ''") == ["12"])
+            #expect(
+                try await app.rows("SELECT count(*), sum(events) FROM analytics.issue_tags WHERE key = 'n'") == [
+                    "101|121"
+                ])
+            #expect(
+                try await app.rows("SELECT events FROM analytics.issue_tags WHERE key = 'n' AND value = ''") == ["20"])
+            #expect(
+                try await app.rows("SELECT value, events FROM analytics.issue_tags WHERE key = 'level' ORDER BY value")
+                    == ["fatal|1", "mine|120"])
+            #expect(
+                try await app.rows(
+                    "SELECT configuration FROM analytics.crash_events WHERE space = % AND configuration <> ''") == [
+                        "12"
+                    ])
         }
     }
 
     private static func update(_ number: Int, _ status: String, user: String) -> (type: String, payload: String) {
-        ("session", #"{"sid":"c3f1c2a0-0000-4000-8000-00000000000\#(number)","did":"\#(user)","status":"\#(status)","attrs":{"release":"a@1.0","environment":"prod"}}"#)
+        (
+            "session",
+            #"{"sid":"c3f1c2a0-0000-4000-8000-00000000000\#(number)","did":"\#(user)","status":"\#(status)","attrs":{"release":"a@1.0","environment":"prod"}}"#
+        )
     }
 
     @Test func `Sessions are counted once however often they are told of, and only become worse`() async throws {
@@ -114,10 +158,17 @@ import Testing
                     #expect(answer.status == 200)
                 }
             }
-            let counted = #"{"aggregates":[{"exited":5,"crashed":2,"errored":1,"did":"u9"}],"attrs":{"release":"a@1.0","environment":"prod"}}"#
+            let counted =
+                #"{"aggregates":[{"exited":5,"crashed":2,"errored":1,"did":"u9"}],"attrs":{"release":"a@1.0","environment":"prod"}}"#
             #expect(try await app.envelope([("sessions", counted)]).status == 200)
-            #expect(try await app.rows("SELECT stage, sessions, errored, crashed, abnormal FROM analytics.crash_sessions WHERE space = %") == ["prod|11|1|4|0"])
-            #expect(try await app.rows("SELECT count(*), count(*) FILTER (WHERE crashed) FROM analytics.crash_session_users WHERE space = %") == ["3|3"])
+            #expect(
+                try await app.rows(
+                    "SELECT stage, sessions, errored, crashed, abnormal FROM analytics.crash_sessions WHERE space = %")
+                    == ["prod|11|1|4|0"])
+            #expect(
+                try await app.rows(
+                    "SELECT count(*), count(*) FILTER (WHERE crashed) FROM analytics.crash_session_users WHERE space = %"
+                ) == ["3|3"])
         }
     }
 
@@ -125,11 +176,15 @@ import Testing
         try await AnalyticsApp.run { app in
             try await app.report(TestEnvelope.crash(in: "f"))
             try await app.digested()
-            try await app.database.withSuperuser { _ = try await $0.execute("REVOKE UPDATE ON analytics.crash_spools FROM martlet_analytics") }
+            try await app.database.withSuperuser {
+                _ = try await $0.execute("REVOKE UPDATE ON analytics.crash_spools FROM martlet_analytics")
+            }
             for _ in 0..<10 { try await app.report(TestEnvelope.crash(in: "f")) }
             try await Task.sleep(for: .milliseconds(100))
             #expect(try await app.postgres.query("SELECT events FROM analytics.issues")[0].decode(0, as: Int.self) == 1)
-            try await app.database.withSuperuser { _ = try await $0.execute("GRANT UPDATE ON analytics.crash_spools TO martlet_analytics") }
+            try await app.database.withSuperuser {
+                _ = try await $0.execute("GRANT UPDATE ON analytics.crash_spools TO martlet_analytics")
+            }
             #expect(try await app.rows("SELECT events FROM analytics.issues WHERE space = %") == ["11"])
         }
     }
@@ -144,15 +199,20 @@ import Testing
                 INSERT INTO analytics.issues (space, number, title, culprit, kind, platform, level, changed, first_seen, last_seen)
                 SELECT \(space.id), n, 'filler', '', 'error', 'other', 4, now(), now(), now() FROM generate_series(2, \(IssueStore.maximumIssues)) AS n
                 """)
-            try await app.postgres.execute("UPDATE analytics.issue_numbers SET next = \(Int32(IssueStore.maximumIssues + 1))")
+            try await app.postgres.execute(
+                "UPDATE analytics.issue_numbers SET next = \(Int32(IssueStore.maximumIssues + 1))")
             for name in ["f", "g", "h"] { try await app.report(TestEnvelope.crash(in: name)) }
             #expect(
-                try await app.rows("SELECT title, events FROM analytics.issues WHERE space = % AND title <> 'filler' ORDER BY id")
+                try await app.rows(
+                    "SELECT title, events FROM analytics.issues WHERE space = % AND title <> 'filler' ORDER BY id")
                     == ["EXC_BAD_ACCESS: at 0x10|2", "Reports of more kinds than are told apart|2"])
             // Where some have gone, there is room again.
             try await app.postgres.execute("DELETE FROM analytics.issues WHERE number BETWEEN 2 AND 10")
             try await app.report(TestEnvelope.crash(in: "i"))
-            #expect(try await app.rows("SELECT number, culprit, events FROM analytics.issues WHERE space = % AND title <> 'filler' ORDER BY id DESC LIMIT 1") == ["\(IssueStore.maximumIssues + 2)|i|1"])
+            #expect(
+                try await app.rows(
+                    "SELECT number, culprit, events FROM analytics.issues WHERE space = % AND title <> 'filler' ORDER BY id DESC LIMIT 1"
+                ) == ["\(IssueStore.maximumIssues + 2)|i|1"])
         }
     }
 
@@ -167,16 +227,27 @@ import Testing
         try await AnalyticsApp.run { app in
             let settings = CrashSettings()
             let crashes = Crashes(
-                postgres: app.postgres, spaces: app.service.spaces, files: app.service.crashes.digester.digestion.files, settings: settings, helpers: helpers, logger: .silent)
-            try await app.report(TestEnvelope.crash(in: "first_address", user: "u", id: "9ec79c33ec9942ab8353589fcb2e04d1", tags: #"{"k":"v"}"#))
-            try await app.report(TestEnvelope.crash(in: "second_address", user: "u", id: "9ec79c33ec9942ab8353589fcb2e04d2", tags: #"{"k":"v"}"#))
+                postgres: app.postgres, spaces: app.service.spaces, files: app.service.crashes.digester.digestion.files,
+                settings: settings, helpers: helpers, logger: .silent)
+            try await app.report(
+                TestEnvelope.crash(
+                    in: "first_address", user: "u", id: "9ec79c33ec9942ab8353589fcb2e04d1", tags: #"{"k":"v"}"#))
+            try await app.report(
+                TestEnvelope.crash(
+                    in: "second_address", user: "u", id: "9ec79c33ec9942ab8353589fcb2e04d2", tags: #"{"k":"v"}"#))
             #expect(try await app.rows("SELECT events FROM analytics.issues WHERE space = %") == ["1", "1"])
             symbols.withLock { $0 = ["first_address": "Cart.add", "second_address": "Cart.add"] }
             let space = try await app.service.spaces.space(of: app.appID, .live)
-            let ids = try ["9ec79c33ec9942ab8353589fcb2e04d1", "9ec79c33ec9942ab8353589fcb2e04d2"].map { try #require(UUID(eventID: $0)) }
+            let ids = try ["9ec79c33ec9942ab8353589fcb2e04d1", "9ec79c33ec9942ab8353589fcb2e04d2"].map {
+                try #require(UUID(eventID: $0))
+            }
             try await crashes.digestAgain(ids + [UUID()], in: space)
-            #expect(try await app.rows("SELECT culprit, events, users FROM analytics.issues WHERE space = %") == ["Cart.add|2|1"])
-            #expect(try await app.rows("SELECT key, value, events FROM analytics.issue_tags WHERE key = 'k'") == ["k|v|2"])
+            #expect(
+                try await app.rows("SELECT culprit, events, users FROM analytics.issues WHERE space = %") == [
+                    "Cart.add|2|1"
+                ])
+            #expect(
+                try await app.rows("SELECT key, value, events FROM analytics.issue_tags WHERE key = 'k'") == ["k|v|2"])
             #expect(try await app.rows("SELECT sum(events) FROM analytics.issue_days") == ["2"])
             // What is still without symbols goes where the others went.
             try await app.report(TestEnvelope.crash(in: "second_address"))
@@ -184,31 +255,41 @@ import Testing
         }
     }
 
-    @Test func `An issue keeps what people did with it when symbols come, and one that was deleted does not come back`() async throws {
+    @Test func `An issue keeps what people did with it when symbols come, and one that was deleted does not come back`()
+        async throws
+    {
         let helpers = CrashHelpers(
             symbolicate: { report, _ in
-                CrashHelpers.Symbolicated(report: Self.renamed(Self.renamed(report, "first_address", "Cart.add"), "gone_address", "Cart.gone"))
+                CrashHelpers.Symbolicated(
+                    report: Self.renamed(Self.renamed(report, "first_address", "Cart.add"), "gone_address", "Cart.gone")
+                )
             })
         try await AnalyticsApp.run { app in
             let crashes = Crashes(
-                postgres: app.postgres, spaces: app.service.spaces, files: app.service.crashes.digester.digestion.files, settings: CrashSettings(), helpers: helpers,
+                postgres: app.postgres, spaces: app.service.spaces, files: app.service.crashes.digester.digestion.files,
+                settings: CrashSettings(), helpers: helpers,
                 logger: .silent)
             let ids = (1...3).map { "9ec79c33ec9942ab8353589fcb2e04d\($0)" }
             for id in ids[..<2] { try await app.report(TestEnvelope.crash(in: "first_address", id: id)) }
             try await app.report(TestEnvelope.crash(in: "gone_address", id: ids[2]))
             try await app.digested()
-            try await app.postgres.execute("UPDATE analytics.issues SET assignee = 'ada', status = 'ignored' WHERE number = 1")
+            try await app.postgres.execute(
+                "UPDATE analytics.issues SET assignee = 'ada', status = 'ignored' WHERE number = 1")
             try await app.postgres.execute("UPDATE analytics.issues SET deleted = now() WHERE number = 2")
-            try await app.postgres.execute("DELETE FROM analytics.issue_hashes WHERE issue = (SELECT id FROM analytics.issues WHERE number = 2)")
+            try await app.postgres.execute(
+                "DELETE FROM analytics.issue_hashes WHERE issue = (SELECT id FROM analytics.issues WHERE number = 2)")
             let space = try await app.service.spaces.space(of: app.appID, .live)
             try await crashes.digestAgain(try ids.map { try #require(UUID(eventID: $0)) }, in: space)
             #expect(
-                try await app.rows("SELECT number, culprit, events, status, assignee FROM analytics.issues WHERE space = % AND deleted IS NULL") == ["1|Cart.add|2|ignored|ada"])
+                try await app.rows(
+                    "SELECT number, culprit, events, status, assignee FROM analytics.issues WHERE space = % AND deleted IS NULL"
+                ) == ["1|Cart.add|2|ignored|ada"])
             #expect(try await app.rows("SELECT count(*) FROM analytics.issue_history WHERE kind = 'created'") == ["2"])
             // Also for what comes now, with symbols and without.
             try await app.report(TestEnvelope.crash(in: "first_address"))
             try await app.report(TestEnvelope.crash(in: "Cart.add"))
-            #expect(try await app.rows("SELECT events FROM analytics.issues WHERE space = % AND deleted IS NULL") == ["4"])
+            #expect(
+                try await app.rows("SELECT events FROM analytics.issues WHERE space = % AND deleted IS NULL") == ["4"])
         }
     }
 
@@ -216,7 +297,8 @@ import Testing
         try await AnalyticsApp.run { app in
             let space = try await app.service.spaces.space(of: app.appID, .live)
             func say(_ id: Int) async throws {
-                let words = #"{"event_id":"9ec79c33ec9942ab8353589fcb2e04d\#(id)","contexts":{"feedback":{"message":"It broke"}}}"#
+                let words =
+                    #"{"event_id":"9ec79c33ec9942ab8353589fcb2e04d\#(id)","contexts":{"feedback":{"message":"It broke"}}}"#
                 let answer = try await app.envelope([("feedback", words)])
                 #expect(answer.status == 200)
             }
@@ -229,29 +311,42 @@ import Testing
                 """, timeout: .seconds(60))
             try await say(1)
             // As much as is taken in an hour.
-            try await app.postgres.execute("UPDATE analytics.ticket_spaces SET feedback_hour = date_trunc('hour', now()), feedback_count = 1000")
+            try await app.postgres.execute(
+                "UPDATE analytics.ticket_spaces SET feedback_hour = date_trunc('hour', now()), feedback_count = 1000")
             try await say(2)
             try await app.report(TestEnvelope.crash(in: "f"))
             #expect(try await app.rows("SELECT events FROM analytics.issues WHERE space = %") == ["1"])
-            #expect(try await app.rows("SELECT category, reason, quantity FROM analytics.crash_outcomes WHERE space = %") == ["feedback|no_ticket|2"])
-            #expect(try await app.rows("SELECT count(*) FROM analytics.crash_feedback WHERE space = %") == ["0"], "what is of no report is in its ticket alone")
+            #expect(
+                try await app.rows("SELECT category, reason, quantity FROM analytics.crash_outcomes WHERE space = %")
+                    == ["feedback|no_ticket|2"])
+            #expect(
+                try await app.rows("SELECT count(*) FROM analytics.crash_feedback WHERE space = %") == ["0"],
+                "what is of no report is in its ticket alone")
         }
     }
 
-    @Test func `While files are away feedback becomes a ticket without its pictures, which nobody keeps in memory`() async throws {
+    @Test func `While files are away feedback becomes a ticket without its pictures, which nobody keeps in memory`()
+        async throws
+    {
         try await AnalyticsApp.run { app in
             let away = CrashAttachmentSweepTests.PagedFiles(ids: [])
-            let tickets = Tickets(postgres: app.postgres, spaces: app.service.spaces, files: away, logger: .silent) { _, _, _, _, _ in }
+            let tickets = Tickets(postgres: app.postgres, spaces: app.service.spaces, files: away, logger: .silent) {
+                _, _, _, _, _ in
+            }
             let crashes = Crashes(
                 postgres: app.postgres, spaces: app.service.spaces, files: away, settings: CrashSettings(),
                 helpers: CrashHelpers(symbols: app.service.symbols, feedback: tickets.feedback), logger: .silent)
-            let words = #"{"event_id":"9ec79c33ec9942ab8353589fcb2e04dc","contexts":{"feedback":{"message":"It broke"}}}"#
+            let words =
+                #"{"event_id":"9ec79c33ec9942ab8353589fcb2e04dc","contexts":{"feedback":{"message":"It broke"}}}"#
             let digested = try await crashes.digester.digestion.digest(
                 ReceivedEnvelope(
                     appID: app.appID, environment: .live, received: Date(), eventID: nil, coding: nil,
                     body: TestEnvelope.bytes([("feedback", words), ("attachment", "GIF89a and so on")])))
             #expect(digested.pictures.isEmpty && digested.outcomes == [])
-            #expect(try await app.rows("SELECT title, (SELECT count(*) FROM analytics.ticket_attachments) FROM analytics.tickets WHERE space = %") == ["It broke|0"])
+            #expect(
+                try await app.rows(
+                    "SELECT title, (SELECT count(*) FROM analytics.ticket_attachments) FROM analytics.tickets WHERE space = %"
+                ) == ["It broke|0"])
         }
     }
 
@@ -260,16 +355,27 @@ import Testing
         options.crashes.attachmentsInBytes = 10
         try await AnalyticsApp.run(options) { app in
             let header = #"{"event_id":"9ec79c33ec9942ab8353589fcb2e04dc"}"#
-            #expect(try await app.envelope([("attachment", "hello"), ("attachment", "larger"), ("attachment", "world")], header: header).status == 200)
-            #expect(try await app.rows("SELECT sum(size), count(*) FROM analytics.crash_attachments WHERE space = %") == ["10|2"])
-            #expect(try await app.rows("SELECT category, reason, quantity FROM analytics.crash_outcomes WHERE space = %") == ["attachment|no_room|1"])
+            #expect(
+                try await app.envelope(
+                    [("attachment", "hello"), ("attachment", "larger"), ("attachment", "world")], header: header
+                ).status == 200)
+            #expect(
+                try await app.rows("SELECT sum(size), count(*) FROM analytics.crash_attachments WHERE space = %") == [
+                    "10|2"
+                ])
+            #expect(
+                try await app.rows("SELECT category, reason, quantity FROM analytics.crash_outcomes WHERE space = %")
+                    == ["attachment|no_room|1"])
             let space = try await app.service.spaces.space(of: app.appID, .live)
-            #expect(try await app.service.crashes.digester.digestion.files.list("crash_\(space.id)", after: nil, limit: 10).blobs.count == 2)
+            #expect(
+                try await app.service.crashes.digester.digestion.files.list("crash_\(space.id)", after: nil, limit: 10)
+                    .blobs.count == 2)
         }
     }
 
     @Test func `A report that fails for good is set aside, and those beside it are stored once each`() async throws {
-        let directory = FileManager.default.temporaryDirectory.appending(path: "martlet-spool-\(UUID().uuidString)").path
+        let directory = FileManager.default.temporaryDirectory.appending(path: "martlet-spool-\(UUID().uuidString)")
+            .path
         defer { try? FileManager.default.removeItem(atPath: directory) }
         let bad = UUID()
         let helpers = CrashHelpers(note: { reports, transaction in
@@ -279,7 +385,8 @@ import Testing
             var settings = CrashSettings()
             settings.spoolDirectory = directory
             let crashes = Crashes(
-                postgres: app.postgres, spaces: app.service.spaces, files: app.service.crashes.digester.digestion.files, settings: settings, helpers: helpers,
+                postgres: app.postgres, spaces: app.service.spaces, files: app.service.crashes.digester.digestion.files,
+                settings: settings, helpers: helpers,
                 logger: .silent)
             let ids = (0..<30).map { $0 == 17 ? bad : UUID() }
             // Each twice, as clients send what they got no answer for.
@@ -292,35 +399,57 @@ import Testing
             try await crashes.digester.writer.append(records)
             try await crashes.digester.digestOwn()
             let space = try await app.service.spaces.space(of: app.appID, .live)
-            let stored: [UUID] = try await app.postgres.query("SELECT event_id FROM analytics.crash_events WHERE space = \(space.id)").map { try $0.decode(0) }
+            let stored: [UUID] = try await app.postgres.query(
+                "SELECT event_id FROM analytics.crash_events WHERE space = \(space.id)"
+            ).map { try $0.decode(0) }
             #expect(stored.count == 29 && Set(stored) == Set(ids).subtracting([bad]))
-            #expect(try await app.rows("SELECT number, culprit, events FROM analytics.issues WHERE space = % ORDER BY number") == ["1|f0|10", "2|f1|10", "3|f2|9"])
-            #expect(try await app.rows("SELECT kind FROM analytics.issue_history WHERE space = %") == ["created", "created", "created"])
+            #expect(
+                try await app.rows(
+                    "SELECT number, culprit, events FROM analytics.issues WHERE space = % ORDER BY number") == [
+                        "1|f0|10", "2|f1|10", "3|f2|9",
+                    ])
+            #expect(
+                try await app.rows("SELECT kind FROM analytics.issue_history WHERE space = %") == [
+                    "created", "created", "created",
+                ])
             #expect(try FileManager.default.contentsOfDirectory(atPath: directory + "/refused").count == 2)
             let (folder, end) = try #require(crashes.digester.writer.written)
             #expect(try await crashes.digester.store.position(of: folder.id) == end)
         }
     }
 
-    @Test func `More than a batch at once, of new issues and known ones, is stored in order and counted right`() async throws {
+    @Test func `More than a batch at once, of new issues and known ones, is stored in order and counted right`()
+        async throws
+    {
         try await AnalyticsApp.run { app in
             let records = (0..<900).map { index in
                 ReceivedEnvelope(
                     appID: app.appID, environment: .live, received: Date(), eventID: nil, coding: nil,
-                    body: TestEnvelope.bytes([("event", TestEnvelope.crash(in: "f\(index % 7)", release: "a@1.\(index / 300)", user: "u\(index % 10)"))])
+                    body: TestEnvelope.bytes([
+                        (
+                            "event",
+                            TestEnvelope.crash(
+                                in: "f\(index % 7)", release: "a@1.\(index / 300)", user: "u\(index % 10)")
+                        )
+                    ])
                 ).record
             }
             try await app.service.crashes.digester.writer.append(records)
             #expect(
-                try await app.rows("SELECT number, culprit, events, users FROM analytics.issues WHERE space = % ORDER BY number")
+                try await app.rows(
+                    "SELECT number, culprit, events, users FROM analytics.issues WHERE space = % ORDER BY number")
                     == (0..<7).map { "\($0 + 1)|f\($0)|\($0 < 4 ? 129 : 128)|10" })
-            #expect(try await app.rows("SELECT name, sum(r.events) FROM analytics.issue_releases r JOIN analytics.releases l ON l.id = r.release WHERE l.space = % GROUP BY name ORDER BY name") == ["a@1.0|300", "a@1.1|300", "a@1.2|300"])
+            #expect(
+                try await app.rows(
+                    "SELECT name, sum(r.events) FROM analytics.issue_releases r JOIN analytics.releases l ON l.id = r.release WHERE l.space = % GROUP BY name ORDER BY name"
+                ) == ["a@1.0|300", "a@1.1|300", "a@1.2|300"])
             #expect(try await app.rows("SELECT next FROM analytics.issue_numbers WHERE space = %") == ["8"])
         }
     }
 
     @Test func `What another version wrote into the spool is set aside`() async throws {
-        let directory = FileManager.default.temporaryDirectory.appending(path: "martlet-spool-\(UUID().uuidString)").path
+        let directory = FileManager.default.temporaryDirectory.appending(path: "martlet-spool-\(UUID().uuidString)")
+            .path
         defer { try? FileManager.default.removeItem(atPath: directory) }
         var options = AnalyticsOptions()
         options.crashes.spoolDirectory = directory
@@ -350,28 +479,38 @@ import Testing
     @Test func `What is older than reports are kept goes, with its attachments, and counts by day stay`() async throws {
         try await AnalyticsApp.run { app in
             let id = "9ec79c33ec9942ab8353589fcb2e04dc"
-            _ = try await app.envelope([("event", TestEnvelope.crash(in: "f", user: "u")), ("attachment", "hello")], header: #"{"event_id":"\#(id)"}"#)
+            _ = try await app.envelope(
+                [("event", TestEnvelope.crash(in: "f", user: "u")), ("attachment", "hello")],
+                header: #"{"event_id":"\#(id)"}"#)
             try await app.digested()
             try await app.service.crashes.retention.prune()
             #expect(try await app.rows("SELECT count(*) FROM analytics.crash_events") == ["1"])
-            for table in ["crash_events", "crash_attachments"] { _ = try await app.postgres.execute(PostgresQuery(unescaped: "UPDATE analytics.\(table) SET received = now() - interval '91 days'")) }
+            for table in ["crash_events", "crash_attachments"] {
+                _ = try await app.postgres.execute(
+                    PostgresQuery(unescaped: "UPDATE analytics.\(table) SET received = now() - interval '91 days'"))
+            }
             try await app.service.crashes.retention.prune()
             #expect(try await app.rows("SELECT count(*) FROM analytics.crash_events") == ["0"])
             #expect(try await app.rows("SELECT count(*) FROM analytics.crash_attachments") == ["0"])
             let space = try await app.service.spaces.space(of: app.appID, .live)
-            #expect(try await app.service.crashes.digester.digestion.files.list("crash_\(space.id)", after: nil, limit: 10).blobs.isEmpty)
+            #expect(
+                try await app.service.crashes.digester.digestion.files.list("crash_\(space.id)", after: nil, limit: 10)
+                    .blobs.isEmpty)
             #expect(try await app.rows("SELECT events FROM analytics.issue_days") == ["1"])
         }
     }
 
-    @Test(arguments: [
-        (0, nil, 0), (-100, nil, -100), (50, nil, 0), (-100, -3_600, 3_500 - 3_600 + 0), (-400 * 86_400, nil, 0),
-    ] as [(Double, Double?, Double)])
+    @Test(
+        arguments: [
+            (0, nil, 0), (-100, nil, -100), (50, nil, 0), (-100, -3_600, 3_500 - 3_600 + 0), (-400 * 86_400, nil, 0),
+        ] as [(Double, Double?, Double)])
     func `Times are by our clock`(_ timestamp: Double, _ sentAt: Double?, _ expected: Double) {
         let received = Date(timeIntervalSince1970: 1_795_338_000)
-        // A device whose clock is an hour behind sent what happened 100 seconds before by that clock: it happened 100 seconds before… its own now.
+        // A device whose clock is an hour behind sent what happened 100 seconds before by that clock: it happened 100
+        // seconds before… its own now.
         let time = EnvelopeDigestion.time(
-            received.addingTimeInterval(timestamp + (sentAt ?? 0)), sentAt: sentAt.map { received.addingTimeInterval($0) }, received)
+            received.addingTimeInterval(timestamp + (sentAt ?? 0)),
+            sentAt: sentAt.map { received.addingTimeInterval($0) }, received)
         #expect(time == received.addingTimeInterval(sentAt == nil ? expected : timestamp))
     }
 }

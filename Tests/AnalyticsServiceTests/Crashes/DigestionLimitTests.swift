@@ -12,13 +12,15 @@ import Testing
 /// Reports that take too much CPU time, or that the process died with.
 @Suite struct DigestionLimitTests {
     private static func withFolder(_ body: @Sendable (String) async throws -> Void) async throws {
-        let directory = FileManager.default.temporaryDirectory.appending(path: "martlet-spool-\(UUID().uuidString)").path
+        let directory = FileManager.default.temporaryDirectory.appending(path: "martlet-spool-\(UUID().uuidString)")
+            .path
         defer { try? FileManager.default.removeItem(atPath: directory) }
         try await body(directory)
     }
 
     private static func crashes(
-        _ app: AnalyticsApp, _ directory: String, budget: Duration = .seconds(60), symbolicate: @escaping @Sendable (JSONValue) async -> Void
+        _ app: AnalyticsApp, _ directory: String, budget: Duration = .seconds(60),
+        symbolicate: @escaping @Sendable (JSONValue) async -> Void
     ) -> Crashes {
         var settings = CrashSettings()
         settings.spoolDirectory = directory
@@ -28,18 +30,21 @@ import Testing
             return CrashHelpers.Symbolicated(report: report)
         })
         return Crashes(
-            postgres: app.postgres, spaces: app.service.spaces, files: app.service.crashes.digester.digestion.files, settings: settings, helpers: helpers,
+            postgres: app.postgres, spaces: app.service.spaces, files: app.service.crashes.digester.digestion.files,
+            settings: settings, helpers: helpers,
             logger: .silent)
     }
 
     private static func record(_ app: AnalyticsApp, _ function: String) -> [UInt8] {
         ReceivedEnvelope(
-            appID: app.appID, environment: .live, received: Date(), eventID: nil, coding: nil, body: TestEnvelope.bytes([("event", TestEnvelope.crash(in: function))])
+            appID: app.appID, environment: .live, received: Date(), eventID: nil, coding: nil,
+            body: TestEnvelope.bytes([("event", TestEnvelope.crash(in: function))])
         ).record
     }
 
     private static func name(of report: JSONValue) -> String {
-        report["exception"]?["values"]?.looseList.first?["stacktrace"]?["frames"]?.looseList.last?["function"]?.looseText ?? ""
+        report["exception"]?["values"]?.looseList.first?["stacktrace"]?["frames"]?.looseList.last?["function"]?
+            .looseText ?? ""
     }
 
     private static func setAside(in directory: String) throws -> Int {
@@ -59,8 +64,15 @@ import Testing
                 defer { isOver.withLock { $0 = true } }
                 try await crashes.digester.writer.append(["before", "endless", "behind"].map { Self.record(app, $0) })
                 try await crashes.digester.digestOwn()
-                #expect(try await app.rows("SELECT culprit FROM analytics.issues WHERE space = % ORDER BY culprit") == ["before", "behind"])
-                #expect(try await app.rows("SELECT category, reason, quantity FROM analytics.crash_outcomes WHERE space = %") == ["error|over_budget|1"])
+                #expect(
+                    try await app.rows("SELECT culprit FROM analytics.issues WHERE space = % ORDER BY culprit") == [
+                        "before", "behind",
+                    ])
+                #expect(
+                    try await app.rows(
+                        "SELECT category, reason, quantity FROM analytics.crash_outcomes WHERE space = %") == [
+                            "error|over_budget|1"
+                        ])
                 #expect(try Self.setAside(in: directory) == 1)
                 // It is not tried again, and what comes later is digested while the thread is lost.
                 try await crashes.digester.writer.append(Self.record(app, "later"))
@@ -111,7 +123,11 @@ import Testing
         }
     }
 
-    @Test func `A report that was in hand when the process died is tried once more, alone, and set aside after a second death`() async throws {
+    @Test
+    func
+        `A report that was in hand when the process died is tried once more, alone, and set aside after a second death`()
+        async throws
+    {
         try await Self.withFolder { directory in
             try await AnalyticsApp.run { app in
                 let seen = Mutex<[String]>([])
@@ -131,12 +147,16 @@ import Testing
                     try await writer.append(["a", "killer", "b"].map { Self.record(app, $0) })
                     let written = try #require(writer.written)
                     path = written.folder.path
-                    ends = try SpoolReader(folder: written.folder).read(from: .start, upTo: written.end, count: 10, sizeInBytes: 1 << 20).ends
+                    ends = try SpoolReader(folder: written.folder).read(
+                        from: .start, upTo: written.end, count: 10, sizeInBytes: 1 << 20
+                    ).ends
                     // All three were in hand when it died.
                     for end in ends { _ = written.folder.marks.begin(end) }
                 }
                 // The next process takes it up, and dies with the one.
-                let first = try await eventually("the folder is abandoned") { SpoolFolder.abandoned(in: directory).first }
+                let first = try await eventually("the folder is abandoned") {
+                    SpoolFolder.abandoned(in: directory).first
+                }
                 first.marks.takeUp()
                 #expect(ends.map { first.marks.deaths(of: $0) } == [1, 1, 1])
                 _ = first.marks.begin(ends[1])
@@ -149,8 +169,15 @@ import Testing
                 first.marks.takeUp()
                 await crashes.digester.finish(first)
                 #expect(seen.withLock { $0 } == ["a", "b"] && atOnce.withLock { $0.most } == 1)
-                #expect(try await app.rows("SELECT culprit FROM analytics.issues WHERE space = % ORDER BY culprit") == ["a", "b"])
-                #expect(try await app.rows("SELECT category, reason, quantity FROM analytics.crash_outcomes WHERE space = %") == ["error|died_twice|1"])
+                #expect(
+                    try await app.rows("SELECT culprit FROM analytics.issues WHERE space = % ORDER BY culprit") == [
+                        "a", "b",
+                    ])
+                #expect(
+                    try await app.rows(
+                        "SELECT category, reason, quantity FROM analytics.crash_outcomes WHERE space = %") == [
+                            "error|died_twice|1"
+                        ])
                 #expect(try Self.setAside(in: directory) == 1)
                 #expect(!FileManager.default.fileExists(atPath: path), "nothing is left of the spool")
             }

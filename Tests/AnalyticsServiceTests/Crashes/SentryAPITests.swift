@@ -14,7 +14,9 @@ import Testing
     @Test func `a release can be listed and deleted, unless something is of it`() async throws {
         try await AnalyticsApp.run { app in
             for version in ["a@1.9", "a@1.10", "a@1.2"] {
-                #expect(try await app.master("POST", Self.organization + "releases/", #"{"version":"\#(version)"}"#).status == 201)
+                #expect(
+                    try await app.master("POST", Self.organization + "releases/", #"{"version":"\#(version)"}"#).status
+                        == 201)
             }
             for path in [Self.organization + "releases/", Self.project + "releases/"] {
                 let list = try await app.master("GET", path)
@@ -23,19 +25,27 @@ import Testing
             _ = try await app.master("POST", Self.organization + "releases/a@1.2/deploys/", #"{"environment":"e"}"#)
             _ = try await app.master("PUT", Self.organization + "releases/a@1.2/", #"{"commits":[{"id":"1"}]}"#)
             #expect(try await app.master("DELETE", Self.organization + "releases/a@1.2/").status == 204)
-            #expect(try await app.rows("SELECT (SELECT count(*) FROM analytics.release_deploys) + (SELECT count(*) FROM analytics.release_commits)") == ["0"])
+            #expect(
+                try await app.rows(
+                    "SELECT (SELECT count(*) FROM analytics.release_deploys) + (SELECT count(*) FROM analytics.release_commits)"
+                ) == ["0"])
             #expect(try await app.master("DELETE", Self.organization + "releases/a@1.2/").isSentryRefusal(.notFound))
             try await app.report(TestEnvelope.crash(in: "f", release: "a@1.9"))
             try await app.digested()
             #expect(try await app.master("DELETE", Self.organization + "releases/a@1.9/").isSentryRefusal(.conflict))
             var other = app
             other.appID = "app2"
-            #expect(try await other.master("DELETE", Self.organization + "releases/a@1.10/").isSentryRefusal(.notFound), "another app's")
+            #expect(
+                try await other.master("DELETE", Self.organization + "releases/a@1.10/").isSentryRefusal(.notFound),
+                "another app's")
             // One that was just deleted is made again by a report.
             #expect(try await app.master("DELETE", Self.organization + "releases/a@1.10/").status == 204)
             try await app.report(TestEnvelope.crash(in: "f", release: "a@1.10"))
             try await app.digested()
-            #expect(try await app.rows("SELECT name FROM analytics.releases WHERE space = % ORDER BY name") == ["a@1.10", "a@1.9"])
+            #expect(
+                try await app.rows("SELECT name FROM analytics.releases WHERE space = % ORDER BY name") == [
+                    "a@1.10", "a@1.9",
+                ])
         }
     }
 
@@ -49,12 +59,16 @@ import Testing
             // As sentry-cli 3.8 sends it.
             let new = try await app.master(
                 "POST", path,
-                #"{"environment":"production","name":"first","url":"https://x","dateStarted":"2026-11-22T20:00:00Z","dateFinished":"2026-11-22T20:01:00.5Z"}"#)
-            #expect(new.status == 201 && new["name"] == "\"first\"" && new["dateFinished"] == "\"2026-11-22T20:01:00.500Z\"", "\(new)")
+                #"{"environment":"production","name":"first","url":"https://x","dateStarted":"2026-11-22T20:00:00Z","dateFinished":"2026-11-22T20:01:00.5Z"}"#
+            )
+            #expect(
+                new.status == 201 && new["name"] == "\"first\""
+                    && new["dateFinished"] == "\"2026-11-22T20:01:00.500Z\"", "\(new)")
             for (body, code, field) in [
                 ("{", .invalidJSON, nil), ("[]", .invalidBody, nil), ("{}", .invalidBody, "environment"),
                 (#"{"environment":"\#(String(repeating: "e", count: 65))"}"#, .invalidBody, "environment"),
-                (#"{"environment":"e","name":"a\nb"}"#, .invalidBody, "name"), (#"{"environment":"e","dateFinished":"soon"}"#, .invalidBody, "dateFinished"),
+                (#"{"environment":"e","name":"a\nb"}"#, .invalidBody, "name"),
+                (#"{"environment":"e","dateFinished":"soon"}"#, .invalidBody, "dateFinished"),
             ] as [(String, ErrorCode, String?)] {
                 #expect(try await app.master("POST", path, body).isSentryRefusal(code, field: field), "\(body)")
             }
@@ -74,35 +88,59 @@ import Testing
                 try await app.digested()
             }
             let list = try await app.master("GET", Self.project + "issues/?cursor=")
-            #expect(list["0.id"] == "\"3\"" && list["2.shortId"] == "\"#1\"" && list["0.status"] == "\"unresolved\"" && list["3"] == nil, "\(list)")
+            #expect(
+                list["0.id"] == "\"3\"" && list["2.shortId"] == "\"#1\"" && list["0.status"] == "\"unresolved\""
+                    && list["3"] == nil, "\(list)")
             #expect(list.header("link")?.contains(#"results="false""#) == true)
-            #expect(try await app.master("PUT", Self.project + "issues/?id=1&id=2", #"{"status":"resolved"}"#).status == 200)
+            #expect(
+                try await app.master("PUT", Self.project + "issues/?id=1&id=2", #"{"status":"resolved"}"#).status == 200
+            )
             #expect(try await app.master("PUT", Self.project + "issues/?id=3", #"{"status":"muted"}"#).status == 200)
-            func states() async throws -> [String] { try await app.rows("SELECT status FROM analytics.issues WHERE space = % ORDER BY number") }
+            func states() async throws -> [String] {
+                try await app.rows("SELECT status FROM analytics.issues WHERE space = % ORDER BY number")
+            }
             #expect(try await states() == ["resolved", "resolved", "ignored"])
-            #expect(try await app.master("GET", Self.project + "issues/?query=is%3Aresolved&cursor=")["1.id"] == "\"1\"")
-            #expect(try await app.master("GET", Self.project + "issues/?query=is%3Aignored%20level%3Afatal%20release%3Aa@1&cursor=")["0.id"] == "\"3\"")
-            #expect(try await app.master("PUT", Self.project + "issues/?status=muted", #"{"status":"unresolved"}"#).status == 200)
+            #expect(
+                try await app.master("GET", Self.project + "issues/?query=is%3Aresolved&cursor=")["1.id"] == "\"1\"")
+            #expect(
+                try await app.master(
+                    "GET", Self.project + "issues/?query=is%3Aignored%20level%3Afatal%20release%3Aa@1&cursor=")["0.id"]
+                    == "\"3\"")
+            #expect(
+                try await app.master("PUT", Self.project + "issues/?status=muted", #"{"status":"unresolved"}"#).status
+                    == 200)
             #expect(try await states() == ["resolved", "resolved", "unresolved"])
-            #expect(try await app.master("PUT", Self.project + "issues/", #"{"status":"resolvedInNextRelease"}"#).status == 200)
+            #expect(
+                try await app.master("PUT", Self.project + "issues/", #"{"status":"resolvedInNextRelease"}"#).status
+                    == 200)
             #expect(try await states() == ["resolved", "resolved", "resolved"])
             for (method, query, body, code) in [
-                ("PUT", "?id=1&id=99", #"{"status":"unresolved"}"#, .issueNotFound), ("PUT", "?id=x", #"{"status":"unresolved"}"#, .invalidParameter),
-                ("PUT", "?status=x", #"{"status":"unresolved"}"#, .invalidParameter), ("PUT", "?id=1", #"{"status":"deleted"}"#, .invalidBody),
-                ("PUT", "?id=1", "{", .invalidJSON), ("GET", "?query=browser%3Ax", nil, .invalidParameter), ("GET", "?query=level%3Ax", nil, .invalidParameter),
+                ("PUT", "?id=1&id=99", #"{"status":"unresolved"}"#, .issueNotFound),
+                ("PUT", "?id=x", #"{"status":"unresolved"}"#, .invalidParameter),
+                ("PUT", "?status=x", #"{"status":"unresolved"}"#, .invalidParameter),
+                ("PUT", "?id=1", #"{"status":"deleted"}"#, .invalidBody),
+                ("PUT", "?id=1", "{", .invalidJSON), ("GET", "?query=browser%3Ax", nil, .invalidParameter),
+                ("GET", "?query=level%3Ax", nil, .invalidParameter),
                 ("GET", "?cursor=x", nil, .invalidParameter),
             ] as [(String, String, String?, ErrorCode)] {
-                #expect(try await app.master(method, Self.project + "issues/" + query, body).isSentryRefusal(code), "\(method) \(query)")
+                #expect(
+                    try await app.master(method, Self.project + "issues/" + query, body).isSentryRefusal(code),
+                    "\(method) \(query)")
             }
             #expect(try await states() == ["resolved", "resolved", "resolved"], "what was refused changed nothing")
 
             let reports = try await app.master("GET", Self.project + "events/?cursor=")
-            #expect(reports["2.title"] != nil && reports["3"] == nil && reports["0.user"] == "null" && reports.text.contains(#""value": "a@1""#), "\(reports)")
+            #expect(
+                reports["2.title"] != nil && reports["3"] == nil && reports["0.user"] == "null"
+                    && reports.text.contains(#""value": "a@1""#), "\(reports)")
             for path in ["issues/", "events/", "releases/"] {
-                #expect(try await app.master("GET", "/crash/api/0/projects/any/2/" + path).isSentryRefusal(.appNotFound))
+                #expect(
+                    try await app.master("GET", "/crash/api/0/projects/any/2/" + path).isSentryRefusal(.appNotFound))
                 #expect(try await app.ingest("GET", Self.project + path).isSentryRefusal(.forbidden))
             }
-            #expect(try await app.ingest("PUT", Self.project + "issues/?id=1", #"{"status":"unresolved"}"#).isSentryRefusal(.forbidden))
+            #expect(
+                try await app.ingest("PUT", Self.project + "issues/?id=1", #"{"status":"unresolved"}"#).isSentryRefusal(
+                    .forbidden))
         }
     }
 
@@ -121,22 +159,34 @@ import Testing
             let second = try await app.master("GET", Self.project + "issues/?query=&cursor=\(cursor)")
             #expect(second["0.id"] == "\"101\"" && second["49.id"] == "\"150\"" && second["50"] == nil)
             let many = ((1...120).map { $0 } + [999]).map { "id=\($0)" }.joined(separator: "&")
-            #expect(try await app.master("PUT", Self.project + "issues/?" + many, #"{"status":"resolved"}"#).isSentryRefusal(.issueNotFound))
-            #expect(try await app.rows("SELECT count(*) FROM analytics.issues WHERE space = % AND status = 'resolved'") == ["0"])
+            #expect(
+                try await app.master("PUT", Self.project + "issues/?" + many, #"{"status":"resolved"}"#)
+                    .isSentryRefusal(.issueNotFound))
+            #expect(
+                try await app.rows("SELECT count(*) FROM analytics.issues WHERE space = % AND status = 'resolved'") == [
+                    "0"
+                ])
             #expect(try await app.master("PUT", Self.project + "issues/", #"{"status":"resolved"}"#).status == 200)
-            #expect(try await app.rows("SELECT count(*) FROM analytics.issues WHERE space = % AND status = 'resolved'") == ["150"])
+            #expect(
+                try await app.rows("SELECT count(*) FROM analytics.issues WHERE space = % AND status = 'resolved'") == [
+                    "150"
+                ])
         }
     }
 
     @Test(arguments: [
         ("organizations/any/monitors/", "cron monitors"), ("organizations/any/artifactbundle/assemble/", "source maps"),
-        ("projects/any/1/files/preprodartifacts/assemble/", "builds and snapshots"), ("organizations/any/code-mappings/bulk/", "code mappings"),
-        ("organizations/any/events/", "logs and queries"), ("organizations/any/releases/a/files/", "this part"), ("nothing", "this part"),
+        ("projects/any/1/files/preprodartifacts/assemble/", "builds and snapshots"),
+        ("organizations/any/code-mappings/bulk/", "code mappings"),
+        ("organizations/any/events/", "logs and queries"), ("organizations/any/releases/a/files/", "this part"),
+        ("nothing", "this part"),
     ]) func `what Martlet does not offer is refused with its name`(_ path: String, _ name: String) async throws {
         try await AnalyticsApp.run { app in
             for method in ["GET", "POST", "PUT", "DELETE"] {
                 let answer = try await app.master(method, "/crash/api/0/" + path, method == "GET" ? nil : "{}")
-                #expect(answer.isSentryRefusal(.notImplemented) && answer.text.contains(name), "\(method) \(path): \(answer)")
+                #expect(
+                    answer.isSentryRefusal(.notImplemented) && answer.text.contains(name),
+                    "\(method) \(path): \(answer)")
                 #expect(try await app.ingest(method, "/crash/api/0/" + path).isSentryRefusal(.forbidden))
             }
         }

@@ -8,20 +8,33 @@ import Testing
 @Suite struct SentryReleaseTests {
     private static let path = "/crash/api/0/organizations/any/releases/"
 
-    @Test func `a release that a build tells of is known before a report, and an issue can be resolved in it`() async throws {
+    @Test func `a release that a build tells of is known before a report, and an issue can be resolved in it`()
+        async throws
+    {
         try await AnalyticsApp.run { app in
             // As sentry-cli 3.8 sends it.
-            let new = try await app.master("POST", Self.path, #"{"version":"a@2.0+7","projects":[1],"dateStarted":"2026-11-22T13:20:01.905528246Z"}"#)
-            #expect(new.status == 201 && new["version"] == "\"a@2.0+7\"" && new["dateReleased"] == "null" && new["newGroups"] == "0", "\(new)")
-            #expect(try await app.master("POST", Self.path, #"{"version":"a@2.0+7","projects":["app1"]}"#)["dateCreated"] == new["dateCreated"], "it is there once")
-            let out = try await app.master("PUT", Self.path + "a%402.0%2B7/", #"{"projects":["1"],"dateReleased":"2026-11-22T13:20:01.946878399Z"}"#)
+            let new = try await app.master(
+                "POST", Self.path,
+                #"{"version":"a@2.0+7","projects":[1],"dateStarted":"2026-11-22T13:20:01.905528246Z"}"#)
+            #expect(
+                new.status == 201 && new["version"] == "\"a@2.0+7\"" && new["dateReleased"] == "null"
+                    && new["newGroups"] == "0", "\(new)")
+            #expect(
+                try await app.master("POST", Self.path, #"{"version":"a@2.0+7","projects":["app1"]}"#)["dateCreated"]
+                    == new["dateCreated"], "it is there once")
+            let out = try await app.master(
+                "PUT", Self.path + "a%402.0%2B7/",
+                #"{"projects":["1"],"dateReleased":"2026-11-22T13:20:01.946878399Z"}"#)
             #expect(out.status == 200 && out["dateReleased"] == "\"2026-11-22T13:20:01.946Z\"", "\(out)")
             #expect(try await app.master("GET", Self.path + "a@2.0+7/")["projects.0.slug"] == "\"1\"")
-            #expect(try await app.master("GET", "/crashes/releases")["data.0.released"] == "\"2026-11-22T13:20:01.946Z\"")
+            #expect(
+                try await app.master("GET", "/crashes/releases")["data.0.released"] == "\"2026-11-22T13:20:01.946Z\"")
 
             try await app.report(TestEnvelope.crash(in: "f", release: "a@1.0"))
             try await app.digested()
-            #expect(try await app.master("PATCH", "/crashes/issues/1", #"{"state":"resolved","release":"a@2.0+7"}"#)["state"] == "\"resolved\"")
+            #expect(
+                try await app.master("PATCH", "/crashes/issues/1", #"{"state":"resolved","release":"a@2.0+7"}"#)[
+                    "state"] == "\"resolved\"")
             try await app.report(TestEnvelope.crash(in: "f", release: "a@2.0+7"))
             #expect(try await app.rows("SELECT status FROM analytics.issues WHERE space = %") == ["resolved"])
             try await app.report(TestEnvelope.crash(in: "f", release: "a@2.0+8"))
@@ -49,23 +62,39 @@ import Testing
                 """#
             #expect(try await app.master("POST", Self.path, #"{"version":"a@1","projects":[1]}"#)["commitCount"] == "0")
             let set = try await app.master("PUT", Self.path + "a@1/", commits)
-            #expect(set.status == 200 && set["version"] == "\"a@1\"" && set["commitCount"] == "2" && set["dateReleased"] == "null", "\(set)")
+            #expect(
+                set.status == 200 && set["version"] == "\"a@1\"" && set["commitCount"] == "2"
+                    && set["dateReleased"] == "null", "\(set)")
             let kept = try await app.master("GET", Self.path + "a@1/commits/")
             #expect(kept["0.message"] == "\"change 3\"" && !kept.text.contains("a@b.c"), "\(kept)")
             #expect(
-                try await app.rows("SELECT position, id, repository, author, message, at AT TIME ZONE 'UTC' FROM analytics.release_commits WHERE %>0 ORDER BY 1")
-                    == ["1|9abec60fb0a12f004c0a42d789fd8f72dcf1e853|origin|Ann B|change 3|2026-11-22T16:41:34", "2|6de351c|||"])
-            #expect(try await app.master("GET", Self.path + "a@2/previous-with-commits/")["lastCommit.id"] == "\"9abec60fb0a12f004c0a42d789fd8f72dcf1e853\"")
+                try await app.rows(
+                    "SELECT position, id, repository, author, message, at AT TIME ZONE 'UTC' FROM analytics.release_commits WHERE %>0 ORDER BY 1"
+                )
+                    == [
+                        "1|9abec60fb0a12f004c0a42d789fd8f72dcf1e853|origin|Ann B|change 3|2026-11-22T16:41:34",
+                        "2|6de351c|||",
+                    ])
+            #expect(
+                try await app.master("GET", Self.path + "a@2/previous-with-commits/")["lastCommit.id"]
+                    == "\"9abec60fb0a12f004c0a42d789fd8f72dcf1e853\"")
             // Others take their place; a release is not before itself.
-            #expect(try await app.master("POST", Self.path, #"{"version":"a@1","commits":[{"id":"c"}]}"#)["commitCount"] == "1")
+            #expect(
+                try await app.master("POST", Self.path, #"{"version":"a@1","commits":[{"id":"c"}]}"#)["commitCount"]
+                    == "1")
             #expect(try await app.master("GET", Self.path + "a@1/previous-with-commits/").text == "{}")
             let many = (0...ReleaseCommit.maximumCount).map { #"{"id":"\#($0)"}"# }.joined(separator: ",")
-            #expect(try await app.master("PUT", Self.path + "a@2/", #"{"commits":[\#(many)]}"#)["commitCount"] == "\(ReleaseCommit.maximumCount)")
+            #expect(
+                try await app.master("PUT", Self.path + "a@2/", #"{"commits":[\#(many)]}"#)["commitCount"]
+                    == "\(ReleaseCommit.maximumCount)")
             #expect(try await app.master("GET", Self.path + "a@2/previous-with-commits/")["lastCommit.id"] == "\"c\"")
             #expect(try await app.master("PUT", Self.path + "a@2/", #"{"commits":[]}"#)["commitCount"] == "0")
             #expect(try await app.master("GET", Self.path + "a@2/commits/").text == "[]")
             #expect(try await app.master("GET", Self.path + "a@3/commits/").isSentryRefusal(.notFound))
-            for path in [Self.path + "a@1/commits/", Self.path + "a@1/previous-with-commits/", "/crash/api/0/organizations/any/repos/"] {
+            for path in [
+                Self.path + "a@1/commits/", Self.path + "a@1/previous-with-commits/",
+                "/crash/api/0/organizations/any/repos/",
+            ] {
                 #expect(try await app.client("GET", path).isSentryRefusal(.forbidden))
             }
         }
@@ -74,10 +103,15 @@ import Testing
     @Test func `what would not be kept is refused, and leaves nothing`() async throws {
         try await AnalyticsApp.run { app in
             for (body, code, field) in [
-                ("{", .invalidJSON, nil), ("[]", .invalidBody, nil), (#"{"projects":[1]}"#, .invalidBody, "version"), (#"{"version":""}"#, .invalidBody, "version"),
-                (#"{"version":"a\nb"}"#, .invalidBody, "version"), (#"{"version":"a","projects":[2]}"#, .appNotFound, nil),
-                (#"{"version":"a","commits":{}}"#, .invalidBody, "commits"), (#"{"version":"a","commits":[{"id":""}]}"#, .invalidBody, "commits"),
-                (#"{"version":"a","commits":[{"id":"1"},{}]}"#, .invalidBody, "commits"), (#"{"version":"a","status":"archived"}"#, .invalidBody, "status"), (#"{"version":"a","dateReleased":"soon"}"#, .invalidBody, "dateReleased"),
+                ("{", .invalidJSON, nil), ("[]", .invalidBody, nil), (#"{"projects":[1]}"#, .invalidBody, "version"),
+                (#"{"version":""}"#, .invalidBody, "version"),
+                (#"{"version":"a\nb"}"#, .invalidBody, "version"),
+                (#"{"version":"a","projects":[2]}"#, .appNotFound, nil),
+                (#"{"version":"a","commits":{}}"#, .invalidBody, "commits"),
+                (#"{"version":"a","commits":[{"id":""}]}"#, .invalidBody, "commits"),
+                (#"{"version":"a","commits":[{"id":"1"},{}]}"#, .invalidBody, "commits"),
+                (#"{"version":"a","status":"archived"}"#, .invalidBody, "status"),
+                (#"{"version":"a","dateReleased":"soon"}"#, .invalidBody, "dateReleased"),
             ] as [(String, ErrorCode, String?)] {
                 let answer = try await app.master("POST", Self.path, body)
                 #expect(answer.isSentryRefusal(code, field: field), "\(body): \(answer)")
@@ -86,7 +120,9 @@ import Testing
                 ("PUT", "a/", #"{"refs":[{"commit":"1"}]}"#), ("POST", "", #"{"version":"a","refs":[{"commit":"1"}]}"#),
             ] {
                 let answer = try await app.master(method, Self.path + path, body)
-                #expect(answer.isSentryRefusal(.invalidBody, field: "refs") && answer.text.contains("does not read repositories"), "\(answer)")
+                #expect(
+                    answer.isSentryRefusal(.invalidBody, field: "refs")
+                        && answer.text.contains("does not read repositories"), "\(answer)")
             }
             #expect(try await app.master("GET", Self.path + "a/").isSentryRefusal(.notFound))
             #expect(try await app.client("POST", Self.path, #"{"version":"a"}"#).isSentryRefusal(.forbidden))

@@ -15,7 +15,9 @@ import Testing
         try await body(folder)
     }
 
-    private func record(_ number: Int, size: Int = 100) -> [UInt8] { Array("\(number):".utf8) + [UInt8](repeating: 7, count: size) }
+    private func record(_ number: Int, size: Int = 100) -> [UInt8] {
+        Array("\(number):".utf8) + [UInt8](repeating: 7, count: size)
+    }
 
     @Test func `Many at once are all there, each once, in some order`() async throws {
         try await withFolder { folder in
@@ -26,7 +28,9 @@ import Testing
             }
             let written = try #require(writer.written)
             var (found, position) = ([[UInt8]](), SpoolPosition.start)
-            while case let portion = try SpoolReader(folder: written.folder).read(from: position, upTo: written.end, count: 64, sizeInBytes: 1 << 20), !portion.records.isEmpty {
+            while case let portion = try SpoolReader(folder: written.folder).read(
+                from: position, upTo: written.end, count: 64, sizeInBytes: 1 << 20), !portion.records.isEmpty
+            {
                 #expect(portion.records.count <= 64 && portion.damaged.isEmpty)
                 found += portion.records
                 position = portion.end
@@ -41,7 +45,8 @@ import Testing
             for number in 0..<9 { try await writer.append(record(number, size: 4 << 20)) }
             let written = try #require(writer.written)
             #expect(written.folder.segments() == [1, 2, 3])
-            let portion = try SpoolReader(folder: written.folder).read(from: .start, upTo: written.end, count: 100, sizeInBytes: 1 << 30)
+            let portion = try SpoolReader(folder: written.folder).read(
+                from: .start, upTo: written.end, count: 100, sizeInBytes: 1 << 30)
             #expect(portion.records.count == 9 && portion.end == written.end)
             #expect(written.folder.remove(before: 3) > 32 << 20 && written.folder.segments() == [3])
         }
@@ -108,16 +113,22 @@ import Testing
             let (spool, end) = try #require(writer.written)
             #expect(spool.segments().count == 3)
             let portion = try SpoolReader(folder: spool).read(from: .start, upTo: end, count: 10, sizeInBytes: 1 << 20)
-            #expect(portion.records == (0..<3).map { record($0) } && portion.end == end && portion.ends.last == end && portion.damaged.isEmpty)
+            #expect(
+                portion.records == (0..<3).map { record($0) } && portion.end == end && portion.ends.last == end
+                    && portion.damaged.isEmpty)
         }
     }
 
     @Test func `A folder whose process died before it had its name is taken away, after a while`() throws {
-        let directory = FileManager.default.temporaryDirectory.appending(path: "martlet-spool-\(UUID().uuidString)").path
+        let directory = FileManager.default.temporaryDirectory.appending(path: "martlet-spool-\(UUID().uuidString)")
+            .path
         defer { try? FileManager.default.removeItem(atPath: directory) }
-        for name in ["new-old", "new-young"] { try FileManager.default.createDirectory(atPath: "\(directory)/\(name)", withIntermediateDirectories: true) }
+        for name in ["new-old", "new-young"] {
+            try FileManager.default.createDirectory(atPath: "\(directory)/\(name)", withIntermediateDirectories: true)
+        }
         try Data().write(to: URL(filePath: directory + "/new-old/lock"))
-        try FileManager.default.setAttributes([.modificationDate: Date(timeIntervalSinceNow: -7_200)], ofItemAtPath: directory + "/new-old")
+        try FileManager.default.setAttributes(
+            [.modificationDate: Date(timeIntervalSinceNow: -7_200)], ofItemAtPath: directory + "/new-old")
         #expect(SpoolFolder.abandoned(in: directory).isEmpty)
         #expect(try FileManager.default.contentsOfDirectory(atPath: directory) == ["new-young"])
     }
@@ -129,10 +140,13 @@ import Testing
             #expect(writer.written == nil)
             try await writer.append((0..<3).map { record($0) })
             let written = try #require(writer.written)
-            let portion = try SpoolReader(folder: written.folder).read(from: .start, upTo: written.end, count: 10, sizeInBytes: 1 << 20)
+            let portion = try SpoolReader(folder: written.folder).read(
+                from: .start, upTo: written.end, count: 10, sizeInBytes: 1 << 20)
             #expect(portion.records == (0..<3).map { record($0) })
             let large = SpoolWriter(directory: folder, sizeInBytes: 1 << 30)
-            await #expect(throws: SpoolError.self) { try await large.append([UInt8](repeating: 0, count: SpoolRecord.maximumLength + 1)) }
+            await #expect(throws: SpoolError.self) {
+                try await large.append([UInt8](repeating: 0, count: SpoolRecord.maximumLength + 1))
+            }
             #expect(large.written == nil)
         }
     }
@@ -155,20 +169,25 @@ import Testing
         for coding in [nil, .gzip, .deflate, .brotli, .zstandard] as [ContentCoding?] {
             for id in [nil, UUID()] {
                 let envelope = ReceivedEnvelope(
-                    appID: "app1", environment: .test, received: Date(timeIntervalSince1970: 1_795_338_000.25), eventID: id, coding: coding, body: [1, 2, 3])
+                    appID: "app1", environment: .test, received: Date(timeIntervalSince1970: 1_795_338_000.25),
+                    eventID: id, coding: coding, body: [1, 2, 3])
                 #expect(ReceivedEnvelope(record: envelope.record) == envelope)
             }
         }
-        #expect(ReceivedEnvelope(record: []) == nil && ReceivedEnvelope(record: [UInt8](repeating: 9, count: 100)) == nil)
+        #expect(
+            ReceivedEnvelope(record: []) == nil && ReceivedEnvelope(record: [UInt8](repeating: 9, count: 100)) == nil)
     }
 
     @Test func `A quota is for a minute, an app and a category`() {
         let time = Moment()
-        let quota = CrashQuota(CrashQuota.Limits(errors: 1, sessions: 1, attachments: 1, feedback: 1), now: { time.now })
+        let quota = CrashQuota(
+            CrashQuota.Limits(errors: 1, sessions: 1, attachments: 1, feedback: 1), now: { time.now })
         #expect(quota.take(.error, "a", .live) == nil)
         #expect(quota.take(.error, "a", .live)?.text == "50:error;default;security:key:quota")
         #expect(quota.take(.default, "a", .live) != nil, "counted together")
-        #expect(quota.take(.session, "a", .live) == nil && quota.take(.error, "b", .live) == nil && quota.take(.error, "a", .test) == nil)
+        #expect(
+            quota.take(.session, "a", .live) == nil && quota.take(.error, "b", .live) == nil
+                && quota.take(.error, "a", .test) == nil)
         #expect(quota.take(.transaction, "a", .live) == nil && quota.take(.transaction, "a", .live) == nil)
         time.move(by: 50)
         #expect(quota.take(.error, "a", .live) == nil)

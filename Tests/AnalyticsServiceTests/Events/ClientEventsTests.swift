@@ -15,7 +15,8 @@ import Testing
 
     @Test func `of a user who is signed in everything is theirs, whatever the messages say`() async throws {
         try await AnalyticsApp.run { app async throws in
-            let body = #"{"batch":[\#(track("a", user: "somebody else")),{"type":"track","event":"b","anonymousId":"d1"}]}"#
+            let body =
+                #"{"batch":[\#(track("a", user: "somebody else")),{"type":"track","event":"b","anonymousId":"d1"}]}"#
             let answer = try await app.client("POST", "/events", body, user: Self.user)
             #expect(answer.status == 200 && answer["accepted"] == "2", "\(answer)")
             let space = try await app.space
@@ -25,11 +26,15 @@ import Testing
 
     @Test func `of others the device that a header names is taken, where messages name none`() async throws {
         try await AnalyticsApp.run { app async throws in
-            let body = #"{"batch":[{"type":"track","event":"a"},{"type":"track","event":"b","anonymousId":"d2"},\#(track("c", user: "u3", #","anonymousId":"d3""#))]}"#
+            let body =
+                #"{"batch":[{"type":"track","event":"a"},{"type":"track","event":"b","anonymousId":"d2"},\#(track("c", user: "u3", #","anonymousId":"d3""#))]}"#
             #expect(try await app.client("POST", "/events", body, headers: ["X-Device-Id": "d1"])["accepted"] == "3")
             let space = try await app.space
             let persons = try await app.events().map(\.person)
-            #expect(Set(persons) == [Person.device("d1", in: space), Person.device("d2", in: space), Person.account("u3", in: space)])
+            #expect(
+                Set(persons) == [
+                    Person.device("d1", in: space), Person.device("d2", in: space), Person.account("u3", in: space),
+                ])
         }
     }
 

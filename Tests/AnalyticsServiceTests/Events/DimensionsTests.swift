@@ -9,8 +9,10 @@ import Testing
     }
 
     static let releases: [(String, String?)] = [
-        (#"{"version":"1.2.3","build":"45"}"#, "1.2.3+45"), (#"{"version":"1.2.3"}"#, "1.2.3"), (#"{"build":45}"#, "+45"),
-        (#"{"version":"7","build":"7"}"#, "7"), (#"{"version":""}"#, nil), (#"{}"#, nil), (#"null"#, nil), (#"["1.0"]"#, nil),
+        (#"{"version":"1.2.3","build":"45"}"#, "1.2.3+45"), (#"{"version":"1.2.3"}"#, "1.2.3"),
+        (#"{"build":45}"#, "+45"),
+        (#"{"version":"7","build":"7"}"#, "7"), (#"{"version":""}"#, nil), (#"{}"#, nil), (#"null"#, nil),
+        (#"["1.0"]"#, nil),
     ]
 
     @Test(arguments: releases)
@@ -20,14 +22,16 @@ import Testing
 
     @Test func `systems and devices are two words each, as far as they are said`() throws {
         let all = try Self.dimensions(
-            #"{"os":{"name":"iOS","version":"17.2"},"device":{"manufacturer":"Apple","model":"iPhone15,2"},"configVersion":12}"#)
+            #"{"os":{"name":"iOS","version":"17.2"},"device":{"manufacturer":"Apple","model":"iPhone15,2"},"configVersion":12}"#
+        )
         #expect(all.os == "iOS 17.2" && all.device == "Apple iPhone15,2" && all.configuration == "12")
         let some = try Self.dimensions(#"{"os":{"name":"Android"},"device":{"model":"Pixel 8"}}"#)
         #expect(some.os == "Android" && some.device == "Pixel 8" && some.configuration == nil)
     }
 
     static let countries: [(String, String?)] = [
-        (#"{"locale":"de_CH"}"#, "CH"), (#"{"locale":"de-ch"}"#, "CH"), (#"{"locale":"zh-Hant-TW"}"#, "TW"), (#"{"locale":"en_US.UTF-8"}"#, "US"),
+        (#"{"locale":"de_CH"}"#, "CH"), (#"{"locale":"de-ch"}"#, "CH"), (#"{"locale":"zh-Hant-TW"}"#, "TW"),
+        (#"{"locale":"en_US.UTF-8"}"#, "US"),
         (#"{"locale":"de_DE@euro"}"#, "DE"), (#"{"locale":"de"}"#, nil), (#"{"locale":"es-419"}"#, nil),
         (#"{"locale":"de_CH","location":{"country":"at"}}"#, "AT"), (#"{"location":{"country":"Austria"}}"#, nil),
     ]
@@ -38,11 +42,14 @@ import Testing
     }
 
     static let variants: [(String, String?)] = [
-        ("checkout=dark", "checkout=dark"), ("size=b,checkout=dark", "checkout=dark, size=b"), (" a = 1 ,a=2, b", "a=1"), ("", nil), ("=x, y=", nil),
+        ("checkout=dark", "checkout=dark"), ("size=b,checkout=dark", "checkout=dark, size=b"),
+        (" a = 1 ,a=2, b", "a=1"), ("", nil), ("=x, y=", nil),
     ]
 
     @Test(arguments: variants)
-    func `variants are pairs in the order of their names, however they are written`(_ text: String, _ expected: String?) throws {
+    func `variants are pairs in the order of their names, however they are written`(_ text: String, _ expected: String?)
+        throws
+    {
         #expect(Dimensions.variants(text) == expected)
         let object = try Self.dimensions(#"{"experiments":{"size":"b","checkout":"dark"}}"#)
         #expect(object.variants == "checkout=dark, size=b")

@@ -17,7 +17,8 @@ import Testing
         let space = try await app.space
         for day in days {
             try await app.database.withSuperuser { database in
-                try await database.execute("SELECT analytics.make_events_day((now() AT TIME ZONE 'UTC')::date - \(day)::integer)")
+                try await database.execute(
+                    "SELECT analytics.make_events_day((now() AT TIME ZONE 'UTC')::date - \(day)::integer)")
                 try await database.execute(
                     """
                     INSERT INTO analytics.events SELECT now() - \(day) * interval '1 day', now() - \(day) * interval '1 day', \(day), \(1_000 + day),
@@ -27,14 +28,18 @@ import Testing
         }
     }
 
-    private static func persons(_ app: AnalyticsApp) async throws -> [Int64] { try await app.events().map(\.person).sorted() }
+    private static func persons(_ app: AnalyticsApp) async throws -> [Int64] {
+        try await app.events().map(\.person).sorted()
+    }
 
     private static func days(_ app: AnalyticsApp) async throws -> Int { try await app.count("analytics.events_days()") }
 
     /// As the service does: again when it could not get the lock, which roll-ups may hold.
     static func sweep(_ days: EventDays) async throws {
         try await eventually("the lock is free") {
-            do { try await days.sweep() } catch let error as PostgresError where error.sqlState == "55P03" { return false }
+            do { try await days.sweep() } catch let error as PostgresError where error.sqlState == "55P03" {
+                return false
+            }
             return true
         }
     }
@@ -44,8 +49,12 @@ import Testing
             try await app.service.events.days.makeAhead()
             try await app.service.events.days.makeAhead()
             #expect(try await Self.days(app) == 4)
-            await #expect(throws: PostgresError.self) { try await app.postgres.execute("SELECT analytics.make_events_day('2199-01-01')") }
-            await #expect(throws: PostgresError.self) { try await app.postgres.execute("SELECT analytics.drop_events_day((now() AT TIME ZONE 'UTC')::date)") }
+            await #expect(throws: PostgresError.self) {
+                try await app.postgres.execute("SELECT analytics.make_events_day('2199-01-01')")
+            }
+            await #expect(throws: PostgresError.self) {
+                try await app.postgres.execute("SELECT analytics.drop_events_day((now() AT TIME ZONE 'UTC')::date)")
+            }
         }
     }
 

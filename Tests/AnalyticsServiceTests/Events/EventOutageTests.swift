@@ -28,7 +28,11 @@ import Testing
         }
     }
 
-    @Test func `while PostgreSQL takes no connections clients are told to come back, and all that was acknowledged is there once`() async throws {
+    @Test
+    func
+        `while PostgreSQL takes no connections clients are told to come back, and all that was acknowledged is there once`()
+        async throws
+    {
         try await AnalyticsApp.run { app async throws in
             try await app.batch(track("before", id: "before"))
             let name: String = try await app.postgres.query("SELECT current_database()")[0].decode(0)
@@ -42,7 +46,10 @@ import Testing
             await admin.close()
             let statuses = try await sent
             #expect(statuses.isSubset(of: [200, 429, 503]), "\(statuses)")
-            let (keys, events) = (try await app.count("(SELECT DISTINCT key FROM analytics.events) AS keys"), try await app.count("analytics.events"))
+            let (keys, events) = (
+                try await app.count("(SELECT DISTINCT key FROM analytics.events) AS keys"),
+                try await app.count("analytics.events")
+            )
             #expect(keys == events)
             #expect(try await app.events().filter { $0.name == "a" }.count == 20)
         }
@@ -58,24 +65,30 @@ import Testing
                     CREATE FUNCTION public.disk_full() RETURNS trigger LANGUAGE plpgsql AS
                     $$BEGIN RAISE EXCEPTION 'could not extend file: No space left on device' USING ERRCODE = '53100'; END$$
                     """)
-                try await database.execute("CREATE TRIGGER full_disk BEFORE INSERT ON analytics.events FOR EACH ROW EXECUTE FUNCTION public.disk_full()")
+                try await database.execute(
+                    "CREATE TRIGGER full_disk BEFORE INSERT ON analytics.events FOR EACH ROW EXECUTE FUNCTION public.disk_full()"
+                )
             }
             for _ in 0..<3 {
                 let answer = try await app.batch(track("a", id: "1"), track("b", id: "2"))
                 #expect(answer.isProblem(.unavailable) && answer.header("retry-after") != nil, "\(answer)")
             }
-            _ = try await app.database.withSuperuser { try await $0.execute("DROP TRIGGER full_disk ON analytics.events") }
+            _ = try await app.database.withSuperuser {
+                try await $0.execute("DROP TRIGGER full_disk ON analytics.events")
+            }
             #expect(try await app.batch(track("a", id: "1"), track("b", id: "2"))["accepted"] == "2")
             #expect(try await app.count("analytics.events") == 3)
         }
     }
 
-    @Test func `an app with names that are all different fills neither the table nor what is remembered`() async throws {
+    @Test func `an app with names that are all different fills neither the table nor what is remembered`() async throws
+    {
         try await AnalyticsApp.run { app async throws in
             let before = day(0)
             for round in 0..<6 {
                 let messages = (0..<1_000).map { track("random \(round) \($0)") }
-                let answer = try await app.ingest("POST", "/segment/v1/batch", #"{"batch":[\#(messages.joined(separator: ","))]}"#)
+                let answer = try await app.ingest(
+                    "POST", "/segment/v1/batch", #"{"batch":[\#(messages.joined(separator: ","))]}"#)
                 #expect(answer["accepted"] == "1000" && answer["rejected"] == nil)
             }
             #expect(try await app.count("analytics.terms WHERE kind = \(TermKind.name.rawValue)") == 2_001)

@@ -17,17 +17,20 @@ import Testing
     private static func submission(_ keys: Range<Int>, space: Space, properties: String = "{}") -> EventSubmission {
         let rows = keys.map {
             EventRow(
-                space: Int(space.id), kind: .track, at: Date(), earliest: Date() - 3_600, key: Int64($0 + 1), subject: .init(person: 1), properties: properties)
+                space: Int(space.id), kind: .track, at: Date(), earliest: Date() - 3_600, key: Int64($0 + 1),
+                subject: .init(person: 1), properties: properties)
         }
         return EventSubmission(rows: rows, sizeInBytes: rows.count * 200)
     }
 
     private static func with(
-        _ limits: EventQueue.Limits, isRunning: Bool = true, _ body: @Sendable (AnalyticsApp, EventQueue, Space) async throws -> Void
+        _ limits: EventQueue.Limits, isRunning: Bool = true,
+        _ body: @Sendable (AnalyticsApp, EventQueue, Space) async throws -> Void
     ) async throws {
         try await AnalyticsApp.run { app async throws in
             let queue = EventQueue(
-                store: EventStore(postgres: app.postgres), people: PeopleStore(postgres: app.postgres), limits: limits, logger: .silent)
+                store: EventStore(postgres: app.postgres), people: PeopleStore(postgres: app.postgres), limits: limits,
+                logger: .silent)
             let running = isRunning ? Task { try await queue.run() } : nil
             try await body(app, queue, try await app.space)
             guard let running else { return }
@@ -43,7 +46,8 @@ import Testing
                     group.addTask {
                         let keys = number * 7..<(number + 1) * 7
                         try await queue.write(Self.submission(keys, space: space))
-                        let there = try await app.count("analytics.events WHERE key > \(keys.lowerBound) AND key <= \(keys.upperBound)")
+                        let there = try await app.count(
+                            "analytics.events WHERE key > \(keys.lowerBound) AND key <= \(keys.upperBound)")
                         #expect(there == 7)
                     }
                 }
@@ -60,7 +64,8 @@ import Testing
             async let first: Void = queue.write(Self.submission(0..<60, space: space))
             try await eventually("the events wait") { queue.waitingEvents == 60 }
             await #expect { try await queue.write(Self.submission(60..<120, space: space)) } throws: {
-                ($0 as? HTTPProblem)?.code == .tooManyRequests && ($0 as? HTTPProblem)?.response(requestID: nil).headers[.retryAfter] == "1"
+                ($0 as? HTTPProblem)?.code == .tooManyRequests
+                    && ($0 as? HTTPProblem)?.response(requestID: nil).headers[.retryAfter] == "1"
             }
             let running = Task { try await queue.run() }
             try await first
@@ -68,7 +73,9 @@ import Testing
             #expect(try await app.count("analytics.events") == 300)
             running.cancel()
             try await running.value
-            await #expect { try await queue.write(Self.submission(300..<301, space: space)) } throws: { ($0 as? HTTPProblem)?.code == .unavailable }
+            await #expect { try await queue.write(Self.submission(300..<301, space: space)) } throws: {
+                ($0 as? HTTPProblem)?.code == .unavailable
+            }
         }
     }
 
@@ -78,7 +85,9 @@ import Testing
         try await Self.with(limits, isRunning: false) { app, queue, space in
             async let first: Void = queue.write(Self.submission(0..<4, space: space))
             try await eventually("the events wait") { queue.waitingEvents == 4 }
-            await #expect { try await queue.write(Self.submission(4..<6, space: space)) } throws: { ($0 as? HTTPProblem)?.code == .tooManyRequests }
+            await #expect { try await queue.write(Self.submission(4..<6, space: space)) } throws: {
+                ($0 as? HTTPProblem)?.code == .tooManyRequests
+            }
             let running = Task { try await queue.run() }
             try await first
             running.cancel()
@@ -120,8 +129,10 @@ import Testing
         try await AnalyticsApp.run { app async throws in
             try await app.batch(track("a"))
             try await app.database.withSuperuser { database in
-                let today = try await database.query("SELECT to_char(now() AT TIME ZONE 'UTC', 'YYYYMMDD')").first!.decode(0, as: String.self)
-                try await database.execute("DROP TABLE \(PostgresIdentifier(schema: "analytics", name: "events_" + today)!)")
+                let today = try await database.query("SELECT to_char(now() AT TIME ZONE 'UTC', 'YYYYMMDD')").first!
+                    .decode(0, as: String.self)
+                try await database.execute(
+                    "DROP TABLE \(PostgresIdentifier(schema: "analytics", name: "events_" + today)!)")
             }
             #expect(try await app.batch(track("b"), track("c", at: Date() - 86_400))["accepted"] == "2")
             #expect(try await app.events().map(\.name) == ["c", "b"])

@@ -22,7 +22,8 @@ import Testing
     private static func fill(_ app: AnalyticsApp) async throws {
         try await app.batch(#"{"type":"track","event":"anonymous","anonymousId":"d1"}"#)
         try await app.batch(
-            #"{"type":"identify","userId":"\#(user.uppercased())","anonymousId":"d1","traits":{"name":"Ann"}}"#, track("own", user: user), track("other's", user: "x"))
+            #"{"type":"identify","userId":"\#(user.uppercased())","anonymousId":"d1","traits":{"name":"Ann"}}"#,
+            track("own", user: user), track("other's", user: "x"))
         _ = try await app.client("POST", "/events", #"{"batch":[{"type":"track","event":"signed in"}]}"#, user: user)
         let space = try await app.space
         try await app.database.withSuperuser { database in
@@ -67,7 +68,9 @@ import Testing
             lines.removeAll { $0.contains(#""kind":"presence""#) }
             #expect(lines.count == 706 && Set(lines).count == 706)
             #expect(lines.filter { $0.hasPrefix(#"{"service":"analytics","kind":"person""#) }.count == 2)
-            #expect(lines.contains { $0.contains(#""type": "anonymous""#) } && lines.contains { $0.contains(#""name": "Ann""#) })
+            #expect(
+                lines.contains { $0.contains(#""type": "anonymous""#) }
+                    && lines.contains { $0.contains(#""name": "Ann""#) })
             #expect(!lines.contains { $0.contains("other's") })
         }
     }
@@ -77,7 +80,9 @@ import Testing
             try await app.batch(#"{"type":"identify","userId":"\#(Self.user)","anonymousId":"d1"}"#)
             #expect(try await app.client("PUT", "/events/opt-out?anonymousId=d1").status == 200)
             var after: String?
-            repeat { after = try await app.service.userData.erase(Self.request(app, after: after)).next } while after != nil
+            repeat {
+                after = try await app.service.userData.erase(Self.request(app, after: after)).next
+            } while after != nil
             #expect(try await app.client("GET", "/events/opt-out?anonymousId=d1")["isOptedOut"] == "true")
             #expect(try await app.count("analytics.people WHERE account <> 0") == 0)
         }
@@ -86,10 +91,14 @@ import Testing
     @Test(arguments: ["", "x", "events:2026", "events:2026-02-30", "events:x/1", "rollups:x", "rollups:-1", "other:"])
     func `what is no place to go on is refused`(_ after: String) async throws {
         try await AnalyticsApp.run { app async throws in
-            await #expect { try await app.service.userData.erase(Self.request(app, after: after)) } throws: { ($0 as? HTTPProblem)?.field == "after" }
+            await #expect { try await app.service.userData.erase(Self.request(app, after: after)) } throws: {
+                ($0 as? HTTPProblem)?.field == "after"
+            }
             // What roll-ups have of somebody is one page.
             guard !after.hasPrefix("rollups") else { return }
-            await #expect { try await app.service.userData.export(Self.request(app, after: after)) } throws: { ($0 as? HTTPProblem)?.field == "after" }
+            await #expect { try await app.service.userData.export(Self.request(app, after: after)) } throws: {
+                ($0 as? HTTPProblem)?.field == "after"
+            }
         }
     }
 }

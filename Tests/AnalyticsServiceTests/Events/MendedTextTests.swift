@@ -4,9 +4,12 @@ import Testing
 
 @Suite struct MendedTextTests {
     static let cases: [(String, String)] = [
-        (#"{"a":"x\u0000y"}"#, #"{"a":"x\ufffdy"}"#), (#""\ud83d""#, #""\ufffd""#), (#""\ud83d\ude00""#, #""\ud83d\ude00""#),
-        (#""\ude00\ud83d""#, #""\ufffd\ufffd""#), (#""\ud83d\ud83d\ude00""#, #""\ufffd\ud83d\ude00""#), (#""\\u0000""#, #""\\u0000""#),
-        (#""\\\u0000""#, #""\\\ufffd""#), (#""\u00e9\n""#, #""\u00e9\n""#), ("\\", "\\"), (#"\u00"#, #"\u00"#), ("", ""),
+        (#"{"a":"x\u0000y"}"#, #"{"a":"x\ufffdy"}"#), (#""\ud83d""#, #""\ufffd""#),
+        (#""\ud83d\ude00""#, #""\ud83d\ude00""#),
+        (#""\ude00\ud83d""#, #""\ufffd\ufffd""#), (#""\ud83d\ud83d\ude00""#, #""\ufffd\ud83d\ude00""#),
+        (#""\\u0000""#, #""\\u0000""#),
+        (#""\\\u0000""#, #""\\\ufffd""#), (#""\u00e9\n""#, #""\u00e9\n""#), ("\\", "\\"), (#"\u00"#, #"\u00"#),
+        ("", ""),
     ]
 
     @Test(arguments: cases)

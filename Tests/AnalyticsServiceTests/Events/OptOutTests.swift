@@ -13,7 +13,9 @@ import Testing
 
     private static func secret() -> [String: String] { ["Opt-Out-Secret": Secret.random().withValue { $0 }] }
 
-    private static func ask(_ app: AnalyticsApp, _ method: String, _ headers: [String: String] = [:], user: String? = nil) async throws -> Answer {
+    private static func ask(
+        _ app: AnalyticsApp, _ method: String, _ headers: [String: String] = [:], user: String? = nil
+    ) async throws -> Answer {
         try await app.client(method, "/events/opt-out?anonymousId=d1", user: user, headers: headers)
     }
 
@@ -24,12 +26,17 @@ import Testing
         return try await app.count("analytics.events") == before
     }
 
-    @Test func `A device's opt-out is ended by its own secret and by no other, without one, or by somebody who is signed in`() async throws {
+    @Test
+    func `A device's opt-out is ended by its own secret and by no other, without one, or by somebody who is signed in`()
+        async throws
+    {
         try await AnalyticsApp.run { app async throws in
             let own = Self.secret()
             #expect(try await Self.ask(app, "PUT", own)["isOptedOut"] == "true")
             #expect(try await Self.ask(app, "PUT", own)["isOptedOut"] == "true")
-            for (headers, user) in [([:], nil), (Self.secret(), nil), ([:], Self.bob), (Self.secret(), Self.bob)] as [([String: String], String?)] {
+            for (headers, user) in [([:], nil), (Self.secret(), nil), ([:], Self.bob), (Self.secret(), Self.bob)]
+                as [([String: String], String?)]
+            {
                 #expect(try await Self.ask(app, "DELETE", headers, user: user).isProblem(.forbidden))
             }
             #expect(try await Self.ask(app, "GET")["isOptedOut"] == "true")
@@ -41,7 +48,9 @@ import Testing
         }
     }
 
-    @Test func `Who opts a device out before its owner does, or too often, ends nobody's opt-out but his own`() async throws {
+    @Test func `Who opts a device out before its owner does, or too often, ends nobody's opt-out but his own`()
+        async throws
+    {
         try await AnalyticsApp.run { app async throws in
             let (foreign, own) = (Self.secret(), Self.secret())
             for secret in [foreign, own] { #expect(try await Self.ask(app, "PUT", secret).status == 200) }
@@ -51,7 +60,9 @@ import Testing
             #expect(try await Self.ask(app, "DELETE", own)["isOptedOut"] == "false")
             for _ in 0..<30 { #expect(try await Self.ask(app, "PUT", Self.secret()).status == 200) }
             #expect(try await Self.ask(app, "PUT", own).status == 200)
-            #expect(try await app.count("analytics.people WHERE cardinality(opt_outs) > \(PeopleStore.maximumOptOuts + 1)") == 0)
+            #expect(
+                try await app.count("analytics.people WHERE cardinality(opt_outs) > \(PeopleStore.maximumOptOuts + 1)")
+                    == 0)
             #expect(try await Self.dropsEvents(app))
         }
     }
@@ -59,7 +70,9 @@ import Testing
     @Test func `What was opted out without a secret only the app's server ends`() async throws {
         try await AnalyticsApp.run { app async throws in
             #expect(try await Self.ask(app, "PUT")["isOptedOut"] == "true")
-            for headers in [[:], Self.secret()] { #expect(try await Self.ask(app, "DELETE", headers).isProblem(.forbidden)) }
+            for headers in [[:], Self.secret()] {
+                #expect(try await Self.ask(app, "DELETE", headers).isProblem(.forbidden))
+            }
             #expect(try await app.master("DELETE", "/events/opt-out?anonymousId=d1")["isOptedOut"] == "false")
             #expect(try await !Self.dropsEvents(app))
         }
@@ -81,7 +94,9 @@ import Testing
     func `What is no secret is refused, and nothing is written`(_ secret: String) async throws {
         try await AnalyticsApp.run { app async throws in
             for method in ["PUT", "DELETE"] {
-                #expect(try await Self.ask(app, method, ["Opt-Out-Secret": secret]).isProblem(.invalidParameter, field: "Opt-Out-Secret"))
+                #expect(
+                    try await Self.ask(app, method, ["Opt-Out-Secret": secret]).isProblem(
+                        .invalidParameter, field: "Opt-Out-Secret"))
             }
             #expect(try await app.count("analytics.people") == 0)
         }

@@ -29,17 +29,25 @@ import Testing
             try await app.batch(#"{"type":"track","event":"other","userId":"u2","anonymousId":"d1"}"#)
             try await app.batch(#"{"type":"track","event":"later","anonymousId":"d1"}"#)
             let space = try await app.space
-            let persons = Dictionary(uniqueKeysWithValues: try await app.events().compactMap { event in event.name.map { ($0, event.person) } })
+            let persons = Dictionary(
+                uniqueKeysWithValues: try await app.events().compactMap { event in event.name.map { ($0, event.person) }
+                })
             let (device, account) = (Person.device("d1", in: space), Person.account("u1", in: space))
-            #expect(persons == ["before": device, "after": account, "other": Person.account("u2", in: space), "later": account])
-            #expect(try await app.count("analytics.people WHERE person = \(Int(device)) AND account = \(Int(account))") == 1)
+            #expect(
+                persons == [
+                    "before": device, "after": account, "other": Person.account("u2", in: space), "later": account,
+                ])
+            #expect(
+                try await app.count("analytics.people WHERE person = \(Int(device)) AND account = \(Int(account))") == 1
+            )
         }
     }
 
     @Test func `an alias is of the account from then on`() async throws {
         try await AnalyticsApp.run { app async throws in
             _ = try await app.ingest("POST", "/segment/v1/alias", #"{"userId":"u1","previousId":"d1"}"#)
-            try await app.batch(#"{"type":"track","event":"a","anonymousId":"d1"}"#, #"{"type":"track","event":"b","userId":"d1"}"#)
+            try await app.batch(
+                #"{"type":"track","event":"a","anonymousId":"d1"}"#, #"{"type":"track","event":"b","userId":"d1"}"#)
             let account = Person.account("u1", in: try await app.space)
             #expect(try await app.events().map(\.person) == [account, account, account])
         }
@@ -69,7 +77,9 @@ import Testing
             _ = try await app.ingest("POST", "/segment/v1/batch", #"{"batch":[\#(messages.joined(separator: ","))]}"#)
             let space = try await app.space
             for device in 0..<30 {
-                let (person, account) = (Person.device("d\(device)", in: space), Person.account("u\(device % 7)", in: space))
+                let (person, account) = (
+                    Person.device("d\(device)", in: space), Person.account("u\(device % 7)", in: space)
+                )
                 #expect(try await app.count("analytics.people WHERE person = \(person) AND account = \(account)") == 1)
             }
         }
@@ -77,9 +87,13 @@ import Testing
 
     @Test func `many words about one person in a batch are one`() async throws {
         try await AnalyticsApp.run { app async throws in
-            let messages = (0..<500).map { #"{"type":"identify","userId":"u1","traits":{"n":\#($0),"n\#($0 % 3)":\#($0)}}"# }
+            let messages = (0..<500).map {
+                #"{"type":"identify","userId":"u1","traits":{"n":\#($0),"n\#($0 % 3)":\#($0)}}"#
+            }
             _ = try await app.ingest("POST", "/segment/v1/batch", #"{"batch":[\#(messages.joined(separator: ","))]}"#)
-            let traits = try await app.postgres.query("SELECT traits::text FROM analytics.people").map { try $0.decode(0, as: String.self) }
+            let traits = try await app.postgres.query("SELECT traits::text FROM analytics.people").map {
+                try $0.decode(0, as: String.self)
+            }
             #expect(traits == [#"{"n": 499, "n0": 498, "n1": 499, "n2": 497}"#])
         }
     }
@@ -94,7 +108,9 @@ import Testing
             try await app.batch(identify(#"{"c":0,"d":0}"#, 200))
             // As rudder's client sends it.
             try await app.batch(#"{"type":"identify","userId":"u1","context":{"traits":{"e":5}}}"#)
-            let traits = try await app.postgres.query("SELECT traits::text FROM analytics.people").map { try $0.decode(0, as: String.self) }
+            let traits = try await app.postgres.query("SELECT traits::text FROM analytics.people").map {
+                try $0.decode(0, as: String.self)
+            }
             #expect(traits == [#"{"a": 1, "b": 2, "c": 2, "d": 0, "e": 5}"#])
             let large = String(repeating: "x", count: 20_000)
             try await app.batch(identify(#"{"large":"\#(large)"}"#, 10))
@@ -106,7 +122,8 @@ import Testing
     @Test func `whoever gives no id is one for a day, by address and agent that are not kept`() async throws {
         try await AnalyticsApp.run { app async throws in
             func send(_ address: String, _ agent: String) async throws {
-                try await app.batch(#"{"type":"track","event":"a"}"#, headers: ["X-Martlet-Address": address, "User-Agent": agent])
+                try await app.batch(
+                    #"{"type":"track","event":"a"}"#, headers: ["X-Martlet-Address": address, "User-Agent": agent])
             }
             try await send("0:ffff7f000001", "Safari")
             try await send("0:ffff7f000001", "Safari")
@@ -118,7 +135,10 @@ import Testing
             try await app.postgres.execute("UPDATE analytics.salts SET day = day - 3")
             try await app.service.events.salts.expire()
             #expect(try await app.count("analytics.salts") == 0)
-            let (known, other) = (try await app.service.events.salts.salt(at: Date()), try await Salts(postgres: app.postgres).salt(at: Date()))
+            let (known, other) = (
+                try await app.service.events.salts.salt(at: Date()),
+                try await Salts(postgres: app.postgres).salt(at: Date())
+            )
             #expect(known != other)
         }
     }
@@ -126,7 +146,9 @@ import Testing
     @Test func `where privacy is strict nobody is known the next day, nor anything kept of them`() async throws {
         try await AnalyticsApp.run { app async throws in
             #expect(try await app.master("PUT", "/analytics/settings", #"{"privacy":"strict"}"#).status == 200)
-            try await app.batch(track("a"), track("b"), track("c", user: "u2"), #"{"type":"identify","userId":"u1","anonymousId":"d1","traits":{"a":1}}"#)
+            try await app.batch(
+                track("a"), track("b"), track("c", user: "u2"),
+                #"{"type":"identify","userId":"u1","anonymousId":"d1","traits":{"a":1}}"#)
             let events = try await app.events()
             let persons = Dictionary(events.map { ($0.name ?? "identify", $0.person) }) { $1 }
             #expect(persons["a"] == persons["b"] && persons["a"] == persons["identify"] && persons["a"] != persons["c"])
@@ -137,18 +159,23 @@ import Testing
     }
 
     static let unfollowed: [(String, [String: String])] = [
-        (#","context":{"device":{"adTrackingEnabled":false}}"#, [:]), ("", ["DNT": "1"]), ("", ["Sec-GPC": "1"]), (#","context":{"locale":"de_CH"}"#, ["DNT": "1"]),
+        (#","context":{"device":{"adTrackingEnabled":false}}"#, [:]), ("", ["DNT": "1"]), ("", ["Sec-GPC": "1"]),
+        (#","context":{"locale":"de_CH"}"#, ["DNT": "1"]),
     ]
 
     @Test(arguments: unfollowed)
-    func `whoever asks not to be followed is counted, and somebody else the next day`(_ more: String, _ headers: [String: String]) async throws {
+    func `whoever asks not to be followed is counted, and somebody else the next day`(
+        _ more: String, _ headers: [String: String]
+    ) async throws {
         try await AnalyticsApp.run { app async throws in
             let identify = #"{"type":"identify","userId":"u1","anonymousId":"d1","traits":{"a":1}\#(more)}"#
             try await app.batch(track("a", more), track("b", more), identify, headers: headers)
             try await app.batch(track("c", #","context":{"device":{"adTrackingEnabled":true}}"#), headers: ["DNT": "0"])
             let persons = Dictionary(try await app.events().map { ($0.name ?? "identify", $0.person) }) { $1 }
             let account = Person.account("u1", in: try await app.space)
-            #expect(persons["a"] == persons["b"] && persons["a"] == persons["identify"] && persons["a"] != account && persons["c"] == account)
+            #expect(
+                persons["a"] == persons["b"] && persons["a"] == persons["identify"] && persons["a"] != account
+                    && persons["c"] == account)
             #expect(try await app.count("analytics.people") == 0)
         }
     }
@@ -169,7 +196,8 @@ import Testing
             #expect(try await app.client("PUT", "/events/opt-out?anonymousId=d1").status == 200)
             // A new device of the user's, and another one on the device.
             try await app.batch(
-                #"{"type":"identify","userId":"\#(user)","anonymousId":"d2"}"#, #"{"type":"identify","userId":"u2","anonymousId":"d1","traits":{"name":"Bea"}}"#)
+                #"{"type":"identify","userId":"\#(user)","anonymousId":"d2"}"#,
+                #"{"type":"identify","userId":"u2","anonymousId":"d1","traits":{"name":"Bea"}}"#)
             #expect(try await app.count("analytics.events") == 0)
             #expect(try await app.count("analytics.people WHERE account <> 0 OR traits <> '{}'") == 0)
             #expect(try await app.count("analytics.people") == 2)
@@ -193,15 +221,19 @@ import Testing
             try await app.batch(#"{"type":"identify","userId":"\#(user)","traits":{"name":"Ann"}}"#)
             #expect(try await app.client("GET", "/events/opt-out", user: user)["isOptedOut"] == "false")
             let secret = ["Opt-Out-Secret": Secret.random().withValue { $0 }]
-            let answer = try await app.client("PUT", "/events/opt-out", user: user, headers: secret.merging(["X-Device-Id": "d1"]) { $1 })
+            let answer = try await app.client(
+                "PUT", "/events/opt-out", user: user, headers: secret.merging(["X-Device-Id": "d1"]) { $1 })
             #expect(answer.status == 200 && answer["isOptedOut"] == "true" && answer["since"] != nil, "\(answer)")
             try await app.batch(
-                track("a", user: user), #"{"type":"track","event":"b","anonymousId":"d1"}"#, track("c", user: "other", #","anonymousId":"d1""#),
+                track("a", user: user), #"{"type":"track","event":"b","anonymousId":"d1"}"#,
+                track("c", user: "other", #","anonymousId":"d1""#),
                 #"{"type":"identify","userId":"\#(user)","traits":{"name":"Bea"}}"#, track("d", user: "other"))
             #expect(try await app.events().map(\.name) == [nil, "d"])
             #expect(try await app.count("analytics.people WHERE traits <> '{}' OR account <> 0") == 0)
             #expect(try await app.client("GET", "/events/opt-out?anonymousId=d1")["isOptedOut"] == "true")
-            #expect(try await app.client("DELETE", "/events/opt-out?anonymousId=d1", user: user, headers: secret)["isOptedOut"] == "false")
+            #expect(
+                try await app.client("DELETE", "/events/opt-out?anonymousId=d1", user: user, headers: secret)[
+                    "isOptedOut"] == "false")
             try await app.batch(track("e", user: user))
             #expect(try await app.events().map(\.name) == [nil, "d", "e"])
         }

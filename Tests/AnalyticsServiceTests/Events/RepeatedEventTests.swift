@@ -10,11 +10,15 @@ import Testing
 /// Messages that come again: by another copy, the day after, with a clock that is wrong.
 @Suite struct RepeatedEventTests {
     /// Two copies of the service with the same database.
-    private static func withTwo(_ body: @Sendable (AnalyticsApp, EventQueue, EventQueue, Space) async throws -> Void) async throws {
+    private static func withTwo(_ body: @Sendable (AnalyticsApp, EventQueue, EventQueue, Space) async throws -> Void)
+        async throws
+    {
         try await AnalyticsApp.run { app async throws in
             let other = app.database.client(for: "analytics")
             let queues = [app.postgres, other].map {
-                EventQueue(store: EventStore(postgres: $0), people: PeopleStore(postgres: $0), limits: EventQueue.Limits(), logger: .silent)
+                EventQueue(
+                    store: EventStore(postgres: $0), people: PeopleStore(postgres: $0), limits: EventQueue.Limits(),
+                    logger: .silent)
             }
             let running = queues.map { queue in Task { try await queue.run() } }
             try await body(app, queues[0], queues[1], try await app.space)
@@ -32,14 +36,23 @@ import Testing
                 for number in 0..<40 {
                     // Of 30 messages, each sent some times and in another order.
                     let keys = (0..<20).map { Int64(($0 * 7 + number * 11) % 30 + 1) }.shuffled()
-                    let rows = keys.map { EventRow(space: Int(space.id), kind: .track, at: Date(), earliest: Date() - 3_600, key: $0, subject: .init(person: 1), properties: "{}") }
-                    group.addTask { try await (number % 2 == 0 ? first : second).write(EventSubmission(rows: rows, sizeInBytes: 4_000)) }
+                    let rows = keys.map {
+                        EventRow(
+                            space: Int(space.id), kind: .track, at: Date(), earliest: Date() - 3_600, key: $0,
+                            subject: .init(person: 1), properties: "{}")
+                    }
+                    group.addTask {
+                        try await (number % 2 == 0 ? first : second).write(
+                            EventSubmission(rows: rows, sizeInBytes: 4_000))
+                    }
                 }
                 try await group.waitForAll()
             }
             #expect(try await app.count("analytics.events") == 30)
             try await app.rollUp()
-            #expect(try await app.postgres.query("SELECT sum(events)::bigint FROM analytics.hours WHERE dimension = 0")[0].decode(0, as: Int.self) == 30)
+            #expect(
+                try await app.postgres.query("SELECT sum(events)::bigint FROM analytics.hours WHERE dimension = 0")[0]
+                    .decode(0, as: Int.self) == 30)
         }
     }
 
@@ -58,29 +71,39 @@ import Testing
     }
 
     /// By how much the client's clock is ahead, in hours, and whether it says when it sends.
-    static let clocks: [(Double, Bool)] = [(0, true), (5, true), (-5, true), (0, false), (-5, false), (5, false), (14, false), (23, false)]
+    static let clocks: [(Double, Bool)] = [
+        (0, true), (5, true), (-5, true), (0, false), (-5, false), (5, false), (14, false), (23, false),
+    ]
 
     @Test(arguments: clocks)
-    func `a message whose answer was lost over midnight is not there twice, whatever the client's clock shows`(_ ahead: Double, _ saysWhen: Bool) async throws {
+    func `a message whose answer was lost over midnight is not there twice, whatever the client's clock shows`(
+        _ ahead: Double, _ saysWhen: Bool
+    ) async throws {
         try await AnalyticsApp.run { app async throws in
             try await Self.store("m1", app)
             let now = Date()
             let midnight = Date(timeIntervalSince1970: (now.timeIntervalSince1970 / 86_400).rounded(.down) * 86_400)
             let claimed = midnight - 2 + ahead * 3_600
             // What no clock of a client could show then is refused anyway.
-            let answer = try await app.batch(track("a", id: "m1", at: claimed), track("new", id: "m2", at: claimed), sentAt: saysWhen ? now + ahead * 3_600 : nil)
+            let answer = try await app.batch(
+                track("a", id: "m1", at: claimed), track("new", id: "m2", at: claimed),
+                sentAt: saysWhen ? now + ahead * 3_600 : nil)
             #expect(answer["accepted"] == "2", "\(answer)")
             let names = try await app.events().map { $0.name ?? "stored" }
             #expect(names.sorted() == ["new", "stored"])
         }
     }
 
-    @Test func `an event of the thesis's form, whose clock is the device's own, is not there twice either`() async throws {
+    @Test func `an event of the thesis's form, whose clock is the device's own, is not there twice either`()
+        async throws
+    {
         try await AnalyticsApp.run { app async throws in
             try await Self.store("a1", app)
             // Ten hours east of Greenwich, without saying so.
             let local = (Date() + 10 * 3_600).ISO8601Format(.init(dateTimeSeparator: .standard)).dropLast()
-            #expect(try await app.client("POST", "/thesis/events", #"{"_id":"a1","type":"x","timeStamp":"\#(local)"}"#).status == 201)
+            #expect(
+                try await app.client("POST", "/thesis/events", #"{"_id":"a1","type":"x","timeStamp":"\#(local)"}"#)
+                    .status == 201)
             #expect(try await app.count("analytics.events") == 1)
         }
     }
@@ -92,13 +115,20 @@ import Testing
             let late = now - 3 * 86_400
             try await app.batch(track("a", id: "1", at: now))
             try await app.rollUp()
-            for _ in 0..<2 { try await app.batch(track("a", id: "2", at: late), track("b", user: "u2", id: "3", at: now + 7_200)) }
-            #expect(try await app.batch(track("c", id: "4", at: now + 2 * 86_400))["rejected.0.field"] == #""timestamp""#)
+            for _ in 0..<2 {
+                try await app.batch(track("a", id: "2", at: late), track("b", user: "u2", id: "3", at: now + 7_200))
+            }
+            #expect(
+                try await app.batch(track("c", id: "4", at: now + 2 * 86_400))["rejected.0.field"] == #""timestamp""#)
             try await app.rollUp()
             let events = try await app.events()
-            #expect(events.map(\.name) == ["a", "a", "b"] && abs(events[0].at.timeIntervalSince(late)) < 5 && events.allSatisfy { $0.at <= $0.received })
+            #expect(
+                events.map(\.name) == ["a", "a", "b"] && abs(events[0].at.timeIntervalSince(late)) < 5
+                    && events.allSatisfy { $0.at <= $0.received })
             // Midnight may lie between the two of now.
-            let days = Dictionary(grouping: events) { day($0.at) }.map { "\($0),,false,\($1.count),\(Set($1.map(\.person)).count)" }
+            let days = Dictionary(grouping: events) { day($0.at) }.map {
+                "\($0),,false,\($1.count),\(Set($1.map(\.person)).count)"
+            }
             let answer = try await app.ask("counts?people=true&from=\(day(late))&to=\(day(events[2].at))")
             #expect(answer == days.sorted(), "\(answer)")
         }

@@ -16,8 +16,13 @@ import Testing
             #expect(
                 try await app.master("GET", "/analytics/settings").text
                     == #"{"isCollecting":true,"privacy":"standard","retentionDays":395,"timeZone":"UTC"}"#)
-            let changed = try await app.master("PUT", "/analytics/settings", #"{"retentionDays":90,"timeZone":"Europe/Zurich"}"#)
-            #expect(changed.status == 200 && changed.text == #"{"isCollecting":true,"privacy":"standard","retentionDays":90,"timeZone":"Europe/Zurich"}"#)
+            let changed = try await app.master(
+                "PUT", "/analytics/settings", #"{"retentionDays":90,"timeZone":"Europe/Zurich"}"#)
+            #expect(
+                changed.status == 200
+                    && changed.text
+                        == #"{"isCollecting":true,"privacy":"standard","retentionDays":90,"timeZone":"Europe/Zurich"}"#
+            )
             let reader = StaffRights([app.appID: [.analytics: [.read]]])
             #expect(try await app.staff("GET", "/analytics/settings", rights: reader).text == changed.text)
             #expect(try await app.staff("PUT", "/analytics/settings", "{}", rights: reader).isProblem(.forbidden))
@@ -34,18 +39,24 @@ import Testing
             #expect(try await app.master("PUT", "/analytics/settings", #"{"retentionDays":30}"#).status == 200)
             let settings = try await other.change(SettingsChange(privacy: .strict), of: space, by: .service)
             #expect(settings.retentionDays == 30 && settings.privacy == .strict)
-            #expect(try await app.master("PUT", "/analytics/settings", #"{"isCollecting":false}"#)["privacy"] == #""strict""#)
+            #expect(
+                try await app.master("PUT", "/analytics/settings", #"{"isCollecting":false}"#)["privacy"]
+                    == #""strict""#)
         }
     }
 
     static let wrong = [
-        (#"{"retentionDays":0}"#, "retentionDays"), (#"{"retentionDays":3651}"#, "retentionDays"), (#"{"privacy":"none"}"#, "privacy"),
-        (#"{"isCollecting":1}"#, "isCollecting"), (#"{"timeZone":"Europe/Atlantis"}"#, "timeZone"), (#"{"timeZone":"<+02>-2"}"#, "timeZone"),
+        (#"{"retentionDays":0}"#, "retentionDays"), (#"{"retentionDays":3651}"#, "retentionDays"),
+        (#"{"privacy":"none"}"#, "privacy"),
+        (#"{"isCollecting":1}"#, "isCollecting"), (#"{"timeZone":"Europe/Atlantis"}"#, "timeZone"),
+        (#"{"timeZone":"<+02>-2"}"#, "timeZone"),
         (#"{"timezone":"UTC"}"#, "timezone"),
     ]
 
     @Test(arguments: wrong)
-    func `what cannot be set is refused with its field, and nothing is set`(_ body: String, _ field: String) async throws {
+    func `what cannot be set is refused with its field, and nothing is set`(_ body: String, _ field: String)
+        async throws
+    {
         try await AnalyticsApp.run { app async throws in
             #expect(try await app.master("PUT", "/analytics/settings", body).isProblem(.invalidBody, field: field))
             #expect(try await app.count("analytics.settings") == 0)

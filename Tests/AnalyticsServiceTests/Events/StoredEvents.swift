@@ -29,7 +29,9 @@ struct StoredEvent: Equatable {
 extension AnalyticsApp {
     /// All of them, in the order in which they happened.
     func events() async throws -> [StoredEvent] {
-        func term(_ column: StaticString) -> PostgresQuery { "(SELECT text FROM analytics.terms AS t WHERE t.id = \(unescaped: column))" }
+        func term(_ column: StaticString) -> PostgresQuery {
+            "(SELECT text FROM analytics.terms AS t WHERE t.id = \(unescaped: column))"
+        }
         return try await postgres.query(
             """
             SELECT kind, \(term("e.name")), person, at, received, \(term("e.release")), \(term("e.os")), \(term("e.device")),
@@ -38,8 +40,10 @@ extension AnalyticsApp {
             """
         ).map { row in
             StoredEvent(
-                kind: try row.decode(0), name: try row.decode(1), person: try row.decode(2), at: try row.decode(3), received: try row.decode(4),
-                release: try row.decode(5), os: try row.decode(6), device: try row.decode(7), configuration: try row.decode(8),
+                kind: try row.decode(0), name: try row.decode(1), person: try row.decode(2), at: try row.decode(3),
+                received: try row.decode(4),
+                release: try row.decode(5), os: try row.decode(6), device: try row.decode(7),
+                configuration: try row.decode(8),
                 variants: try row.decode(9), country: try row.decode(10), properties: try row.decode(11))
         }
     }
@@ -56,11 +60,14 @@ extension AnalyticsApp {
     @discardableResult
     func batch(_ messages: String..., sentAt: Date? = nil, headers: [String: String] = [:]) async throws -> Answer {
         let sentAt = sentAt.map { #","sentAt":"\#($0.ISO8601Format(.init(includingFractionalSeconds: true)))""# } ?? ""
-        return try await ingest("POST", "/segment/v1/batch", #"{"batch":[\#(messages.joined(separator: ","))]\#(sentAt)}"#, headers: headers)
+        return try await ingest(
+            "POST", "/segment/v1/batch", #"{"batch":[\#(messages.joined(separator: ","))]\#(sentAt)}"#, headers: headers
+        )
     }
 
     func send(_ bytes: [UInt8], headers: [String: String]) async throws -> Answer {
-        try await gateway.asking(as: principal(.ingest)).send("POST", "/segment/v1/batch", bytes: bytes, headers: headers)
+        try await gateway.asking(as: principal(.ingest)).send(
+            "POST", "/segment/v1/batch", bytes: bytes, headers: headers)
     }
 }
 

@@ -14,7 +14,10 @@ import Testing
     @Test func `a text has one number in a space, whoever asks first and however many at once`() async throws {
         try await AnalyticsApp.run { app async throws in
             let space = try await app.space.id
-            let terms = Set((0..<200).map { Term(space: space, kind: .name, text: "event \($0 % 50)") } + [Term(space: space, kind: .os, text: "event 1")])
+            let terms = Set(
+                (0..<200).map { Term(space: space, kind: .name, text: "event \($0 % 50)") } + [
+                    Term(space: space, kind: .os, text: "event 1")
+                ])
             let all = try await withThrowingTaskGroup(of: [Term: Int].self) { group in
                 for _ in 0..<8 { group.addTask { try await Terms(postgres: app.postgres).numbers(of: terms) } }
                 return try await group.reduce(into: []) { $0.append($1) }
@@ -39,7 +42,9 @@ import Testing
             #expect(again[term(1_000)] == more.values.max() && again[term(3)] == first[term(3)])
             #expect(try await app.count("analytics.terms") == 301)
             // Nor does it keep another kind, or space, from having its own.
-            #expect(try await terms.numbers(of: [Term(space: space, kind: .os, text: "c1000")]).values.first != more.values.max())
+            #expect(
+                try await terms.numbers(of: [Term(space: space, kind: .os, text: "c1000")]).values.first
+                    != more.values.max())
         }
     }
 }

@@ -37,7 +37,9 @@ import Testing
             try await receiver.wait(for: 1)
             try await eventually { try await data.count("crash_alert_deliveries", where: "status = 500") == 1 }
             let waiting = try await app.master("GET", "/crashes/alerts/\(alert.id)/deliveries?state=waiting")
-            #expect(waiting["data.0.attempts"] == "1" && waiting["data.0.error"] == "\"It answered with the status 500.\"", "\(waiting)")
+            #expect(
+                waiting["data.0.attempts"] == "1" && waiting["data.0.error"] == "\"It answered with the status 500.\"",
+                "\(waiting)")
             try await eventually {
                 try await Self.hurry(app)
                 return try await data.count("crash_alert_deliveries", where: "state = 'done'") == 1
@@ -45,12 +47,22 @@ import Testing
             #expect(receiver.received.count == 3 && Set(receiver.received.map { $0.headers["webhook-id"] }).count == 1)
             #expect(Set(receiver.received.map(\.body)).count == 1)
             let done = try await app.master("GET", "/crashes/alerts/\(alert.id)/deliveries")
-            #expect(done.each("state") == ["\"done\""] && done["data.0.attempts"] == "3" && done["data.0.status"] == "204" && done["data.0.error"] == "null")
-            #expect(done["data.0.id"] == receiver.received.first?.headers["webhook-id"].map(JSONValue.quote) && done["data.0.body.type"] == "\"crash.alert\"")
+            #expect(
+                done.each("state") == ["\"done\""] && done["data.0.attempts"] == "3" && done["data.0.status"] == "204"
+                    && done["data.0.error"] == "null")
+            #expect(
+                done["data.0.id"] == receiver.received.first?.headers["webhook-id"].map(JSONValue.quote)
+                    && done["data.0.body.type"] == "\"crash.alert\"")
             let delivery = try #require(done["data.0.id"]).dropFirst().dropLast()
-            #expect(try await app.master("POST", "/crashes/alerts/\(alert.id)/deliveries/\(delivery)/retry").isProblem(.conflict))
-            #expect(try await app.master("POST", "/crashes/alerts/\(alert.id)/deliveries/\(UUID())/retry").isProblem(.deliveryNotFound))
-            #expect(try await app.master("GET", "/crashes/alerts/\(alert.id)/deliveries?state=odd").isProblem(.invalidParameter, field: "state"))
+            #expect(
+                try await app.master("POST", "/crashes/alerts/\(alert.id)/deliveries/\(delivery)/retry").isProblem(
+                    .conflict))
+            #expect(
+                try await app.master("POST", "/crashes/alerts/\(alert.id)/deliveries/\(UUID())/retry").isProblem(
+                    .deliveryNotFound))
+            #expect(
+                try await app.master("GET", "/crashes/alerts/\(alert.id)/deliveries?state=odd").isProblem(
+                    .invalidParameter, field: "state"))
         }
     }
 
@@ -71,7 +83,8 @@ import Testing
             works.withLock { $0 = true }
             let dead = try await app.master("GET", "/crashes/alerts/\(alert.id)/deliveries?state=dead")
             let delivery = try #require(dead["data.0.id"]).dropFirst().dropLast()
-            #expect(try await app.master("POST", "/crashes/alerts/\(alert.id)/deliveries/\(delivery)/retry").status == 202)
+            #expect(
+                try await app.master("POST", "/crashes/alerts/\(alert.id)/deliveries/\(delivery)/retry").status == 202)
             try await eventually { try await data.count("crash_alert_deliveries", where: "state = 'done'") == 1 }
             #expect(receiver.received.count == DeliverAlert.retries.maximumAttempts + 1)
         }
@@ -111,7 +124,9 @@ import Testing
         }
     }
 
-    @Test func `a test call says at once what came of it, and is signed with both secrets after a rotation`() async throws {
+    @Test func `a test call says at once what came of it, and is signed with both secrets after a rotation`()
+        async throws
+    {
         try await AnalyticsApp.run(AlertTests.options) { app in
             let status = Mutex(200)
             let receiver = try await HookReceiver { _ in (status.withLock { $0 }, "") }
@@ -119,14 +134,19 @@ import Testing
             let good = try await app.master("POST", "/crashes/alerts/\(id)/test")
             #expect(good["delivered"] == "true" && good["status"] == "200" && good["error"] == nil, "\(good)")
             #expect(receiver.received.first?["type"] == "\"crash.alert.test\"")
-            guard case .string(let second) = try await app.master("POST", "/crashes/alerts/\(id)/secret").json?["secret"] else { throw CancellationError() }
+            guard
+                case .string(let second) = try await app.master("POST", "/crashes/alerts/\(id)/secret").json?["secret"]
+            else { throw CancellationError() }
             status.withLock { $0 = 500 }
             let bad = try await app.master("POST", "/crashes/alerts/\(id)/test")
-            #expect(bad["delivered"] == "false" && bad["status"] == "500" && bad["error"] == "\"It answered with the status 500.\"")
+            #expect(
+                bad["delivered"] == "false" && bad["status"] == "500"
+                    && bad["error"] == "\"It answered with the status 500.\"")
             let message = try #require(receiver.received.last)
             let signatures = [second, first].map { secret in
                 WebhookSecret(secret)?.signature(
-                    id: message.headers["webhook-id"] ?? "", timestamp: Int64(message.headers["webhook-timestamp"] ?? "") ?? 0,
+                    id: message.headers["webhook-id"] ?? "",
+                    timestamp: Int64(message.headers["webhook-timestamp"] ?? "") ?? 0,
                     body: Data(message.body.utf8)) ?? "-"
             }
             #expect(message.headers["webhook-signature"] == signatures.joined(separator: " "))
@@ -137,17 +157,25 @@ import Testing
         }
     }
 
-    @Test func `an alert for notification rules is told to the notifications service, and says when that is away`() async throws {
+    @Test func `an alert for notification rules is told to the notifications service, and says when that is away`()
+        async throws
+    {
         var options = AlertTests.options
         options.crashes.alerts.notifications.url = URL(string: "http://127.0.0.1:1")!
         try await AnalyticsApp.run(options) { app in
-            let made = try await app.master("POST", "/crashes/alerts", #"{"name":"New","kind":"newIssue","target":{"type":"notification"}}"#)
+            let made = try await app.master(
+                "POST", "/crashes/alerts", #"{"name":"New","kind":"newIssue","target":{"type":"notification"}}"#)
             try #require(made.status == 201, "\(made)")
-            #expect(made["alert.target.type"] == "\"notification\"" && made["alert.target.url"] == nil && made["secret"] == nil)
+            #expect(
+                made["alert.target.type"] == "\"notification\"" && made["alert.target.url"] == nil
+                    && made["secret"] == nil)
             guard case .string(let id) = made.json?["alert"]?["id"] else { throw CancellationError() }
             let tried = try await app.master("POST", "/crashes/alerts/\(id)/test")
-            #expect(tried["delivered"] == "false" && tried["error"] == "\"The notifications service could not be reached.\"", "\(tried)")
-            let refused = #"{"name":"Other","kind":"newIssue","target":{"type":"notification","url":"https://example.com"}}"#
+            #expect(
+                tried["delivered"] == "false"
+                    && tried["error"] == "\"The notifications service could not be reached.\"", "\(tried)")
+            let refused =
+                #"{"name":"Other","kind":"newIssue","target":{"type":"notification","url":"https://example.com"}}"#
             #expect(try await app.master("POST", "/crashes/alerts", refused).isProblem(.invalidBody, field: "target"))
         }
     }
@@ -165,11 +193,15 @@ import Testing
             let first = try await app.master("GET", "/crashes/alerts/\(alert.id)/deliveries?limit=3")
             let next = try #require(first["next"]).dropFirst().dropLast()
             let second = try await app.master("GET", "/crashes/alerts/\(alert.id)/deliveries?limit=3&before=\(next)")
-            #expect((first.each("body.data.issues.0.number") + second.each("body.data.issues.0.number")) == ["5", "4", "3", "2", "1"])
+            #expect(
+                (first.each("body.data.issues.0.number") + second.each("body.data.issues.0.number")) == [
+                    "5", "4", "3", "2", "1",
+                ])
             #expect(second["next"] == nil)
             try await eventually { try await data.count("crash_alert_deliveries", where: "state = 'done'") == 5 }
             try await app.postgres.execute(
-                "UPDATE analytics.crash_alert_deliveries SET created = now() - interval '31 days' WHERE id::text <= \(String(next))")
+                "UPDATE analytics.crash_alert_deliveries SET created = now() - interval '31 days' WHERE id::text <= \(String(next))"
+            )
             try await app.service.crashes.life.alerts.deliveries.prune()
             #expect(try await app.master("GET", "/crashes/alerts/\(alert.id)/deliveries").each("id").count == 2)
         }

@@ -32,7 +32,9 @@ private final class Post: Sendable {
         options.crashes.alerts.mail = StaffMailOrders { mails, _, _ in
             try self.state.withLock { state in
                 guard state.canSend else { return .init(canSend: false, mails: []) }
-                for mail in mails where !state.mails.contains(where: { $0.origin == mail.origin }) { state.mails.append(mail) }
+                for mail in mails where !state.mails.contains(where: { $0.origin == mail.origin }) {
+                    state.mails.append(mail)
+                }
                 guard state.lost == 0 || mails.isEmpty else {
                     state.lost -= 1
                     throw OutgoingFailure.timeout
@@ -48,7 +50,8 @@ private final class Post: Sendable {
         options.staff = StaffDirectory { ids, app, area in
             self.state.withLock { state in
                 state.staff.compactMap { colleague, email in
-                    guard let id = UUID(uuidString: colleague.id), ids.contains(id), app == "app1", area == .crashes else { return nil }
+                    guard let id = UUID(uuidString: colleague.id), ids.contains(id), app == "app1", area == .crashes
+                    else { return nil }
                     return .init(id: id, userName: colleague.rawValue, email: email)
                 }
             }
@@ -63,7 +66,8 @@ private final class Post: Sendable {
     }
 
     private static func alert(_ app: AnalyticsApp, _ staff: [Colleague]) async throws -> String {
-        let made = try await app.master("POST", "/crashes/alerts", #"{"name":"New","kind":"newIssue",\#(target(staff))}"#)
+        let made = try await app.master(
+            "POST", "/crashes/alerts", #"{"name":"New","kind":"newIssue",\#(target(staff))}"#)
         try #require(made.status == 201 && made["secret"] == nil, "nothing is signed: \(made)")
         return try #require(made["alert.id"]).filter { $0 != "\"" }
     }
@@ -81,16 +85,25 @@ private final class Post: Sendable {
     private static func readers(_ app: AnalyticsApp, _ alert: String) async throws -> [String] {
         let read = try await app.master("GET", "/crashes/alerts/\(alert)")
         guard case .array(let readers)? = read.json?["lastDelivery"]?["readers"] else { return [] }
-        return readers.map { "\($0["staff"]?.text.suffix(2).prefix(1) ?? "") \($0["state"]?.text ?? "") \($0["reason"]?.text ?? "-")" }
+        return readers.map {
+            "\($0["staff"]?.text.suffix(2).prefix(1) ?? "") \($0["state"]?.text ?? "") \($0["reason"]?.text ?? "-")"
+        }
     }
 
-    @Test func `A firing is one mail to each of the staff, though an answer gets lost, and waits for those that have not left`() async throws {
+    @Test
+    func
+        `A firing is one mail to each of the staff, though an answer gets lost, and waits for those that have not left`()
+        async throws
+    {
         let post = Post()
         try await AnalyticsApp.run(post.options) { app in
             let data = try await CrashData(app)
             let alert = try await Self.alert(app, [.ada, .eve])
             #expect(try await app.master("GET", "/crashes/alerts/\(alert)")["lastDelivery"] == "null")
-            post.state.withLock { $0.lost = 1; $0.states["eve@example.org"] = ("queued", "not reached") }
+            post.state.withLock {
+                $0.lost = 1
+                $0.states["eve@example.org"] = ("queued", "not reached")
+            }
             try await data.happening(try await data.issue(7, "Fault in 42", level: .fatal), "created")
             try await app.look()
             try await Self.wait(app, "error LIKE 'The mail has not been sent yet: not reached%'")
@@ -103,24 +116,37 @@ private final class Post: Sendable {
             #expect(read["lastDelivery.state"] == "\"done\"" && read["lastDelivery.error"] == "null", "\(read)")
             let text = post.state.withLock { $0.mails[0] }
             #expect(text.subject == "new: Fault in <int>")
-            #expect(text.text.contains("#7 Fault in <int>\n  fatal, unresolved, 0 events, 0 users\n  https://backend.example.org/m/admin/apps/app1/crashes/issues/7\n"), "\(text.text)")
+            #expect(
+                text.text.contains(
+                    "#7 Fault in <int>\n  fatal, unresolved, 0 events, 0 users\n  https://backend.example.org/m/admin/apps/app1/crashes/issues/7\n"
+                ), "\(text.text)")
         }
     }
 
-    @Test func `Who left or may not read crashes gets nothing, who has no address is told of, and trying again mails nobody twice`() async throws {
+    @Test
+    func
+        `Who left or may not read crashes gets nothing, who has no address is told of, and trying again mails nobody twice`()
+        async throws
+    {
         let post = Post()
         try await AnalyticsApp.run(post.options) { app in
             let data = try await CrashData(app)
             let alert = try await Self.alert(app, [.ada, .bob, .eve])
-            post.state.withLock { $0.staff[.bob] = nil; $0.staff[.eve] = .some(nil) }
+            post.state.withLock {
+                $0.staff[.bob] = nil
+                $0.staff[.eve] = .some(nil)
+            }
             try await data.happening(try await data.issue(1), "created")
             try await app.look()
             try await Self.wait(app, "state = 'dead'")
             #expect(post.addresses() == ["ada@example.org"])
             let skipped = #"2 "skipped" "not there any more, or may not read the app's crashes""#
-            #expect(try await Self.readers(app, alert) == [#"1 "sent" -"#, skipped, #"3 "failed" "no e-mail address""#])
+            #expect(
+                try await Self.readers(app, alert) == [#"1 "sent" -"#, skipped, #"3 "failed" "no e-mail address""#])
             let read = try await app.master("GET", "/crashes/alerts/\(alert)")
-            #expect(read["lastDelivery.error"] == #""1 of 3 were not mailed: no e-mail address.""# && read["enabled"] == "true")
+            #expect(
+                read["lastDelivery.error"] == #""1 of 3 were not mailed: no e-mail address.""#
+                    && read["enabled"] == "true")
             post.state.withLock { $0.staff[.eve] = "eve@example.org" }
             let delivery = try #require(read["lastDelivery.id"]).filter { $0 != "\"" }
             #expect(try await app.master("POST", "/crashes/alerts/\(alert)/deliveries/\(delivery)/retry").status == 202)
@@ -144,7 +170,8 @@ private final class Post: Sendable {
         }
     }
 
-    @Test func `Without a mail server no such alert is made, and one that is there says why it is silent`() async throws {
+    @Test func `Without a mail server no such alert is made, and one that is there says why it is silent`() async throws
+    {
         let post = Post()
         try await AnalyticsApp.run(post.options) { app in
             let data = try await CrashData(app)
@@ -172,28 +199,38 @@ private final class Post: Sendable {
             #expect(tried["delivered"] == "true" && tried["error"] == nil, "\(tried)")
             post.state.withLock { $0.states["ada@example.org"] = ("suppressed", "bounced") }
             let refused = try await app.master("POST", "/crashes/alerts/\(alert)/test")
-            #expect(refused["delivered"] == "false" && refused["error"] == #""1 of 1 were not mailed: bounced.""#, "\(refused)")
-            #expect(post.state.withLock { $0.mails.map(\.subject) } == ["test of a crash alert", "test of a crash alert"])
+            #expect(
+                refused["delivered"] == "false" && refused["error"] == #""1 of 1 were not mailed: bounced.""#,
+                "\(refused)")
+            #expect(
+                post.state.withLock { $0.mails.map(\.subject) } == ["test of a crash alert", "test of a crash alert"])
         }
     }
 
     @Test(arguments: [
-        (#"{"type":"mail"}"#, "target"), (#"{"type":"mail","staff":[]}"#, "target.staff"), (#"{"type":"mail","staff":["x"]}"#, "target.staff"),
+        (#"{"type":"mail"}"#, "target"), (#"{"type":"mail","staff":[]}"#, "target.staff"),
+        (#"{"type":"mail","staff":["x"]}"#, "target.staff"),
         (#"{"type":"mail","staff":["0193a000-0000-7000-8000-0000000000ff"]}"#, "target.staff"),
-        (#"{"type":"mail","staff":["0193a000-0000-7000-8000-000000000001","0193A000-0000-7000-8000-000000000001"]}"#, "target.staff"),
+        (
+            #"{"type":"mail","staff":["0193a000-0000-7000-8000-000000000001","0193A000-0000-7000-8000-000000000001"]}"#,
+            "target.staff"
+        ),
         (#"{"type":"mail","staff":"0193a000-0000-7000-8000-000000000001"}"#, "target"),
         (#"{"type":"mail","staff":["0193a000-0000-7000-8000-000000000001"],"url":"https://example.com"}"#, "target"),
         (#"{"type":"webhook","url":"https://example.com","staff":["0193a000-0000-7000-8000-000000000001"]}"#, "target"),
     ])
     func `Whom nobody could mail is refused`(target: String, field: String) async throws {
         try await AnalyticsApp.run(Post().options) { app in
-            let answer = try await app.master("POST", "/crashes/alerts", #"{"name":"New","kind":"newIssue","target":\#(target)}"#)
+            let answer = try await app.master(
+                "POST", "/crashes/alerts", #"{"name":"New","kind":"newIssue","target":\#(target)}"#)
             #expect(answer.isProblem(.invalidBody, field: field), "\(answer)")
             #expect(try await CrashData(app).count("crash_alerts") == 0)
         }
     }
 
-    @Test func `A mail is lines of text that no crash can write: no header, no direction, nothing of an end user`() throws {
+    @Test func `A mail is lines of text that no crash can write: no header, no direction, nothing of an end user`()
+        throws
+    {
         let title = #"KeyError: 'anna' of anna.b@example.org\r\nBcc: eve@example.com at 10.1.2.3 \u202e +4366012345678"#
         let body = #"""
             {"type":"crash.alert","data":{"alert":{"id":"x","name":"N\r\nX: y","kind":"newIssue"},"app":"app1","environment":"live","count":22,
@@ -204,18 +241,28 @@ private final class Post: Sendable {
         for secret in ["anna", "10.1.2.3", "66012345678", "\r", "\u{202e}", "\0", "\nBcc", "\nX:"] {
             #expect(!text.text.contains(secret) && !text.subject.contains(secret), "\(secret) \(text)")
         }
-        #expect(text.text.contains("at a b\n  error, regressed, 3 events, 2 users\n  release 1.0  to 1.1\n") || text.text.contains("  release 1.0 to 1.1\n"), "\(text.text)")
+        #expect(
+            text.text.contains("at a b\n  error, regressed, 3 events, 2 users\n  release 1.0  to 1.1\n")
+                || text.text.contains("  release 1.0 to 1.1\n"), "\(text.text)")
         #expect(text.text.contains("And 21 more.") && !text.subject.contains("\n"))
     }
 
     private static let address = URL(string: "http://127.0.0.1:8080")!
 
-    @Test(arguments: [#""count":30,"#, ""]) func `However long titles are, a mail is no longer than notifications takes, and counts what is left out`(count: String) throws {
+    @Test(arguments: [#""count":30,"#, ""])
+    func `However long titles are, a mail is no longer than notifications takes, and counts what is left out`(
+        count: String
+    ) throws {
         let long = String(repeating: "界", count: 400)
-        let issues = (1...20).map { #"{"number":\#($0),"title":"\#(long)","culprit":"\#(long)","level":"error","state":"unresolved","firstRelease":"\#(long)","lastRelease":"2"}"# }
-        let body = #"{"data":{"alert":{"name":"N","kind":"newIssue"},"app":"app1","environment":"live",\#(count)"issues":[\#(issues.joined(separator: ","))]}}"#
+        let issues = (1...20).map {
+            #"{"number":\#($0),"title":"\#(long)","culprit":"\#(long)","level":"error","state":"unresolved","firstRelease":"\#(long)","lastRelease":"2"}"#
+        }
+        let body =
+            #"{"data":{"alert":{"name":"N","kind":"newIssue"},"app":"app1","environment":"live",\#(count)"issues":[\#(issues.joined(separator: ","))]}}"#
         let text = try #require(AlertText(body, linkingTo: Self.address)).text
         let shown = text.split(separator: "\n").count { $0.hasPrefix("#") }
-        #expect(text.utf8.count <= 16 << 10 && shown > 5 && text.contains("And \((count.isEmpty ? 20 : 30) - shown) more."), "\(shown): \(text)")
+        #expect(
+            text.utf8.count <= 16 << 10 && shown > 5 && text.contains("And \((count.isEmpty ? 20 : 30) - shown) more."),
+            "\(shown): \(text)")
     }
 }

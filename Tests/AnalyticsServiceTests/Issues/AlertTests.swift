@@ -25,25 +25,35 @@ import Testing
                 #"{"name":"Busy","kind":"rate","levels":["fatal"],"releases":["1.0"],"threshold":50,"windowSeconds":3600,"target":{"type":"webhook","url":"\#(receiver.url)"}}"#
             )
             #expect(made.status == 201 && made["secret"]?.hasPrefix("\"whsec_") == true, "\(made)")
-            #expect(made["alert.scope"] == "\"issue\"" && made["alert.measure"] == "\"events\"" && made["alert.threshold"] == "50")
-            #expect(made["alert.enabled"] == "true" && made["alert.pauseSeconds"] == "300" && made["alert.levels"] == #"["fatal"]"#)
+            #expect(
+                made["alert.scope"] == "\"issue\"" && made["alert.measure"] == "\"events\""
+                    && made["alert.threshold"] == "50")
+            #expect(
+                made["alert.enabled"] == "true" && made["alert.pauseSeconds"] == "300"
+                    && made["alert.levels"] == #"["fatal"]"#)
             #expect(made["alert.fired"] == "null" && made["alert.author"] == "\"key:c1\"")
             let id = try #require(made["alert.id"]).dropFirst().dropLast()
             let read = try await app.master("GET", "/crashes/alerts/\(id)")
             #expect(read.text == made.json?["alert"]?.text || read.json == made.json?["alert"])
             #expect(read["secret"] == nil && read["salt"] == nil)
-            let body = #"{"name":"Health","kind":"crashFree","threshold":99.5,"windowDays":7,"target":{"type":"webhook","url":"\#(receiver.url)"}}"#
+            let body =
+                #"{"name":"Health","kind":"crashFree","threshold":99.5,"windowDays":7,"target":{"type":"webhook","url":"\#(receiver.url)"}}"#
             let changed = try await app.master("PUT", "/crashes/alerts/\(id)", body)
-            #expect(changed["kind"] == "\"crashFree\"" && changed["threshold"] == "99.5" && changed["minimum"] == "100" && changed["windowDays"] == "7")
+            #expect(
+                changed["kind"] == "\"crashFree\"" && changed["threshold"] == "99.5" && changed["minimum"] == "100"
+                    && changed["windowDays"] == "7")
             #expect(try await app.master("GET", "/crashes/alerts").each("name") == ["\"Health\""])
             #expect(try await app.master("POST", "/crashes/alerts", body).isProblem(.conflict, field: "name"))
             let rotated = try await app.master("POST", "/crashes/alerts/\(id)/secret")
             #expect(rotated["secret"]?.hasPrefix("\"whsec_") == true && rotated["secret"] != made["secret"])
             #expect(try await app.master("DELETE", "/crashes/alerts/\(id)").status == 204)
             for (method, path) in [
-                ("DELETE", ""), ("GET", ""), ("PUT", ""), ("POST", "/secret"), ("POST", "/test"), ("GET", "/deliveries"),
+                ("DELETE", ""), ("GET", ""), ("PUT", ""), ("POST", "/secret"), ("POST", "/test"),
+                ("GET", "/deliveries"),
             ] {
-                #expect(try await app.master(method, "/crashes/alerts/\(id)\(path)", method == "PUT" ? body : nil).isProblem(.alertNotFound), "\(method) \(path)")
+                #expect(
+                    try await app.master(method, "/crashes/alerts/\(id)\(path)", method == "PUT" ? body : nil)
+                        .isProblem(.alertNotFound), "\(method) \(path)")
             }
             #expect(try await app.master("GET", "/crashes/alerts/x").isProblem(.alertNotFound))
         }
@@ -52,23 +62,31 @@ import Testing
     @Test func `what can be no alert is refused, naming the field, and nothing is made`() async throws {
         let hook = #""target":{"type":"webhook","url":"https://example.com/h"}"#
         let cases: [(body: String, field: String)] = [
-            (#"{"kind":"newIssue",\#(hook)}"#, "name"), (#"{"name":"","kind":"newIssue",\#(hook)}"#, "name"), (#"{"name":"a",\#(hook)}"#, "kind"),
+            (#"{"kind":"newIssue",\#(hook)}"#, "name"), (#"{"name":"","kind":"newIssue",\#(hook)}"#, "name"),
+            (#"{"name":"a",\#(hook)}"#, "kind"),
             (#"{"name":"a","kind":"old",\#(hook)}"#, "kind"), (#"{"name":"a","kind":"newIssue"}"#, "target"),
             (#"{"name":"a","kind":"newIssue","target":{"type":"mail","url":"x"}}"#, "target"),
-            (#"{"name":"a","kind":"newIssue","levels":["grave"],\#(hook)}"#, "levels"), (#"{"name":"a","kind":"newIssue","threshold":5,\#(hook)}"#, "threshold"),
-            (#"{"name":"a","kind":"newIssue","pauseSeconds":59,\#(hook)}"#, "pauseSeconds"), (#"{"name":"a","kind":"newIssue","releases":[""],\#(hook)}"#, "releases"),
-            (#"{"name":"a","kind":"rate","windowSeconds":60,\#(hook)}"#, "threshold"), (#"{"name":"a","kind":"rate","threshold":1,\#(hook)}"#, "windowSeconds"),
+            (#"{"name":"a","kind":"newIssue","levels":["grave"],\#(hook)}"#, "levels"),
+            (#"{"name":"a","kind":"newIssue","threshold":5,\#(hook)}"#, "threshold"),
+            (#"{"name":"a","kind":"newIssue","pauseSeconds":59,\#(hook)}"#, "pauseSeconds"),
+            (#"{"name":"a","kind":"newIssue","releases":[""],\#(hook)}"#, "releases"),
+            (#"{"name":"a","kind":"rate","windowSeconds":60,\#(hook)}"#, "threshold"),
+            (#"{"name":"a","kind":"rate","threshold":1,\#(hook)}"#, "windowSeconds"),
             (#"{"name":"a","kind":"rate","threshold":1,"windowSeconds":59,\#(hook)}"#, "windowSeconds"),
             (#"{"name":"a","kind":"rate","threshold":1,"windowSeconds":60,"measure":"sessions",\#(hook)}"#, "measure"),
             (#"{"name":"a","kind":"rate","threshold":1,"windowSeconds":60,"minimum":6,\#(hook)}"#, "minimum"),
-            (#"{"name":"a","kind":"crashFree","threshold":0,\#(hook)}"#, "threshold"), (#"{"name":"a","kind":"crashFree","threshold":101,\#(hook)}"#, "threshold"),
+            (#"{"name":"a","kind":"crashFree","threshold":0,\#(hook)}"#, "threshold"),
+            (#"{"name":"a","kind":"crashFree","threshold":101,\#(hook)}"#, "threshold"),
             (#"{"name":"a","kind":"crashFree","threshold":99,"levels":["fatal"],\#(hook)}"#, "levels"),
             (#"{"name":"a","kind":"crashFree","threshold":99,"windowDays":31,\#(hook)}"#, "windowDays"),
             (#"{"name":"a","kind":"newIssue","foo":1,\#(hook)}"#, "foo"),
             (#"{"name":"a","kind":"newIssue","target":{"type":"webhook","url":"http://example.com"}}"#, "target.url"),
             (#"{"name":"a","kind":"newIssue","target":{"type":"webhook","url":"https://127.0.0.1/"}}"#, "target.url"),
             (#"{"name":"a","kind":"newIssue","target":{"type":"webhook","url":"https://[::1]/"}}"#, "target.url"),
-            (#"{"name":"a","kind":"newIssue","target":{"type":"webhook","url":"https://user@example.com/"}}"#, "target.url"),
+            (
+                #"{"name":"a","kind":"newIssue","target":{"type":"webhook","url":"https://user@example.com/"}}"#,
+                "target.url"
+            ),
         ]
         // With the settings of production.
         try await AnalyticsApp.run { app in
@@ -84,15 +102,21 @@ import Testing
     @Test func `a space has a limited number of alerts`() async throws {
         try await AnalyticsApp.run(Self.options) { app in
             let receiver = try await HookReceiver()
-            for number in 1...Alert.maximumPerSpace { try await app.alert(#""name":"\#(number)","kind":"newIssue""#, at: receiver) }
+            for number in 1...Alert.maximumPerSpace {
+                try await app.alert(#""name":"\#(number)","kind":"newIssue""#, at: receiver)
+            }
             let answer = try await app.master(
-                "POST", "/crashes/alerts", #"{"name":"more","kind":"newIssue","target":{"type":"webhook","url":"\#(receiver.url)"}}"#)
+                "POST", "/crashes/alerts",
+                #"{"name":"more","kind":"newIssue","target":{"type":"webhook","url":"\#(receiver.url)"}}"#)
             #expect(answer.isProblem(.limitExceeded))
             #expect(try await CrashData(app).count("crash_alerts") == Alert.maximumPerSpace)
         }
     }
 
-    @Test func `a new issue and one that came back are told once, however many copies look, signed as Standard Webhooks are`() async throws {
+    @Test
+    func `a new issue and one that came back are told once, however many copies look, signed as Standard Webhooks are`()
+        async throws
+    {
         try await AnalyticsApp.run(Self.options) { app in
             let data = try await CrashData(app)
             let (news, returns) = (try await HookReceiver(), try await HookReceiver())
@@ -101,7 +125,10 @@ import Testing
             let secret = try await app.alert(#""name":"New","kind":"newIssue""#, at: news).secret
             try await app.alert(#""name":"Back","kind":"regression""#, at: returns)
             try await app.postgres.execute("UPDATE analytics.issue_history SET at = at - interval '1 hour'")
-            let (two, three) = (try await data.issue(2, "Second", level: .fatal), try await data.issue(3, "Third", regressed: CrashData.day(2)))
+            let (two, three) = (
+                try await data.issue(2, "Second", level: .fatal),
+                try await data.issue(3, "Third", regressed: CrashData.day(2))
+            )
             try await data.happening(two, "created")
             try await data.happening(three, "regressed")
             let firing = app.service.crashes.life.alerts.firing
@@ -111,7 +138,9 @@ import Testing
                         while try await firing.announce() {}
                         for id in try await firing.due() { try await firing.fire(id) }
                         // Also those that another copy has marked.
-                        for row in try await app.postgres.query("SELECT id FROM analytics.crash_alerts") { try await firing.fire(try row.decode(0)) }
+                        for row in try await app.postgres.query("SELECT id FROM analytics.crash_alerts") {
+                            try await firing.fire(try row.decode(0))
+                        }
                     }
                 }
                 try await group.waitForAll()
@@ -121,12 +150,19 @@ import Testing
             try await Task.sleep(for: .milliseconds(300))
             #expect(news.received.count == 1 && returns.received.count == 1)
             let message = try #require(news.received.first)
-            #expect(message["type"] == "\"crash.alert\"" && message["data.alert.name"] == "\"New\"" && message["data.alert.kind"] == "\"newIssue\"")
-            #expect(message["data.count"] == "1" && message["data.issues.0.number"] == "2" && message["data.issues.0.title"] == "\"Second\"")
+            #expect(
+                message["type"] == "\"crash.alert\"" && message["data.alert.name"] == "\"New\""
+                    && message["data.alert.kind"] == "\"newIssue\"")
+            #expect(
+                message["data.count"] == "1" && message["data.issues.0.number"] == "2"
+                    && message["data.issues.0.title"] == "\"Second\"")
             #expect(message["data.app"] == "\"app1\"" && message["data.environment"] == "\"live\"")
-            #expect(returns.received.first?["data.issues.0.number"] == "3" && returns.received.first?["data.issues.0.state"] == "\"regressed\"")
+            #expect(
+                returns.received.first?["data.issues.0.number"] == "3"
+                    && returns.received.first?["data.issues.0.state"] == "\"regressed\"")
             let signature = WebhookSecret(secret)?.signature(
-                id: message.headers["webhook-id"] ?? "", timestamp: Int64(message.headers["webhook-timestamp"] ?? "") ?? 0, body: Data(message.body.utf8))
+                id: message.headers["webhook-id"] ?? "",
+                timestamp: Int64(message.headers["webhook-timestamp"] ?? "") ?? 0, body: Data(message.body.utf8))
             #expect(message.headers["webhook-signature"] == signature)
             #expect(try await data.count("crash_alert_deliveries") == 2)
             #expect(try await data.count("crash_alert_happenings") == 0)
@@ -148,22 +184,30 @@ import Testing
             try await app.look()
             try await receiver.wait(for: 2)
             let second = try #require(receiver.received.first { $0["data.count"] == "23" })
-            #expect(second["data.issues.0.number"] == "2" && second["data.issues.19.number"] == "21" && second["data.issues.20"] == nil)
+            #expect(
+                second["data.issues.0.number"] == "2" && second["data.issues.19.number"] == "21"
+                    && second["data.issues.20"] == nil)
         }
     }
 
     @Test func `levels and releases say which issues an alert is about`() async throws {
         let cases: [(filter: String, numbers: [String])] = [
-            ("", ["1", "2", "3"]), (#","levels":["fatal"]"#, ["1"]), (#","levels":["fatal","error"]"#, ["1", "2"]), (#","releases":["app@2.0+9"]"#, ["2"]),
+            ("", ["1", "2", "3"]), (#","levels":["fatal"]"#, ["1"]), (#","levels":["fatal","error"]"#, ["1", "2"]),
+            (#","releases":["app@2.0+9"]"#, ["2"]),
             (#","releases":["2.0","1.0"]"#, ["1", "2"]), (#","releases":["1.0"],"levels":["error"]"#, []),
         ]
         try await AnalyticsApp.run(Self.options) { app in
             let data = try await CrashData(app)
             let receiver = try await HookReceiver()
-            let (old, new) = (try await data.release("app@1.0+1", version: "1.0"), try await data.release("app@2.0+9", version: "2.0"))
-            for (number, (filter, _)) in cases.enumerated() { try await app.alert(#""name":"\#(number)","kind":"newIssue"\#(filter)"#, at: receiver) }
+            let (old, new) = (
+                try await data.release("app@1.0+1", version: "1.0"), try await data.release("app@2.0+9", version: "2.0")
+            )
+            for (number, (filter, _)) in cases.enumerated() {
+                try await app.alert(#""name":"\#(number)","kind":"newIssue"\#(filter)"#, at: receiver)
+            }
             try await data.happening(try await data.issue(1, level: .fatal, firstRelease: old), "created")
-            try await data.happening(try await data.issue(2, level: .error, firstRelease: old), "created", release: "app@2.0+9")
+            try await data.happening(
+                try await data.issue(2, level: .error, firstRelease: old), "created", release: "app@2.0+9")
             try await data.happening(try await data.issue(3, level: .info), "created")
             try await app.look()
             try await receiver.wait(for: 5)
@@ -197,25 +241,35 @@ import Testing
             let data = try await CrashData(app)
             let receiver = try await HookReceiver()
             let release = try await data.release("app@1.0+1", version: "1.0")
-            let (one, two, ignored) = (try await data.issue(1), try await data.issue(2), try await data.issue(3, status: "ignored"))
+            let (one, two, ignored) = (
+                try await data.issue(1), try await data.issue(2), try await data.issue(3, status: "ignored")
+            )
             func ago(_ minutes: Double) -> Date { Date(timeIntervalSinceNow: -60 * minutes) }
-            for minutes in [1.0, 30, 59, 120] { try await data.report(one, received: ago(minutes), person: 7, release: minutes == 1 ? release : nil) }
+            for minutes in [1.0, 30, 59, 120] {
+                try await data.report(one, received: ago(minutes), person: 7, release: minutes == 1 ? release : nil)
+            }
             for person in [8, 9] { try await data.report(two, received: ago(5), person: person, level: .fatal) }
             for _ in 0..<9 { try await data.report(ignored, received: ago(1), person: 1) }
-            for (number, alert) in cases.enumerated() { try await app.alert(#""name":"\#(number)","kind":"rate",\#(alert.alert)"#, at: receiver) }
+            for (number, alert) in cases.enumerated() {
+                try await app.alert(#""name":"\#(number)","kind":"rate",\#(alert.alert)"#, at: receiver)
+            }
             try await app.look()
             try await receiver.wait(for: cases.count { !$0.numbers.isEmpty })
             for (number, alert) in cases.enumerated() {
                 let message = receiver.received.first { $0["data.alert.name"] == "\"\(number)\"" }
                 let numbers = (0..<3).compactMap { message?["data.issues.\($0).number"] }
-                #expect(numbers == alert.numbers && message?["data.value"] == alert.value, "\(alert.alert): \(message?.body ?? "-")")
+                #expect(
+                    numbers == alert.numbers && message?["data.value"] == alert.value,
+                    "\(alert.alert): \(message?.body ?? "-")")
             }
             let first = receiver.received.first { $0["data.alert.name"] == "\"0\"" }
-            #expect(first?["data.issues.0.value"] == "3" && first?["data.count"] == "1" && first?["data.threshold"] == "3")
+            #expect(
+                first?["data.issues.0.value"] == "3" && first?["data.count"] == "1" && first?["data.threshold"] == "3")
             // As long as it goes on, once in each pause.
             try await app.look()
             #expect(try await data.count("crash_alert_deliveries") == cases.count { !$0.numbers.isEmpty })
-            try await app.postgres.execute("UPDATE analytics.crash_alerts SET fired = now() - interval '5 minutes' WHERE name = '0'")
+            try await app.postgres.execute(
+                "UPDATE analytics.crash_alerts SET fired = now() - interval '5 minutes' WHERE name = '0'")
             try await app.look()
             #expect(try await data.count("crash_alert_deliveries") == 1 + cases.count { !$0.numbers.isEmpty })
         }
@@ -223,27 +277,35 @@ import Testing
 
     @Test func `too few sessions or users free of crashes are told`() async throws {
         let cases: [(alert: String, value: String?)] = [
-            (#""threshold":98,"minimum":200"#, "95"), (#""threshold":95,"minimum":200"#, nil), (#""threshold":98,"minimum":201"#, nil),
+            (#""threshold":98,"minimum":200"#, "95"), (#""threshold":95,"minimum":200"#, nil),
+            (#""threshold":98,"minimum":201"#, nil),
             (#""threshold":98,"windowDays":2"#, "97.5"), (#""threshold":98,"releases":["2.0"],"minimum":100"#, nil),
-            (#""threshold":98,"releases":["1.0"],"minimum":100"#, "90"), (#""threshold":70,"measure":"users","minimum":3"#, "66.667"),
+            (#""threshold":98,"releases":["1.0"],"minimum":100"#, "90"),
+            (#""threshold":70,"measure":"users","minimum":3"#, "66.667"),
             (#""threshold":66,"measure":"users","minimum":3"#, nil),
         ]
         try await AnalyticsApp.run(Self.options) { app in
             let data = try await CrashData(app)
             let receiver = try await HookReceiver()
-            let (old, new) = (try await data.release("app@1.0+1", version: "1.0"), try await data.release("app@2.0+9", version: "2.0"))
+            let (old, new) = (
+                try await data.release("app@1.0+1", version: "1.0"), try await data.release("app@2.0+9", version: "2.0")
+            )
             try await data.sessions(old, daysAgo: 0, 100, crashed: 10)
             try await data.sessions(new, daysAgo: 0, 100, crashed: 0)
             try await data.sessions(new, daysAgo: 1, 200, crashed: 0)
             try await data.sessionUser(1, old, daysAgo: 0, crashed: true)
             try await data.sessionUser(1, new, daysAgo: 0, crashed: false)
             for person in [2, 3] { try await data.sessionUser(person, new, daysAgo: 0, crashed: false) }
-            for (number, alert) in cases.enumerated() { try await app.alert(#""name":"\#(number)","kind":"crashFree",\#(alert.alert)"#, at: receiver) }
+            for (number, alert) in cases.enumerated() {
+                try await app.alert(#""name":"\#(number)","kind":"crashFree",\#(alert.alert)"#, at: receiver)
+            }
             try await app.look()
             try await receiver.wait(for: cases.count { $0.value != nil })
             for (number, alert) in cases.enumerated() {
                 let message = receiver.received.first { $0["data.alert.name"] == "\"\(number)\"" }
-                #expect(message?["data.value"] == alert.value && message?["data.issues"] == (alert.value == nil ? nil : "[]"), "\(alert.alert)")
+                #expect(
+                    message?["data.value"] == alert.value
+                        && message?["data.issues"] == (alert.value == nil ? nil : "[]"), "\(alert.alert)")
             }
         }
     }
@@ -253,8 +315,11 @@ extension AnalyticsApp {
     /// Makes an alert.
     @discardableResult
     func alert(_ members: String, at receiver: HookReceiver) async throws -> (id: String, secret: String) {
-        let answer = try await master("POST", "/crashes/alerts", "{\(members),\"target\":{\"type\":\"webhook\",\"url\":\"\(receiver.url)\"}}")
-        guard answer.status == 201, case .string(let id) = answer.json?["alert"]?["id"], case .string(let secret) = answer.json?["secret"] else {
+        let answer = try await master(
+            "POST", "/crashes/alerts", "{\(members),\"target\":{\"type\":\"webhook\",\"url\":\"\(receiver.url)\"}}")
+        guard answer.status == 201, case .string(let id) = answer.json?["alert"]?["id"],
+            case .string(let secret) = answer.json?["secret"]
+        else {
             throw AlertNotMade(answer: answer)
         }
         return (id, secret)

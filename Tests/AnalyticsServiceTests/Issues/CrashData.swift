@@ -19,7 +19,10 @@ struct CrashData: Sendable {
     static func day(_ days: Double) -> Date { Date(timeIntervalSince1970: 1_793_491_200 + days * 86_400) }
 
     @discardableResult
-    func release(_ name: String, version: String = "1.0", sortKey: String? = nil, firstSeen: Date = day(0), lastSeen: Date = day(1)) async throws -> Int32 {
+    func release(
+        _ name: String, version: String = "1.0", sortKey: String? = nil, firstSeen: Date = day(0),
+        lastSeen: Date = day(1)
+    ) async throws -> Int32 {
         try await postgres.query(
             """
             INSERT INTO analytics.releases (space, name, version, build, sort_key, first_seen, last_seen)
@@ -29,8 +32,10 @@ struct CrashData: Sendable {
 
     @discardableResult
     func issue(
-        _ number: Int32, _ title: String = "Fault", culprit: String = "", kind: IssueKind = .crash, level: CrashLevel = .error,
-        status: String = "unresolved", regressed: Date? = nil, firstSeen: Date = day(0), lastSeen: Date = day(1), events: Int = 0, users: Int = 0,
+        _ number: Int32, _ title: String = "Fault", culprit: String = "", kind: IssueKind = .crash,
+        level: CrashLevel = .error,
+        status: String = "unresolved", regressed: Date? = nil, firstSeen: Date = day(0), lastSeen: Date = day(1),
+        events: Int = 0, users: Int = 0,
         firstRelease: Int32? = nil, lastRelease: Int32? = nil, hashes: [String] = []
     ) async throws -> Int64 {
         let id: Int64 = try await postgres.query(
@@ -47,7 +52,8 @@ struct CrashData: Sendable {
             """)
         for hash in hashes {
             try await postgres.execute(
-                "INSERT INTO analytics.issue_hashes (space, hash, algorithm, issue) VALUES (\(space), decode(\(hash), 'hex'), 1, \(id))")
+                "INSERT INTO analytics.issue_hashes (space, hash, algorithm, issue) VALUES (\(space), decode(\(hash), 'hex'), 1, \(id))"
+            )
         }
         return id
     }
@@ -55,8 +61,10 @@ struct CrashData: Sendable {
     /// A report, also counted by day, release, user and tags; not in the issue's own totals.
     @discardableResult
     func report(
-        _ issue: Int64, _ id: UUID = UUID(), received: Date = day(1), at: Date? = nil, person: Int = 0, release: Int32? = nil, level: CrashLevel = .error,
-        configuration: String = "", variants: String = "", message: String = "", hash: String = "00000000000000000000000000000000",
+        _ issue: Int64, _ id: UUID = UUID(), received: Date = day(1), at: Date? = nil, person: Int = 0,
+        release: Int32? = nil, level: CrashLevel = .error,
+        configuration: String = "", variants: String = "", message: String = "",
+        hash: String = "00000000000000000000000000000000",
         content: String = "{}"
     ) async throws -> UUID {
         let at = at ?? received
@@ -71,7 +79,8 @@ struct CrashData: Sendable {
         try await tag(issue, "os", "iOS 19", 1)
         if person != 0 {
             try await postgres.execute(
-                "INSERT INTO analytics.issue_users (issue, person, last_seen) VALUES (\(issue), \(person), \(at)) ON CONFLICT DO NOTHING")
+                "INSERT INTO analytics.issue_users (issue, person, last_seen) VALUES (\(issue), \(person), \(at)) ON CONFLICT DO NOTHING"
+            )
         }
         if let release {
             try await postgres.execute(
@@ -109,7 +118,9 @@ struct CrashData: Sendable {
     }
 
     /// Sessions that began so many days ago (UTC).
-    func sessions(_ release: Int32, daysAgo: Int, _ sessions: Int, crashed: Int, stage: String = "production") async throws {
+    func sessions(_ release: Int32, daysAgo: Int, _ sessions: Int, crashed: Int, stage: String = "production")
+        async throws
+    {
         try await postgres.execute(
             """
             INSERT INTO analytics.crash_sessions (space, release, stage, day, sessions, errored, crashed, abnormal)
@@ -117,7 +128,9 @@ struct CrashData: Sendable {
             """)
     }
 
-    func sessionUser(_ person: Int, _ release: Int32, daysAgo: Int, crashed: Bool, stage: String = "production") async throws {
+    func sessionUser(_ person: Int, _ release: Int32, daysAgo: Int, crashed: Bool, stage: String = "production")
+        async throws
+    {
         try await postgres.execute(
             """
             INSERT INTO analytics.crash_session_users (space, day, release, stage, person, crashed)

@@ -17,32 +17,46 @@ import Testing
 
     @Test(arguments: [
         // Of one app by numbers, whenever they were heard of.
-        (release(1, "ios@2.0", "b", day: 1), release(2, "ios@1.0", "a", day: 5), true), (release(1, "2.0", "b", day: 1), release(2, "1.0", "a", day: 5), true),
+        (release(1, "ios@2.0", "b", day: 1), release(2, "ios@1.0", "a", day: 5), true),
+        (release(1, "2.0", "b", day: 1), release(2, "1.0", "a", day: 5), true),
         // The numbers of two apps say nothing about each other.
         (release(1, "ios@2.1", "b", day: 5), release(2, "android@3.1", "c", day: 1), true),
         (release(1, "android@3.1", "c", day: 1), release(2, "ios@2.1", "b", day: 5), false),
-        (release(1, "a@b@2.0", "b", day: 1), release(2, "a@b@1.0", "a", day: 5), true), (release(1, "ios@nightly", nil, day: 5), release(2, "ios@9.0", "z", day: 1), true),
+        (release(1, "a@b@2.0", "b", day: 1), release(2, "a@b@1.0", "a", day: 5), true),
+        (release(1, "ios@nightly", nil, day: 5), release(2, "ios@9.0", "z", day: 1), true),
     ])
     func `A release is newer by its number within an app, else by time`(one: Release, other: Release, isNewer: Bool) {
         #expect(one.isNewer(than: other) == isNewer && !one.isNewer(than: one))
     }
 
-    @Test func `What is resolved in the next release of one app comes back with that app's next, whatever numbers another has`() async throws {
+    @Test
+    func
+        `What is resolved in the next release of one app comes back with that app's next, whatever numbers another has`()
+        async throws
+    {
         try await AnalyticsApp.run { app in
             try await app.report(TestEnvelope.crash(in: "f", release: "ios@2.0"))
             try await app.report(TestEnvelope.crash(in: "g", release: "android@3.1"))
             try await app.digested()
-            let answer = try await app.master("POST", "/crashes/issues/update", #"{"issues":[1,2],"state":"resolved","release":"next"}"#)
+            let answer = try await app.master(
+                "POST", "/crashes/issues/update", #"{"issues":[1,2],"state":"resolved","release":"next"}"#)
             #expect(answer.each("resolvedIn") == ["\"ios@2.0\"", "\"android@3.1\""], "\(answer)")
             try await app.report(TestEnvelope.crash(in: "f", release: "ios@2.0"))
-            #expect(try await app.rows("SELECT status FROM analytics.issues WHERE space = % ORDER BY number") == ["resolved", "resolved"])
+            #expect(
+                try await app.rows("SELECT status FROM analytics.issues WHERE space = % ORDER BY number") == [
+                    "resolved", "resolved",
+                ])
             try await app.report(TestEnvelope.crash(in: "f", release: "ios@2.1"))
-            #expect(try await app.rows("SELECT status FROM analytics.issues WHERE space = % ORDER BY number") == ["unresolved", "resolved"])
+            #expect(
+                try await app.rows("SELECT status FROM analytics.issues WHERE space = % ORDER BY number") == [
+                    "unresolved", "resolved",
+                ])
             // The version of both: each by its own app.
             try await app.report(TestEnvelope.crash(in: "f", release: "ios@4.0"))
             try await app.report(TestEnvelope.crash(in: "g", release: "android@4.0"))
             try await app.digested()
-            let both = try await app.master("POST", "/crashes/issues/update", #"{"issues":[1,2],"state":"resolved","release":"4.0"}"#)
+            let both = try await app.master(
+                "POST", "/crashes/issues/update", #"{"issues":[1,2],"state":"resolved","release":"4.0"}"#)
             #expect(both.each("resolvedIn") == ["\"ios@4.0\"", "\"android@4.0\""], "\(both)")
         }
     }
@@ -51,17 +65,26 @@ import Testing
         try await AnalyticsApp.run { app in
             let data = try await CrashData(app)
             let (a, b) = (String(repeating: "a", count: 32), String(repeating: "b", count: 32))
-            let (one, two) = (try await data.issue(1, events: 2, users: 1, hashes: [a]), try await data.issue(2, events: 3, users: 2, hashes: [b]))
+            let (one, two) = (
+                try await data.issue(1, events: 2, users: 1, hashes: [a]),
+                try await data.issue(2, events: 3, users: 2, hashes: [b])
+            )
             for _ in 0..<2 { try await data.report(one, person: 1, hash: a) }
             for person in [1, 2, 3] { try await data.report(two, person: person, hash: b) }
             _ = try await app.master("PATCH", "/crashes/issues/1", #"{"state":"ignored","events":3,"users":2}"#)
             let merged = try await app.master("POST", "/crashes/issues/1/merge", #"{"issues":[2]}"#)
-            #expect(merged["events"] == "5" && merged["users"] == "3" && merged["ignoredUntilEvents"] == "8" && merged["ignoredUntilUsers"] == "5", "\(merged)")
+            #expect(
+                merged["events"] == "5" && merged["users"] == "3" && merged["ignoredUntilEvents"] == "8"
+                    && merged["ignoredUntilUsers"] == "5", "\(merged)")
             #expect(try await app.service.crashes.life.changes.endIgnoring() == 0)
             let new = try await app.master("POST", "/crashes/issues/1/part", #"{"hashes":["\#(b)"]}"#)
-            #expect(new.status == 201 && new["number"] != nil && new.header("location") == "../\(new["number"] ?? "")", "\(new)")
+            #expect(
+                new.status == 201 && new["number"] != nil && new.header("location") == "../\(new["number"] ?? "")",
+                "\(new)")
             let parted = try await app.master("GET", "/crashes/issues/1")
-            #expect(parted["state"] == "\"ignored\"" && parted["ignoredUntilEvents"] == "5" && parted["ignoredUntilUsers"] == "3", "\(parted)")
+            #expect(
+                parted["state"] == "\"ignored\"" && parted["ignoredUntilEvents"] == "5"
+                    && parted["ignoredUntilUsers"] == "3", "\(parted)")
         }
     }
 
@@ -75,28 +98,41 @@ import Testing
             try await app.postgres.execute("UPDATE analytics.issues SET deleted = now() WHERE number = 1")
             try await app.look()
             try await receiver.wait(for: 1)
-            #expect(receiver.received.first?["data.count"] == "1" && receiver.received.first?["data.issues.0.number"] == "2")
+            #expect(
+                receiver.received.first?["data.count"] == "1" && receiver.received.first?["data.issues.0.number"] == "2"
+            )
         }
     }
 
-    @Test func `Issues are found by the configuration and the variants that were active, and by having no assignee`() async throws {
+    @Test func `Issues are found by the configuration and the variants that were active, and by having no assignee`()
+        async throws
+    {
         try await AnalyticsApp.run { app in
             let data = try await CrashData(app)
             for number in 1...3 { try await data.issue(Int32(number)) }
-            let ids = try await app.postgres.query("SELECT id FROM analytics.issues ORDER BY number").map { try $0.decode(0, as: Int64.self) }
+            let ids = try await app.postgres.query("SELECT id FROM analytics.issues ORDER BY number").map {
+                try $0.decode(0, as: Int64.self)
+            }
             try await data.tag(ids[0], "martlet.variants", "checkout=dark, size=b", 2)
             try await data.tag(ids[1], "martlet.variants", "checkout=darker,size=b", 2)
             try await data.tag(ids[2], "martlet.config", "12", 2)
-            try await app.postgres.execute("UPDATE analytics.issues SET assignee = \(Colleague.bob.id) WHERE number = 1")
+            try await app.postgres.execute(
+                "UPDATE analytics.issues SET assignee = \(Colleague.bob.id) WHERE number = 1")
             for (query, numbers) in [
-                ("variant=checkout%3Ddark", ["1"]), ("variant=size%3Db", ["1", "2"]), ("variant=size%3D", []), ("configuration=12", ["3"]), ("configuration=1", []),
+                ("variant=checkout%3Ddark", ["1"]), ("variant=size%3Db", ["1", "2"]), ("variant=size%3D", []),
+                ("configuration=12", ["3"]), ("configuration=1", []),
                 ("assignee=none", ["2", "3"]), ("assignee=\(Colleague.bob.id.uppercased())", ["1"]),
             ] as [(String, [String])] {
                 let answer = try await app.master("GET", "/crashes/issues?" + query)
                 #expect(answer.each("number").sorted() == numbers, "\(query): \(answer)")
             }
-            for (query, field) in [("variant=checkout", "variant"), ("variant=a%3Db,c%3Dd", "variant"), ("configuration=", "configuration"), ("assignee=bob", "assignee")] {
-                #expect(try await app.master("GET", "/crashes/issues?" + query).isProblem(.invalidParameter, field: field), "\(query)")
+            for (query, field) in [
+                ("variant=checkout", "variant"), ("variant=a%3Db,c%3Dd", "variant"),
+                ("configuration=", "configuration"), ("assignee=bob", "assignee"),
+            ] {
+                #expect(
+                    try await app.master("GET", "/crashes/issues?" + query).isProblem(.invalidParameter, field: field),
+                    "\(query)")
             }
         }
     }
@@ -116,13 +152,19 @@ import Testing
             try await app.makeIssues(1...3)
             let given = try await app.master("PATCH", "/crashes/issues/1", #"{"assignee":"\#(Colleague.bob.id)"}"#)
             #expect(given["assigneeName"] == "\"bob\"" && given["isAssigneeGone"] == "false", "\(given)")
-            #expect(try await app.master("PATCH", "/crashes/issues/2", #"{"assignee":"\#(Colleague.eve.id)"}"#).status == 200)
+            #expect(
+                try await app.master("PATCH", "/crashes/issues/2", #"{"assignee":"\#(Colleague.eve.id)"}"#).status
+                    == 200)
             known.withLock { $0 = [.ada, .eve] }
             let list = try await app.master("GET", "/crashes/issues?sort=firstSeen")
-            let told = zip(list.each("number"), zip(list.each("assigneeName"), list.each("isAssigneeGone"))).map { "\($0) \($1.0) \($1.1)" }.sorted()
+            let told = zip(list.each("number"), zip(list.each("assigneeName"), list.each("isAssigneeGone"))).map {
+                "\($0) \($1.0) \($1.1)"
+            }.sorted()
             #expect(told == ["1 null true", "2 \"eve\" false", "3 null false"], "\(list)")
             #expect(try await app.master("GET", "/crashes/issues/1")["assignee"] == "\"\(Colleague.bob.id)\"")
-            #expect(try await app.master("PATCH", "/crashes/issues/3", #"{"assignee":"\#(Colleague.bob.id)"}"#).isProblem(.invalidBody, field: "assignee"))
+            #expect(
+                try await app.master("PATCH", "/crashes/issues/3", #"{"assignee":"\#(Colleague.bob.id)"}"#).isProblem(
+                    .invalidBody, field: "assignee"))
             isAway.withLock { $0 = true }
             let unknown = try await app.master("GET", "/crashes/issues/1")
             #expect(unknown.status == 200 && unknown["assigneeName"] == "null" && unknown["isAssigneeGone"] == "null")

@@ -12,7 +12,9 @@ import Testing
     @Test func `a deleted issue is gone at once, and all that belongs to it soon`() async throws {
         try await AnalyticsApp.run { app in
             let data = try await CrashData(app)
-            let (gone, kept) = (try await data.issue(1, hashes: [String(repeating: "a", count: 32)]), try await data.issue(2))
+            let (gone, kept) = (
+                try await data.issue(1, hashes: [String(repeating: "a", count: 32)]), try await data.issue(2)
+            )
             // More than one slice.
             for _ in 0..<(IssueRemoval.reportsPerSlice + 5) { try await data.report(gone) }
             let report = try await data.report(gone)
@@ -36,7 +38,9 @@ import Testing
         try await AnalyticsApp.run { app in
             let data = try await CrashData(app)
             let issue = try await data.issue(1, events: 3)
-            for days in [1.0, 6.9, 7.1] { try await data.report(issue, received: Date(timeIntervalSinceNow: -86_400 * days)) }
+            for days in [1.0, 6.9, 7.1] {
+                try await data.report(issue, received: Date(timeIntervalSinceNow: -86_400 * days))
+            }
             var test = app
             test.environment = .test
             let other = try await CrashData(test)
@@ -51,9 +55,12 @@ import Testing
             #expect(try await app.master("GET", "/crashes/issues/1")["events"] == "3")
             #expect(try await data.count("issue_days") >= 3)
             for body in ["{}", #"{"retentionDays":0}"#, #"{"retentionDays":3651}"#, #"{"retentionDays":"7"}"#] {
-                #expect(try await app.master("PUT", "/crashes/settings", body).isProblem(.invalidBody, field: "retentionDays"))
+                #expect(
+                    try await app.master("PUT", "/crashes/settings", body).isProblem(
+                        .invalidBody, field: "retentionDays"))
             }
-            #expect(try await app.master("PUT", "/crashes/settings", #"{"retentionDays":null}"#)["retentionDays"] == "null")
+            #expect(
+                try await app.master("PUT", "/crashes/settings", #"{"retentionDays":null}"#)["retentionDays"] == "null")
             #expect(try await data.count("crash_settings") == 0)
         }
     }
@@ -67,7 +74,9 @@ import Testing
             let issue = try await data.issue(1, users: 2)
             try await app.postgres.execute("UPDATE analytics.issues SET ignored_until_users = 12")
             let reports = CrashUserData.reportsPerSlice + 3
-            for number in 0..<reports { try await data.report(issue, person: person, content: #"{"user":{"id":"\#(user)"},"n":\#(number)}"#) }
+            for number in 0..<reports {
+                try await data.report(issue, person: person, content: #"{"user":{"id":"\#(user)"},"n":\#(number)}"#)
+            }
             let last = try await data.report(issue, person: person)
             let file = try await Attached(data, last, in: app, "dump")
             try await app.postgres.execute(
@@ -87,7 +96,8 @@ import Testing
             let second = try await holder.export(request)
             let lines = (String(buffer: first.lines) + String(buffer: second.lines)).split(separator: "\n")
             #expect(lines.count == reports + 1 && second.next == nil)
-            #expect(lines.allSatisfy { $0.contains(#""kind": "crashReport""#) } && lines.last?.contains("It broke") == true)
+            #expect(
+                lines.allSatisfy { $0.contains(#""kind": "crashReport""#) } && lines.last?.contains("It broke") == true)
 
             request.after = nil
             let erasure = try await holder.erase(request)

@@ -14,23 +14,39 @@ import Testing
             let data = try await CrashData(app)
             let release = try await data.release("app@1.0+1")
             let (one, other) = (try await data.issue(1), try await data.issue(2))
-            let first = try await data.report(one, received: CrashData.day(1), at: CrashData.day(0.5), release: release, message: "a")
+            let first = try await data.report(
+                one, received: CrashData.day(1), at: CrashData.day(0.5), release: release, message: "a")
             // Received in the same moment: by when they were stored.
             let second = try await data.report(
-                one, received: CrashData.day(2), level: .fatal, configuration: "12", variants: "checkout=dark", message: "b",
-                content: #"{"exception":{"values":[{"type":"E","stacktrace":{"frames":[{"function":"main"}]}}]},"breadcrumbs":{"values":[]},"n":1.50}"#)
+                one, received: CrashData.day(2), level: .fatal, configuration: "12", variants: "checkout=dark",
+                message: "b",
+                content:
+                    #"{"exception":{"values":[{"type":"E","stacktrace":{"frames":[{"function":"main"}]}}]},"breadcrumbs":{"values":[]},"n":1.50}"#
+            )
             let third = try await data.report(one, received: CrashData.day(2), message: "c", content: #"{"last":true}"#)
             let foreign = try await data.report(other)
 
             let issue = try await app.master("GET", "/crashes/issues/1")
-            #expect(issue["number"] == "1" && issue["newestReport.id"] == "\"\(third.reportID)\"" && issue["newestReport.content.last"] == "true")
+            #expect(
+                issue["number"] == "1" && issue["newestReport.id"] == "\"\(third.reportID)\""
+                    && issue["newestReport.content.last"] == "true")
             let middle = try await app.master("GET", "/crashes/issues/1/reports/\(second.reportID)")
-            #expect(middle["previous"] == "\"\(first.reportID)\"" && middle["next"] == "\"\(third.reportID)\"" && middle["level"] == "\"fatal\"")
-            #expect(middle["content.exception.values.0.stacktrace.frames.0.function"] == "\"main\"" && middle["content.n"] == "1.50")
-            #expect(middle["configuration"] == "\"12\"" && middle["variants"] == "\"checkout=dark\"" && middle["release"] == "null")
+            #expect(
+                middle["previous"] == "\"\(first.reportID)\"" && middle["next"] == "\"\(third.reportID)\""
+                    && middle["level"] == "\"fatal\"")
+            #expect(
+                middle["content.exception.values.0.stacktrace.frames.0.function"] == "\"main\""
+                    && middle["content.n"] == "1.50")
+            #expect(
+                middle["configuration"] == "\"12\"" && middle["variants"] == "\"checkout=dark\""
+                    && middle["release"] == "null")
             let oldest = try await app.master("GET", "/crashes/issues/1/reports/oldest")
-            #expect(oldest["id"] == "\"\(first.reportID)\"" && oldest["previous"] == "null" && oldest["release"] == "\"app@1.0+1\"")
-            #expect(oldest["time"] == "\"2026-11-01T12:00:00.000Z\"" && oldest["received"] == "\"2026-11-02T00:00:00.000Z\"")
+            #expect(
+                oldest["id"] == "\"\(first.reportID)\"" && oldest["previous"] == "null"
+                    && oldest["release"] == "\"app@1.0+1\"")
+            #expect(
+                oldest["time"] == "\"2026-11-01T12:00:00.000Z\"" && oldest["received"] == "\"2026-11-02T00:00:00.000Z\""
+            )
             #expect(oldest["attachments"] == "[]" && oldest["feedback"] == "[]")
             #expect(try await app.master("GET", "/crashes/issues/1/reports/newest")["next"] == "null")
             // As a UUID, too.
@@ -48,7 +64,10 @@ import Testing
         try await AnalyticsApp.run { app in
             let data = try await CrashData(app)
             let issue = try await data.issue(1)
-            for number in 0..<10 { try await data.report(issue, received: CrashData.day(Double(number / 3) + 0.000_001), message: "\(number)") }
+            for number in 0..<10 {
+                try await data.report(
+                    issue, received: CrashData.day(Double(number / 3) + 0.000_001), message: "\(number)")
+            }
             var (messages, cursor) = ([String](), "")
             for _ in 0..<4 {
                 let page = try await app.master("GET", "/crashes/issues/1/reports?limit=4\(cursor)")
@@ -57,11 +76,16 @@ import Testing
                 cursor = "&cursor=" + next.dropFirst().dropLast()
             }
             #expect(messages == (0..<10).reversed().map { "\"\($0)\"" })
-            #expect(try await app.master("GET", "/crashes/issues/1/reports?cursor=a").isProblem(.invalidParameter, field: "cursor"))
+            #expect(
+                try await app.master("GET", "/crashes/issues/1/reports?cursor=a").isProblem(
+                    .invalidParameter, field: "cursor"))
         }
     }
 
-    @Test func `what was written and attached to a report stands with it, and attachments are only ever files to be saved`() async throws {
+    @Test
+    func `what was written and attached to a report stands with it, and attachments are only ever files to be saved`()
+        async throws
+    {
         try await AnalyticsApp.run { app in
             let data = try await CrashData(app)
             let issue = try await data.issue(1)
@@ -73,18 +97,25 @@ import Testing
                 VALUES (\(data.space), \(UUID()), \(report), 'Ada', 'ada@example.com', 'It broke', now())
                 """)
             let answer = try await app.master("GET", "/crashes/issues/1/reports/newest")
-            #expect(answer["feedback.0.message"] == "\"It broke\"" && answer["attachments.0.size"] == "8" && answer["attachments.0.name"] == "\"a.html\"")
+            #expect(
+                answer["feedback.0.message"] == "\"It broke\"" && answer["attachments.0.size"] == "8"
+                    && answer["attachments.0.name"] == "\"a.html\"")
             let path = "/crashes/issues/1/reports/\(report.reportID)/attachments"
             let attachment = try await app.master("GET", "\(path)/\(file.id)")
             #expect(attachment.text == "<script>" && attachment.header("Content-Type") == "application/octet-stream")
-            #expect(attachment.header("X-Content-Type-Options") == "nosniff" && attachment.header("Content-Disposition")?.hasPrefix("attachment;") == true)
+            #expect(
+                attachment.header("X-Content-Type-Options") == "nosniff"
+                    && attachment.header("Content-Disposition")?.hasPrefix("attachment;") == true)
             for place in ["newest", "oldest"] {
-                #expect(try await app.master("GET", "/crashes/issues/1/reports/\(place)/attachments/\(file.id)").text == "<script>")
+                #expect(
+                    try await app.master("GET", "/crashes/issues/1/reports/\(place)/attachments/\(file.id)").text
+                        == "<script>")
             }
             #expect(try await app.master("GET", "\(path)/\(file.id + 1)").isProblem(.fileNotFound))
             try await data.issue(2)
             #expect(
-                try await app.master("GET", "/crashes/issues/2/reports/\(report.reportID)/attachments/\(file.id)").isProblem(.fileNotFound))
+                try await app.master("GET", "/crashes/issues/2/reports/\(report.reportID)/attachments/\(file.id)")
+                    .isProblem(.fileNotFound))
         }
     }
 }

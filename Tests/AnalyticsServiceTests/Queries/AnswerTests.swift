@@ -6,22 +6,31 @@ import Testing
 
 @testable import AnalyticsService
 
-/// What is answered, compared with what plain SQL says of the events themselves, as docs/how-to/ask-analytics.md has it.
+/// What is answered, compared with what plain SQL says of the events themselves, as docs/how-to/ask-analytics.md has
+/// it.
 @Suite struct AnswerTests {
-    /// In all of them but two the clock is changed within the days asked about: by half an hour on Lord Howe on 2025-10-05, back by an hour in Dublin on
-    /// 2025-10-26 and in New York on 2025-11-02.
+    /// In all of them but two the clock is changed within the days asked about: by half an hour on Lord Howe on
+    /// 2025-10-05, back by an hour in Dublin on 2025-10-26 and in New York on 2025-11-02.
     private static let zones = ["UTC", "Europe/Dublin", "America/New_York", "Asia/Kolkata", "Australia/Lord_Howe"]
     private static let (from, to) = ("2025-09-29", "2025-11-09")
 
     private struct Chosen {
         var generator: SeededGenerator
 
-        mutating func one<Value>(_ values: [Value]) -> Value { values[Int.random(in: values.indices, using: &generator)] }
+        mutating func one<Value>(_ values: [Value]) -> Value {
+            values[Int.random(in: values.indices, using: &generator)]
+        }
 
-        /// Mostly anywhere in seven weeks, some at midnight or a second before it in one of the zones, many shortly after one another.
+        /// Mostly anywhere in seven weeks, some at midnight or a second before it in one of the zones, many shortly
+        /// after one another.
         mutating func event(_ persons: [Int]) -> Happening {
-            let midnight = one([0, 1_800, 3_600, 13 * 3_600, 13 * 3_600 + 1_800, 18 * 3_600 + 1_800, 4 * 3_600, 5 * 3_600, 23 * 3_600])
-            let second = one([one([0, -1]) + midnight, Int.random(in: 0..<86_400, using: &generator), one([0, 900, 1_799, 1_800, 1_801, 3_600]) + 12 * 3_600])
+            let midnight = one([
+                0, 1_800, 3_600, 13 * 3_600, 13 * 3_600 + 1_800, 18 * 3_600 + 1_800, 4 * 3_600, 5 * 3_600, 23 * 3_600,
+            ])
+            let second = one([
+                one([0, -1]) + midnight, Int.random(in: 0..<86_400, using: &generator),
+                one([0, 900, 1_799, 1_800, 1_801, 3_600]) + 12 * 3_600,
+            ])
             // 2025-09-28T00:00:00Z
             let time = 1_759_017_600 + Int.random(in: 0..<44, using: &generator) * 86_400 + second
             let kind = one([EventKind.track, .track, .track, .screen, .page, .identify])
@@ -36,13 +45,16 @@ import Testing
         }
     }
 
-    private static func text(_ seconds: Int) -> String { Date(timeIntervalSince1970: Double(seconds)).formatted(.iso8601) }
+    private static func text(_ seconds: Int) -> String {
+        Date(timeIntervalSince1970: Double(seconds)).formatted(.iso8601)
+    }
 
     /// Three devices that belong to accounts, one of them only later; 0 is nobody.
     private static func fill(_ app: AnalyticsApp, seed: UInt64) async throws {
         var chosen = Chosen(generator: SeededGenerator(state: seed))
         let id = try await app.space.id
-        try await app.postgres.execute("INSERT INTO analytics.people (space, person, account) VALUES (\(id), 101, 1), (\(id), 102, 1)")
+        try await app.postgres.execute(
+            "INSERT INTO analytics.people (space, person, account) VALUES (\(id), 101, 1), (\(id), 102, 1)")
         try await app.happen((0..<150).map { _ in chosen.event([0, 1, 3, 4, 101, 102, 103]) })
         try await app.postgres.execute("INSERT INTO analytics.people (space, person, account) VALUES (\(id), 103, 2)")
         // Whatever happened before comes later, too.
@@ -75,17 +87,25 @@ import Testing
         return try await app.postgres.query(query).map { try $0.decode(0) }.sorted()
     }
 
-    private static func query(_ interval: String, _ zone: String) -> String { "from=\(from)&to=\(to)&interval=\(interval)&timeZone=\(zone)" }
+    private static func query(_ interval: String, _ zone: String) -> String {
+        "from=\(from)&to=\(to)&interval=\(interval)&timeZone=\(zone)"
+    }
 
-    private static func term(_ column: StaticString) -> PostgresQuery { "(SELECT text FROM analytics.terms WHERE id = e.\(unescaped: column))" }
+    private static func term(_ column: StaticString) -> PostgresQuery {
+        "(SELECT text FROM analytics.terms WHERE id = e.\(unescaped: column))"
+    }
 
     private static let groups: [(name: String, value: PostgresQuery, condition: PostgresQuery)] = [
-        ("", "''", "TRUE"), ("&group=event", term("name"), "kind NOT IN (2, 3) AND name <> 0"), ("&group=screen", term("name"), "kind IN (2, 3) AND name <> 0"),
-        ("&group=release", term("release"), "TRUE"), ("&group=country", term("country"), "TRUE"), ("&group=property&property=plan", "properties ->> 'plan'", "TRUE"),
+        ("", "''", "TRUE"), ("&group=event", term("name"), "kind NOT IN (2, 3) AND name <> 0"),
+        ("&group=screen", term("name"), "kind IN (2, 3) AND name <> 0"),
+        ("&group=release", term("release"), "TRUE"), ("&group=country", term("country"), "TRUE"),
+        ("&group=property&property=plan", "properties ->> 'plan'", "TRUE"),
     ]
 
     @Test(arguments: zones)
-    func `Counts, people, sessions and retention are what the events themselves say, in whatever time zone`(_ own: String) async throws {
+    func `Counts, people, sessions and retention are what the events themselves say, in whatever time zone`(
+        _ own: String
+    ) async throws {
         try await AnalyticsApp.run { app in
             let seed = UInt64.random(in: .min ... .max)
             try await app.use(timeZone: own)
@@ -95,13 +115,19 @@ import Testing
                     try await Self.compareCounts(app, interval, zone, "seed \(seed)")
                     try await Self.comparePeople(app, interval, zone, "seed \(seed)")
                 }
-                for day in ["2025-10-05", "2025-10-26", "2025-11-02"] { try await Self.compareHours(app, day, zone, "seed \(seed)") }
+                for day in ["2025-10-05", "2025-10-26", "2025-11-02"] {
+                    try await Self.compareHours(app, day, zone, "seed \(seed)")
+                }
             }
-            for interval in ["day", "week", "month"] { try await Self.compareRetention(app, interval, own, "seed \(seed)") }
+            for interval in ["day", "week", "month"] {
+                try await Self.compareRetention(app, interval, own, "seed \(seed)")
+            }
         }
     }
 
-    private static func compareCounts(_ app: AnalyticsApp, _ interval: String, _ zone: String, _ seed: String) async throws {
+    private static func compareCounts(_ app: AnalyticsApp, _ interval: String, _ zone: String, _ seed: String)
+        async throws
+    {
         let base = try await base(app, zone)
         for group in groups {
             for event in ["", "a"] {
@@ -113,17 +139,21 @@ import Testing
                     GROUP BY label, value
                     """
                 let expected = try await lines(app, counts)
-                let question = "counts?limit=100&" + query(interval, zone) + group.name + (event.isEmpty ? "" : "&event=" + event)
+                let question =
+                    "counts?limit=100&" + query(interval, zone) + group.name + (event.isEmpty ? "" : "&event=" + event)
                 let people = try await app.ask(question + "&people=true").sorted()
                 #expect(people == expected, "\(question) \(seed)")
                 let alone = try await app.ask(question).sorted()
-                let withoutPeople = expected.map { line in String(line[...(line.lastIndex(of: ",") ?? line.startIndex)]) }.sorted()
+                let withoutPeople = expected.map { line in String(line[...(line.lastIndex(of: ",") ?? line.startIndex)])
+                }.sorted()
                 #expect(alone == withoutPeople, "\(question) \(seed)")
             }
         }
     }
 
-    private static func comparePeople(_ app: AnalyticsApp, _ interval: String, _ zone: String, _ seed: String) async throws {
+    private static func comparePeople(_ app: AnalyticsApp, _ interval: String, _ zone: String, _ seed: String)
+        async throws
+    {
         let base = try await base(app, zone)
         let expected = try await lines(
             app,
@@ -147,7 +177,8 @@ import Testing
             """
         ).map { row in
             let count: Int = try row.decode(1), seconds: Int = try row.decode(2)
-            return "\(try row.decode(0, as: String.self)),\(count),\(Double(seconds * 1_000_000) / Double(count) / 1_000_000)"
+            return
+                "\(try row.decode(0, as: String.self)),\(count),\(Double(seconds * 1_000_000) / Double(count) / 1_000_000)"
         }.sorted()
         let answer = try await app.ask("sessions?" + query(interval, zone)).filter { !$0.hasSuffix(",0,") }.sorted()
         #expect(answer == sessions, "sessions \(interval) \(zone) \(seed)")
@@ -168,11 +199,14 @@ import Testing
         #expect(hours.map { Int($0.split(separator: ",")[1]) } == expected, "\(day) \(zone) \(seed)")
     }
 
-    private static func compareRetention(_ app: AnalyticsApp, _ interval: String, _ zone: String, _ seed: String) async throws {
+    private static func compareRetention(_ app: AnalyticsApp, _ interval: String, _ zone: String, _ seed: String)
+        async throws
+    {
         let place: (PostgresQuery) -> PostgresQuery = { day in
             switch interval {
             case "day": "(\(day) - \(from)::text::date)"
-            case "week": "((date_trunc('week', \(day)::timestamp)::date - date_trunc('week', \(from)::text::timestamp)::date) / 7)"
+            case "week":
+                "((date_trunc('week', \(day)::timestamp)::date - date_trunc('week', \(from)::text::timestamp)::date) / 7)"
             default: "(extract(year FROM \(day))::int * 12 + extract(month FROM \(day))::int - 2025 * 12 - 9)"
             }
         }

@@ -12,7 +12,8 @@ import Testing
 
     @Test func `Events are read as they are, page by page, each once`() async throws {
         try await AnalyticsApp.run { app in
-            try await app.insert((1...25).map { Happening("2026-05-01T10:00:00Z", $0 % 5 == 0 ? "five" : "a", $0) }, by: app.postgres)
+            try await app.insert(
+                (1...25).map { Happening("2026-05-01T10:00:00Z", $0 % 5 == 0 ? "five" : "a", $0) }, by: app.postgres)
             try await app.insert(
                 [
                     Happening("2026-05-01T10:00:00.250Z", "Home", 255) {
@@ -41,18 +42,21 @@ import Testing
             #expect(try await app.ask("events?event=five").count == 5)
             #expect(try await app.ask("events?to=" + Self.text(Date().addingTimeInterval(-3_600))) == [])
             let csv = try await app.master("GET", "/analytics/events?limit=10&format=csv")
-            #expect(csv.header("x-next-cursor")?.count == 32 && csv.header("content-type")?.hasPrefix("text/csv") == true)
+            #expect(
+                csv.header("x-next-cursor")?.count == 32 && csv.header("content-type")?.hasPrefix("text/csv") == true)
         }
     }
 
     @Test func `What a spreadsheet would take for a formula is guarded`() async throws {
         try await AnalyticsApp.run { app in
             try await app.happen([Happening("2026-05-01T10:00:00Z", #"=HYPERLINK("http://evil")"#, 1)])
-            let answer = try await app.master("GET", "/analytics/counts?group=event&interval=none&from=2026-05-01&to=2026-05-01&format=csv")
+            let answer = try await app.master(
+                "GET", "/analytics/counts?group=event&interval=none&from=2026-05-01&to=2026-05-01&format=csv")
             #expect(answer.text.contains(#""'=HYPERLINK(""http://evil"")""#), "\(answer)")
             // A quote that a mark belongs to ends a cell, too.
             try await app.happen([Happening("2026-05-02T10:00:00Z", "a\"\u{301},=1", 1)])
-            let marked = try await app.master("GET", "/analytics/counts?group=event&interval=none&from=2026-05-02&to=2026-05-02&format=csv")
+            let marked = try await app.master(
+                "GET", "/analytics/counts?group=event&interval=none&from=2026-05-02&to=2026-05-02&format=csv")
             #expect(Array(marked.text.utf8).firstRange(of: Array("\"a\"\"\u{301},=1\"".utf8)) != nil, "\(marked)")
         }
     }
@@ -63,12 +67,15 @@ import Testing
             func at(_ minutes: Double) -> String { Self.text(now.addingTimeInterval(-60 * minutes)) }
             try await app.insert(
                 [
-                    Happening(at(0), "a", 1), Happening(at(5), "a", 2), Happening(at(5), "b", 1), Happening(at(28), "Home", 1) { $0.kind = .screen },
+                    Happening(at(0), "a", 1), Happening(at(5), "a", 2), Happening(at(5), "b", 1),
+                    Happening(at(28), "Home", 1) { $0.kind = .screen },
                     Happening(at(31), "a", 3),
                 ], by: app.postgres)
             let answer = try await app.master("GET", "/analytics/live")
             #expect(answer["events"] == "4" && answer["people"] == "2" && answer["count"] == "30", "\(answer)")
-            #expect(answer["topEvents"] == #"[{"name":"a","events":2},{"name":"b","events":1}]"# && answer["topScreens"] == #"[{"name":"Home","events":1}]"#)
+            #expect(
+                answer["topEvents"] == #"[{"name":"a","events":2},{"name":"b","events":1}]"#
+                    && answer["topScreens"] == #"[{"name":"Home","events":1}]"#)
             let minutes = (0..<30).compactMap { answer["data.\($0).events"].flatMap { Int($0) } }
             #expect(minutes.reduce(0, +) == 4 && minutes.count == 30)
         }
@@ -79,7 +86,10 @@ import Testing
             let paths = ["counts", "screens", "people", "sessions", "retention", "live", "events"]
             for path in paths.map({ "/analytics/" + $0 }) {
                 let others = StaffRights(["app1": [.crashes: [.read]], "app2": [.analytics: [.read]]])
-                let refusals = [try await app.client("GET", path), try await app.ingest("GET", path), try await app.staff("GET", path, rights: others)]
+                let refusals = [
+                    try await app.client("GET", path), try await app.ingest("GET", path),
+                    try await app.staff("GET", path, rights: others),
+                ]
                 #expect(refusals.allSatisfy { $0.isProblem(.forbidden) }, "\(refusals)")
                 let answer = try await app.staff("GET", path, rights: StaffRights(["app1": [.analytics: [.read]]]))
                 #expect(answer.status == 200, "\(path) \(answer)")
@@ -90,28 +100,43 @@ import Testing
     }
 
     @Test(arguments: [
-        ("counts?from=2026-5-1", "invalid-parameter", "from"), ("counts?from=2026-02-30&to=2026-03-01", "invalid-parameter", "from"),
-        ("counts?from=2026-05-02&to=2026-05-01", "invalid-parameter", "to"), ("counts?from=2020-01-01&to=2026-01-01", "limit-exceeded", "from"),
-        ("counts?interval=hour&from=2026-01-01&to=2026-05-01", "limit-exceeded", "interval"), ("counts?interval=year", "invalid-parameter", "interval"),
-        ("counts?timeZone=Mars/Olympus", "invalid-parameter", "timeZone"), ("counts?timeZone=EST5EDT,M3.2.0", "invalid-parameter", "timeZone"),
-        ("counts?group=colour", "invalid-parameter", "group"), ("counts?group=property", "invalid-parameter", "property"),
-        ("counts?group=event&property=a", "invalid-parameter", "property"), ("counts?group=property&property=a..b", "invalid-parameter", "property"),
-        ("counts?group=event&limit=101", "invalid-parameter", "limit"), ("counts?people=yes", "invalid-parameter", "people"),
+        ("counts?from=2026-5-1", "invalid-parameter", "from"),
+        ("counts?from=2026-02-30&to=2026-03-01", "invalid-parameter", "from"),
+        ("counts?from=2026-05-02&to=2026-05-01", "invalid-parameter", "to"),
+        ("counts?from=2020-01-01&to=2026-01-01", "limit-exceeded", "from"),
+        ("counts?interval=hour&from=2026-01-01&to=2026-05-01", "limit-exceeded", "interval"),
+        ("counts?interval=year", "invalid-parameter", "interval"),
+        ("counts?timeZone=Mars/Olympus", "invalid-parameter", "timeZone"),
+        ("counts?timeZone=EST5EDT,M3.2.0", "invalid-parameter", "timeZone"),
+        ("counts?group=colour", "invalid-parameter", "group"),
+        ("counts?group=property", "invalid-parameter", "property"),
+        ("counts?group=event&property=a", "invalid-parameter", "property"),
+        ("counts?group=property&property=a..b", "invalid-parameter", "property"),
+        ("counts?group=event&limit=101", "invalid-parameter", "limit"),
+        ("counts?people=yes", "invalid-parameter", "people"),
         ("counts?where=plan", "invalid-parameter", "where"), ("counts?format=xml", "invalid-parameter", "format"),
-        ("screens?group=event", "invalid-parameter", "group"), ("screens?property=a", "invalid-parameter", "property"), ("screens?people=true", "invalid-parameter", "people"),
-        ("retention?timeZone=Asia/Kolkata", "invalid-parameter", "timeZone"), ("retention?from=2026-01-01&to=2026-05-01", "limit-exceeded", "interval"),
-        ("events?after=xyz", "invalid-parameter", "after"), ("events?person=12", "invalid-parameter", "person"), ("events?from=yesterday", "invalid-parameter", "from"),
+        ("screens?group=event", "invalid-parameter", "group"), ("screens?property=a", "invalid-parameter", "property"),
+        ("screens?people=true", "invalid-parameter", "people"),
+        ("retention?timeZone=Asia/Kolkata", "invalid-parameter", "timeZone"),
+        ("retention?from=2026-01-01&to=2026-05-01", "limit-exceeded", "interval"),
+        ("events?after=xyz", "invalid-parameter", "after"), ("events?person=12", "invalid-parameter", "person"),
+        ("events?from=yesterday", "invalid-parameter", "from"),
         ("events?from=2026-05-02T00:00:00Z&to=2026-05-01T00:00:00Z", "invalid-parameter", "from"),
     ])
-    func `A question that cannot be asked is refused by name`(_ path: String, _ code: String, _ field: String) async throws {
+    func `A question that cannot be asked is refused by name`(_ path: String, _ code: String, _ field: String)
+        async throws
+    {
         try await AnalyticsApp.run { app in
             let answer = try await app.master("GET", "/analytics/" + path)
-            #expect(answer.status == 400 && answer["code"] == "\"\(code)\"" && answer["field"] == "\"\(field)\"", "\(answer)")
+            #expect(
+                answer.status == 400 && answer["code"] == "\"\(code)\"" && answer["field"] == "\"\(field)\"",
+                "\(answer)")
         }
     }
 
     @Test(arguments: [
-        (#"{"steps":["a"]}"#, "steps"), (#"{"steps":["a","a"]}"#, "steps"), (#"{"steps":["a",""]}"#, "steps"), (#"{"steps":["a","b"],"windowSeconds":1}"#, "windowSeconds"),
+        (#"{"steps":["a"]}"#, "steps"), (#"{"steps":["a","a"]}"#, "steps"), (#"{"steps":["a",""]}"#, "steps"),
+        (#"{"steps":["a","b"],"windowSeconds":1}"#, "windowSeconds"),
         (#"{"steps":["a","b"],"x":1}"#, "x"), (#"{"steps":"a"}"#, "steps"), ("{}", "steps"),
     ])
     func `A funnel that is none is refused by name`(_ body: String, _ field: String) async throws {
@@ -121,7 +146,8 @@ import Testing
         }
     }
 
-    @Test func `A question to the events that takes too long is given up, and few may be asked at a time`() async throws {
+    @Test func `A question to the events that takes too long is given up, and few may be asked at a time`() async throws
+    {
         try await AnalyticsApp.run { app in
             let store = app.service.questions.store
             do {

@@ -8,33 +8,43 @@ import Testing
 @testable import AnalyticsService
 
 @Suite struct InternalQuestionTests {
-    private static func post(_ app: AnalyticsApp, _ path: String, _ body: some Encodable, as principal: Principal = .service("config")) async throws -> Answer {
+    private static func post(
+        _ app: AnalyticsApp, _ path: String, _ body: some Encodable, as principal: Principal = .service("config")
+    ) async throws -> Answer {
         let encoder = JSONEncoder()
         encoder.dateEncodingStrategy = .iso8601
-        return try await app.gateway.asking(as: principal).send("POST", path, String(decoding: try encoder.encode(body), as: UTF8.self))
+        return try await app.gateway.asking(as: principal).send(
+            "POST", path, String(decoding: try encoder.encode(body), as: UTF8.self))
     }
 
     private static let question = ExperimentQuestion(
-        appID: "app1", environment: .live, experiment: "checkout", variations: ["control", "dark"], from: 1_777_593_600, to: 1_777_680_000,
+        appID: "app1", environment: .live, experiment: "checkout", variations: ["control", "dark"], from: 1_777_593_600,
+        to: 1_777_680_000,
         metrics: [
-            .init(name: "bought", kind: .proportion, event: "buy"), .init(name: "spent", kind: .mean, event: "buy", property: "price"),
+            .init(name: "bought", kind: .proportion, event: "buy"),
+            .init(name: "spent", kind: .mean, event: "buy", property: "price"),
             .init(name: "basket", kind: .ratio, event: "buy", property: "price", denominatorEvent: "view"),
         ])
 
-    /// 2026-05-01, UTC. Control: 1 buys for 10 and 5 after two views, 2 nothing. Dark: 3 buys for 7 after one view; what it did before it was given the
-    /// variation does not count. 4 was given both.
+    /// 2026-05-01, UTC. Control: 1 buys for 10 and 5 after two views, 2 nothing. Dark: 3 buys for 7 after one view;
+    /// what it did before it was given the variation does not count. 4 was given both.
     private static func makeExperiment(_ app: AnalyticsApp) async throws {
-        func event(_ minute: Int, _ name: String, _ person: Int, _ variants: String, _ price: String = "") -> Happening {
+        func event(_ minute: Int, _ name: String, _ person: Int, _ variants: String, _ price: String = "") -> Happening
+        {
             Happening("2026-05-01T10:\(10 + minute):00Z", name, person) {
                 $0.variants = variants
                 $0.properties = price.isEmpty ? "{}" : #"{"price":\#(price)}"#
             }
         }
         try await app.happen([
-            event(0, "view", 1, "checkout=control"), event(1, "view", 1, "checkout=control, size=b"), event(2, "buy", 1, "checkout=control", "10"),
-            event(3, "buy", 1, "", "5"), event(0, "open", 2, "a=b, checkout=control"), event(0, "buy", 3, "", "100"), event(1, "view", 3, "checkout=dark"),
-            event(2, "buy", 3, "checkout=dark", "7"), event(3, "buy", 3, "checkout=dark", #""much""#), event(0, "view", 4, "checkout=dark"),
-            event(1, "view", 4, "checkout=control"), event(0, "buy", 5, "mycheckout=dark", "1"), event(0, "buy", 6, "checkout=darker", "1"),
+            event(0, "view", 1, "checkout=control"), event(1, "view", 1, "checkout=control, size=b"),
+            event(2, "buy", 1, "checkout=control", "10"),
+            event(3, "buy", 1, "", "5"), event(0, "open", 2, "a=b, checkout=control"), event(0, "buy", 3, "", "100"),
+            event(1, "view", 3, "checkout=dark"),
+            event(2, "buy", 3, "checkout=dark", "7"), event(3, "buy", 3, "checkout=dark", #""much""#),
+            event(0, "view", 4, "checkout=dark"),
+            event(1, "view", 4, "checkout=control"), event(0, "buy", 5, "mycheckout=dark", "1"),
+            event(0, "buy", 6, "checkout=darker", "1"),
         ])
     }
 
@@ -45,11 +55,19 @@ import Testing
             let sums = try JSONDecoder().decode(ExperimentSums.self, from: Data(answer.text.utf8))
             #expect(sums.units == ["control": 2, "dark": 1] && sums.multipleExposures == 1)
             #expect(sums.metrics["bought"] == ["control": .init(units: 2, sum: 1), "dark": .init(units: 1, sum: 1)])
-            #expect(sums.metrics["spent"] == ["control": .init(units: 2, sum: 15, sumOfSquares: 225), "dark": .init(units: 1, sum: 7, sumOfSquares: 49)])
+            #expect(
+                sums.metrics["spent"] == [
+                    "control": .init(units: 2, sum: 15, sumOfSquares: 225),
+                    "dark": .init(units: 1, sum: 7, sumOfSquares: 49),
+                ])
             #expect(
                 sums.metrics["basket"] == [
-                    "control": .init(units: 2, sum: 15, sumOfSquares: 225, denominator: .init(sum: 2, sumOfSquares: 4), sumOfProducts: 30),
-                    "dark": .init(units: 1, sum: 7, sumOfSquares: 49, denominator: .init(sum: 1, sumOfSquares: 1), sumOfProducts: 7),
+                    "control": .init(
+                        units: 2, sum: 15, sumOfSquares: 225, denominator: .init(sum: 2, sumOfSquares: 4),
+                        sumOfProducts: 30),
+                    "dark": .init(
+                        units: 1, sum: 7, sumOfSquares: 49, denominator: .init(sum: 1, sumOfSquares: 1),
+                        sumOfProducts: 7),
                 ])
         }
     }
@@ -77,11 +95,13 @@ import Testing
                     $0.properties = #"{"price":\#(price)}"#
                 }
             }
-            // 2026-05-20 is the day of the experiment. 1 had bought for 3 and 4 in the week before, and for 50 before that; 2 in the days before its own
-            // first event, which are not all in front of the experiment; 3 never.
+            // 2026-05-20 is the day of the experiment. 1 had bought for 3 and 4 in the week before, and for 50 before
+            // that; 2 in the days before its own first event, which are not all in front of the experiment; 3 never.
             try await app.happen([
-                event(10, 1, "50"), event(14, 1, "3"), event(19, 1, "4"), event(20, 1, "10", "checkout=control"), event(21, 1, "1"),
-                event(15, 2, "100"), event(20, 2, "5"), event(23, 2, "2", "checkout=control"), event(23, 3, "1e400", "checkout=dark"),
+                event(10, 1, "50"), event(14, 1, "3"), event(19, 1, "4"), event(20, 1, "10", "checkout=control"),
+                event(21, 1, "1"),
+                event(15, 2, "100"), event(20, 2, "5"), event(23, 2, "2", "checkout=control"),
+                event(23, 3, "1e400", "checkout=dark"),
                 event(24, 3, "-1e300"), event(24, 3, "6"),
             ])
             var question = Self.question
@@ -96,8 +116,11 @@ import Testing
             // 11 and 7 (3 and 4); 2 and 5, as 100 is eight days before.
             #expect(
                 sums.metrics["spent"] == [
-                    "control": .init(units: 2, sum: 13, sumOfSquares: 125, covariate: .init(sum: 12, sumOfSquares: 74), sumOfProducts: 87),
-                    "dark": .init(units: 1, sum: 6, sumOfSquares: 36, covariate: .init(sum: 0, sumOfSquares: 0), sumOfProducts: 0),
+                    "control": .init(
+                        units: 2, sum: 13, sumOfSquares: 125, covariate: .init(sum: 12, sumOfSquares: 74),
+                        sumOfProducts: 87),
+                    "dark": .init(
+                        units: 1, sum: 6, sumOfSquares: 36, covariate: .init(sum: 0, sumOfSquares: 0), sumOfProducts: 0),
                 ], "\(answer)")
             #expect(
                 sums.metrics["bought"] == [
@@ -106,7 +129,9 @@ import Testing
                 ], "\(answer)")
             for days in [0, 91] {
                 question.metrics[0].covariateDays = days
-                #expect(try await Self.post(app, "/internal/analytics/experiments", question).isProblem(.invalidBody, field: "metrics"))
+                #expect(
+                    try await Self.post(app, "/internal/analytics/experiments", question).isProblem(
+                        .invalidBody, field: "metrics"))
             }
         }
     }
@@ -114,7 +139,9 @@ import Testing
     @Test func `An experiment nobody was in has sums of nothing`() async throws {
         try await AnalyticsApp.run { app in
             let answer = try await Self.post(app, "/internal/analytics/experiments", Self.question)
-            #expect(answer["units"] == #"{"control":0,"dark":0}"# && answer["metrics.bought.dark"] == #"{"sum":0,"units":0}"#)
+            #expect(
+                answer["units"] == #"{"control":0,"dark":0}"#
+                    && answer["metrics.bought.dark"] == #"{"sum":0,"units":0}"#)
         }
     }
 
@@ -129,56 +156,92 @@ import Testing
             }
             var question = Self.question
             question.to = question.from
-            #expect(try await Self.post(app, "/internal/analytics/experiments", question).isProblem(.invalidBody, field: "to"))
+            #expect(
+                try await Self.post(app, "/internal/analytics/experiments", question).isProblem(
+                    .invalidBody, field: "to"))
             question = Self.question
             question.metrics[0].denominatorEvent = "x"
-            #expect(try await Self.post(app, "/internal/analytics/experiments", question).isProblem(.invalidBody, field: "metrics"))
+            #expect(
+                try await Self.post(app, "/internal/analytics/experiments", question).isProblem(
+                    .invalidBody, field: "metrics"))
         }
     }
 
     // MARK: Requests
 
-    private static let minute = Date(timeIntervalSince1970: (Date().timeIntervalSince1970 / 60).rounded(.down) * 60 - 600)
+    private static let minute = Date(
+        timeIntervalSince1970: (Date().timeIntervalSince1970 / 60).rounded(.down) * 60 - 600)
 
     private static func report(_ gateway: UUID = UUID(), _ minute: Date = minute) -> RequestCounts {
         RequestCounts(
             gateway: gateway, minute: minute,
-            counts: [.init(service: "storage", statusClass: 2, count: 10, microseconds: 5_000), .init(service: "storage", statusClass: 5, count: 1, microseconds: 900)])
+            counts: [
+                .init(service: "storage", statusClass: 2, count: 10, microseconds: 5_000),
+                .init(service: "storage", statusClass: 5, count: 1, microseconds: 900),
+            ])
     }
 
     @Test func `A gateway's minute counts once, and several gateways are added up`() async throws {
         try await AnalyticsApp.run { app in
             let gateway = UUID()
-            for report in [Self.report(gateway), Self.report(gateway), Self.report(), Self.report(gateway, Self.minute.addingTimeInterval(60))] {
+            for report in [
+                Self.report(gateway), Self.report(gateway), Self.report(),
+                Self.report(gateway, Self.minute.addingTimeInterval(60)),
+            ] {
                 #expect(try await Self.post(app, "/internal/requests", report, as: .service("gateway")).status == 204)
             }
             let rights = StaffRights(["*": [.status: [.read]]])
             let answer = try await app.staff("GET", "/admin/requests?interval=minute", rights: rights)
             #expect(answer["count"] == "4", "\(answer)")
-            #expect(answer["data.0"] == #"{"interval":"\#(Self.minute.formatted(.iso8601))","service":"storage","statusClass":2,"count":20,"averageMicroseconds":500}"#)
+            #expect(
+                answer["data.0"]
+                    == #"{"interval":"\#(Self.minute.formatted(.iso8601))","service":"storage","statusClass":2,"count":20,"averageMicroseconds":500}"#
+            )
             let days = try await app.staff("GET", "/admin/requests?interval=day&format=csv", rights: rights)
-            #expect(days.text.contains(#","storage","2","30","500""#) || days.text.split(separator: "\r\n").count > 3, "\(days)")
-            #expect(try await app.staff("GET", "/admin/requests", rights: StaffRights(["app1": [.analytics: [.read]]])).isProblem(.forbidden))
+            #expect(
+                days.text.contains(#","storage","2","30","500""#) || days.text.split(separator: "\r\n").count > 3,
+                "\(days)")
+            #expect(
+                try await app.staff("GET", "/admin/requests", rights: StaffRights(["app1": [.analytics: [.read]]]))
+                    .isProblem(.forbidden))
             #expect(try await app.master("GET", "/admin/requests").isProblem(.forbidden))
-            #expect(try await app.staff("GET", "/admin/requests?interval=minute&from=2026-01-01T00:00:00Z", rights: rights).isProblem(.invalidParameter, field: "from"))
+            #expect(
+                try await app.staff("GET", "/admin/requests?interval=minute&from=2026-01-01T00:00:00Z", rights: rights)
+                    .isProblem(.invalidParameter, field: "from"))
         }
     }
 
     @Test func `A report that cannot be is refused, and nothing of it is written`() async throws {
         try await AnalyticsApp.run { app in
             let bad: [(RequestCounts, ErrorCode)] = [
-                (Self.report(UUID(), Self.minute.addingTimeInterval(1)), .invalidBody), (Self.report(UUID(), Self.minute.addingTimeInterval(3_600)), .invalidBody),
+                (Self.report(UUID(), Self.minute.addingTimeInterval(1)), .invalidBody),
+                (Self.report(UUID(), Self.minute.addingTimeInterval(3_600)), .invalidBody),
                 (Self.report(UUID(), Self.minute.addingTimeInterval(-8 * 86_400)), .invalidBody),
-                (RequestCounts(gateway: UUID(), minute: Self.minute, counts: [.init(service: "", statusClass: 2, count: 1, microseconds: 1)]), .invalidBody),
-                (RequestCounts(gateway: UUID(), minute: Self.minute, counts: [.init(service: "a", statusClass: 12, count: 1, microseconds: 1)]), .invalidBody),
-                (RequestCounts(gateway: UUID(), minute: Self.minute, counts: [.init(service: "a", statusClass: 2, count: -1, microseconds: 1)]), .invalidBody),
                 (
                     RequestCounts(
                         gateway: UUID(), minute: Self.minute,
-                        counts: (0..<257).map { .init(service: "s\($0)", statusClass: 2, count: 1, microseconds: 1) }), .limitExceeded
+                        counts: [.init(service: "", statusClass: 2, count: 1, microseconds: 1)]), .invalidBody
+                ),
+                (
+                    RequestCounts(
+                        gateway: UUID(), minute: Self.minute,
+                        counts: [.init(service: "a", statusClass: 12, count: 1, microseconds: 1)]), .invalidBody
+                ),
+                (
+                    RequestCounts(
+                        gateway: UUID(), minute: Self.minute,
+                        counts: [.init(service: "a", statusClass: 2, count: -1, microseconds: 1)]), .invalidBody
+                ),
+                (
+                    RequestCounts(
+                        gateway: UUID(), minute: Self.minute,
+                        counts: (0..<257).map { .init(service: "s\($0)", statusClass: 2, count: 1, microseconds: 1) }),
+                    .limitExceeded
                 ),
             ]
-            for (report, code) in bad { #expect(try await Self.post(app, "/internal/requests", report, as: .service("gateway")).isProblem(code)) }
+            for (report, code) in bad {
+                #expect(try await Self.post(app, "/internal/requests", report, as: .service("gateway")).isProblem(code))
+            }
             let count: Int = try await app.postgres.query("SELECT count(*) FROM analytics.request_counts")[0].decode(0)
             #expect(count == 0)
         }

@@ -9,9 +9,13 @@ import Testing
     @Test func `A session ends when nothing happened for more than 30 minutes`() async throws {
         try await AnalyticsApp.run { app in
             let times = ["10:00:00", "10:30:00", "11:00:00", "11:30:01", "23:50:00"]
-            try await app.happen(times.map { Happening("2026-05-01T\($0)Z", "a", 1) } + [Happening("2026-05-02T00:10:00Z", "a", 1), Happening("2026-05-01T10:00:00Z", "a", 2)])
+            try await app.happen(
+                times.map { Happening("2026-05-01T\($0)Z", "a", 1) } + [
+                    Happening("2026-05-02T00:10:00Z", "a", 1), Happening("2026-05-01T10:00:00Z", "a", 2),
+                ])
             // Of person 1: an hour, a moment, 20 minutes over midnight; of person 2 a moment.
-            #expect(try await app.ask("sessions?from=2026-05-01&to=2026-05-02") == ["2026-05-01,4,1200.0", "2026-05-02,0,"])
+            #expect(
+                try await app.ask("sessions?from=2026-05-01&to=2026-05-02") == ["2026-05-01,4,1200.0", "2026-05-02,0,"])
         }
     }
 
@@ -33,7 +37,8 @@ import Testing
     /// First there: 1 and 2 on Monday 2026-05-04, 3 on Tuesday, 4 on the next Monday.
     private static func makeReturns(_ app: AnalyticsApp) async throws {
         let days = ["04": [1, 2], "05": [1, 3], "06": [3], "11": [1, 2, 4], "12": [3]]
-        try await app.happen(days.flatMap { day, people in people.map { Happening("2026-05-\(day)T12:00:00Z", "a", $0) } })
+        try await app.happen(
+            days.flatMap { day, people in people.map { Happening("2026-05-\(day)T12:00:00Z", "a", $0) } })
     }
 
     @Test func `Retention is told of those who were there first in a day`() async throws {
@@ -44,14 +49,20 @@ import Testing
                     "2026-05-04,2,0,2", "2026-05-04,2,1,1", "2026-05-04,2,2,0", "2026-05-05,1,0,1", "2026-05-05,1,1,1",
                 ])
             // Whoever was there before the span is in no cohort.
-            #expect(try await app.ask("retention?from=2026-05-05&to=2026-05-06") == ["2026-05-05,1,0,1", "2026-05-05,1,1,1"])
+            #expect(
+                try await app.ask("retention?from=2026-05-05&to=2026-05-06") == [
+                    "2026-05-05,1,0,1", "2026-05-05,1,1,1",
+                ])
         }
     }
 
     @Test func `Retention is told of those who were there first in a week`() async throws {
         try await AnalyticsApp.run { app in
             try await Self.makeReturns(app)
-            #expect(try await app.ask("retention?interval=week&from=2026-05-04&to=2026-05-17") == ["2026-05-04,3,0,3", "2026-05-04,3,1,3", "2026-05-11,1,0,1"])
+            #expect(
+                try await app.ask("retention?interval=week&from=2026-05-04&to=2026-05-17") == [
+                    "2026-05-04,3,0,3", "2026-05-04,3,1,3", "2026-05-11,1,0,1",
+                ])
         }
     }
 
@@ -74,14 +85,24 @@ import Testing
         ([(0, "open", 1), (1, "cart", 2), (2, "buy", 1), (0, "open", 2)], [2, 1, 0]),
         // Steps too early or too late before one that counts.
         ([(0, "cart", 1), (1, "buy", 1), (2, "open", 1), (3, "cart", 1), (4, "buy", 1)], [1, 1, 1]),
-        ([(0, "open", 1), (11, "cart", 1), (12, "buy", 1), (13, "open", 1), (14, "cart", 1), (15, "buy", 1)], [1, 1, 1]),
-        ([(0, "open", 1), (1, "open", 1), (2, "cart", 1), (3, "cart", 1), (12, "buy", 1), (0, "buy", 2), (1, "open", 2)], [2, 1, 0]),
+        (
+            [(0, "open", 1), (11, "cart", 1), (12, "buy", 1), (13, "open", 1), (14, "cart", 1), (15, "buy", 1)],
+            [1, 1, 1]
+        ),
+        (
+            [
+                (0, "open", 1), (1, "open", 1), (2, "cart", 1), (3, "cart", 1), (12, "buy", 1), (0, "buy", 2),
+                (1, "open", 2),
+            ], [2, 1, 0]
+        ),
         // At the same instant.
         ([(0, "buy", 1), (0, "cart", 1), (0, "open", 1)], [1, 1, 1]), ([(0, "open", 0), (1, "cart", 0)], [0, 0, 0]),
     ]
 
     @Test(arguments: ways)
-    func `A funnel counts who came how far within the window`(_ events: [(Int, String, Int)], _ expected: [Int]) async throws {
+    func `A funnel counts who came how far within the window`(_ events: [(Int, String, Int)], _ expected: [Int])
+        async throws
+    {
         try await AnalyticsApp.run { app in
             try await app.happen(events.map { Self.at($0.0, $0.1, $0.2) })
             let body = #"{"steps":["open","cart","buy"],"windowSeconds":600}"#
@@ -97,7 +118,8 @@ import Testing
         var events: [(minute: Int, name: String, person: Int)] = []
         for person in people {
             for _ in 0..<Int.random(in: 1...14, using: &generator) {
-                events.append((Int.random(in: 0..<40, using: &generator), steps.randomElement(using: &generator) ?? "a", person))
+                events.append(
+                    (Int.random(in: 0..<40, using: &generator), steps.randomElement(using: &generator) ?? "a", person))
             }
         }
         var expected = [Int](repeating: 0, count: steps.count)
@@ -107,7 +129,9 @@ import Testing
                 // The earliest event of each step is as good as any.
                 var (time, count) = (first.minute, 1)
                 for step in steps.dropFirst() {
-                    guard let next = own.filter({ $0.name == step && $0.minute >= time }).map(\.minute).min(), next <= first.minute + window else { break }
+                    guard let next = own.filter({ $0.name == step && $0.minute >= time }).map(\.minute).min(),
+                        next <= first.minute + window
+                    else { break }
                     (time, count) = (next, count + 1)
                 }
                 return count
@@ -124,10 +148,17 @@ import Testing
 
     @Test func `A funnel tells shares, and counts a device with its account`() async throws {
         try await AnalyticsApp.run { app in
-            try await app.postgres.execute("INSERT INTO analytics.people (space, person, account) VALUES (\(try await app.space.id), 70, 7)")
-            try await app.happen([Self.at(0, "open", 70), Self.at(1, "buy", 7), Self.at(0, "open", 2), Self.at(0, "open", 3), Self.at(0, "open", 4)])
+            try await app.postgres.execute(
+                "INSERT INTO analytics.people (space, person, account) VALUES (\(try await app.space.id), 70, 7)")
+            try await app.happen([
+                Self.at(0, "open", 70), Self.at(1, "buy", 7), Self.at(0, "open", 2), Self.at(0, "open", 3),
+                Self.at(0, "open", 4),
+            ])
             let body = #"{"steps":["open","buy"]}"#
-            #expect(try await app.ask("funnel?from=2026-05-01&to=2026-05-01", body) == ["1,open,4,1.0,1.0", "2,buy,1,0.25,0.25"])
+            #expect(
+                try await app.ask("funnel?from=2026-05-01&to=2026-05-01", body) == [
+                    "1,open,4,1.0,1.0", "2,buy,1,0.25,0.25",
+                ])
         }
     }
 }

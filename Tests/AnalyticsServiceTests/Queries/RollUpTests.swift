@@ -24,7 +24,8 @@ import Testing
         try await AnalyticsApp.run { app in
             let others = (0..<3).map { _ in app.database.client(for: "analytics") }
             for round in 1...4 {
-                try await app.insert((0..<50).map { Happening("2026-05-0\(round)T10:00:00Z", "a", $0 + 1) }, by: app.postgres)
+                try await app.insert(
+                    (0..<50).map { Happening("2026-05-0\(round)T10:00:00Z", "a", $0 + 1) }, by: app.postgres)
                 try await withThrowingTaskGroup(of: Void.self) { group in
                     for client in others {
                         group.addTask { while try await RollUpStore(postgres: client).step()?.isLast == false {} }
@@ -38,12 +39,17 @@ import Testing
         }
     }
 
-    @Test func `An event counts whose transaction began before a roll-up and was committed after it, and those beside it do not count again`() async throws {
+    @Test
+    func
+        `An event counts whose transaction began before a roll-up and was committed after it, and those beside it do not count again`()
+        async throws
+    {
         try await AnalyticsApp.run { app in
             let other = app.database.client(for: "analytics")
             try await app.happen([Happening("2026-05-01T10:00:00Z", "a", 1)])
             try await other.withTransaction { transaction in
-                try await app.insert([Happening("2026-05-01T10:00:00Z", "a", 2), Happening("2026-05-01T10:00:00Z", "a", 3)], transaction)
+                try await app.insert(
+                    [Happening("2026-05-01T10:00:00Z", "a", 2), Happening("2026-05-01T10:00:00Z", "a", 3)], transaction)
                 try await app.happen([Happening("2026-05-01T10:00:00Z", "a", 4)])
                 #expect(try await Self.total(app) == [2, 2, 2, 2, 0])
             }
@@ -68,7 +74,9 @@ import Testing
         }
     }
 
-    @Test func `After a restore, when the numbers of transactions mean something else, nothing counts twice`() async throws {
+    @Test func `After a restore, when the numbers of transactions mean something else, nothing counts twice`()
+        async throws
+    {
         try await AnalyticsApp.run { app in
             try await app.happen([Happening("2026-05-01T10:00:00Z", "a", 1)])
             try await app.postgres.execute("UPDATE analytics.rollups SET epoch = 'another', seen = '1:1:'")
@@ -88,7 +96,9 @@ import Testing
                 try await server.kill()
                 try await server.start()
                 try await eventually("PostgreSQL answers again") { (try? await app.postgres.query("SELECT 1")) != nil }
-                for person in 2...30 { try await app.insert([Happening("2026-05-01T10:00:00Z", "a", person)], by: app.postgres) }
+                for person in 2...30 {
+                    try await app.insert([Happening("2026-05-01T10:00:00Z", "a", person)], by: app.postgres)
+                }
                 try await app.rollUp()
                 #expect(try await Self.total(app) == [30, 30, 30, 30, 0])
             }
@@ -104,14 +114,23 @@ import Testing
         try await AnalyticsApp.run { app in
             try await app.happen([Happening("2026-05-03T10:00:00Z", "a", 1)])
             try await app.happen([Happening("2026-05-01T23:00:00Z", "a", 1), Happening("2026-05-03T10:00:00Z", "b", 1)])
-            #expect(try await app.ask("counts?from=2026-05-01&to=2026-05-03") == ["2026-05-01,,false,1,", "2026-05-03,,false,2,"])
-            #expect(try await app.ask("people?from=2026-05-01&to=2026-05-03") == ["2026-05-01,1,1", "2026-05-02,0,0", "2026-05-03,1,0"])
+            #expect(
+                try await app.ask("counts?from=2026-05-01&to=2026-05-03") == [
+                    "2026-05-01,,false,1,", "2026-05-03,,false,2,",
+                ])
+            #expect(
+                try await app.ask("people?from=2026-05-01&to=2026-05-03") == [
+                    "2026-05-01,1,1", "2026-05-02,0,0", "2026-05-03,1,0",
+                ])
         }
     }
 
     @Test func `Days are made anew in another time zone, with what was rolled up and nothing else`() async throws {
         try await AnalyticsApp.run { app in
-            let night = [Happening("2026-05-01T23:30:00Z", "a", 1), Happening("2026-05-02T12:00:00Z", "a", 1), Happening("2026-05-02T12:00:00Z", "a", 2)]
+            let night = [
+                Happening("2026-05-01T23:30:00Z", "a", 1), Happening("2026-05-02T12:00:00Z", "a", 1),
+                Happening("2026-05-02T12:00:00Z", "a", 2),
+            ]
             try await app.happen(night)
             let question = "counts?from=2026-05-01&to=2026-05-02&people=true"
             #expect(try await app.ask(question) == ["2026-05-01,,false,1,1", "2026-05-02,,false,2,2"])
@@ -125,15 +144,20 @@ import Testing
         }
     }
 
-    @Test func `Days are made anew in steps, over all that was received, and until then told from hours and events`() async throws {
+    @Test func `Days are made anew in steps, over all that was received, and until then told from hours and events`()
+        async throws
+    {
         try await AnalyticsApp.run { app in
             let id = try await app.space.id
-            // Received in six hours each of three days: what happened at half past eleven at night is of the next day in Berlin.
+            // Received in six hours each of three days: what happened at half past eleven at night is of the next day
+            // in Berlin.
             try await app.postgres.withTransaction { transaction in
-                // The service's own roll-up, which catches up since midnight when it starts, sees all of it or nothing: else it counts an event before the
-                // watermark goes back, and again behind it.
+                // The service's own roll-up, which catches up since midnight when it starts, sees all of it or nothing:
+                // else it counts an event before the watermark goes back, and again behind it.
                 try await transaction.execute("SELECT FROM analytics.rollups FOR UPDATE")
-                try await transaction.execute("SELECT analytics.make_events_day((now() AT TIME ZONE 'UTC')::date - day) FROM generate_series(0, 2) AS day")
+                try await transaction.execute(
+                    "SELECT analytics.make_events_day((now() AT TIME ZONE 'UTC')::date - day) FROM generate_series(0, 2) AS day"
+                )
                 try await transaction.execute(
                     """
                     INSERT INTO analytics.events (received, at, person, key, space, name, release, os, device, configuration, variants, country, kind, properties)
@@ -153,7 +177,9 @@ import Testing
             try await other.withTransaction { transaction in
                 // Nobody goes on meanwhile.
                 try await transaction.execute("SELECT FROM analytics.rollups FOR UPDATE")
-                try await app.postgres.execute("UPDATE analytics.rolled_spaces SET again_from = now() - interval '1 day', again_to = now(), again_day = 0")
+                try await app.postgres.execute(
+                    "UPDATE analytics.rolled_spaces SET again_from = now() - interval '1 day', again_to = now(), again_day = 0"
+                )
                 #expect(try await app.ask(question) == ["2026-05-02,,false,12,4"])
                 let byRelease = try await app.master("GET", "/analytics/" + question + "&group=release")
                 #expect(byRelease["source"] == #""events""# && byRelease["data.0.people"] == "4", "\(byRelease)")
@@ -168,8 +194,12 @@ import Testing
         try await AnalyticsApp.run { app in
             let id = try await app.space.id
             // Of two rows of bits one is empty.
-            try await app.postgres.execute("INSERT INTO analytics.person_numbers (space, person, number) SELECT \(id), n, 16384 + n FROM generate_series(1, 3) AS n")
-            try await app.postgres.execute("INSERT INTO analytics.person_starts (space, number, first_at) SELECT \(id), 16384 + n, now() FROM generate_series(1, 3) AS n")
+            try await app.postgres.execute(
+                "INSERT INTO analytics.person_numbers (space, person, number) SELECT \(id), n, 16384 + n FROM generate_series(1, 3) AS n"
+            )
+            try await app.postgres.execute(
+                "INSERT INTO analytics.person_starts (space, number, first_at) SELECT \(id), 16384 + n, now() FROM generate_series(1, 3) AS n"
+            )
             let day = Date().formatted(.iso8601.year().month().day())
             try await app.happen([Happening("\(day)T00:00:00Z", "a", 9)])
             try await app.postgres.execute("UPDATE analytics.person_numbers SET number = 4 WHERE person = 9")
@@ -200,10 +230,12 @@ import Testing
 
     @Test func `A device and the account that signed in on it are one person`() async throws {
         try await AnalyticsApp.run { app in
-            // Of late: sessions that no event can change any more are cleared away, and the service does so when it starts.
+            // Of late: sessions that no event can change any more are cleared away, and the service does so when it
+            // starts.
             let day = Date(timeIntervalSinceNow: -2 * 86_400).formatted(.iso8601.year().month().day())
             try await app.happen([Happening("\(day)T10:00:00Z", "a", 70)])
-            try await app.postgres.execute("INSERT INTO analytics.people (space, person, account) VALUES (\(try await app.space.id), 70, 7)")
+            try await app.postgres.execute(
+                "INSERT INTO analytics.people (space, person, account) VALUES (\(try await app.space.id), 70, 7)")
             try await app.happen([Happening("\(day)T10:05:00Z", "a", 7), Happening("\(day)T10:06:00Z", "a", 70)])
             #expect(try await app.ask("people?from=\(day)&to=\(day)") == ["\(day),1,1"])
             let sessions = try await app.ask("sessions?from=\(day)&to=\(day)")
@@ -227,10 +259,13 @@ import Testing
     @Test func `More persons than a row of bits holds are told apart`() async throws {
         try await AnalyticsApp.run { app in
             let id = try await app.space.id
-            try await app.postgres.execute("INSERT INTO analytics.person_numbers (space, person, number) SELECT \(id), n, n * 5000 FROM generate_series(1, 10) AS n")
+            try await app.postgres.execute(
+                "INSERT INTO analytics.person_numbers (space, person, number) SELECT \(id), n, n * 5000 FROM generate_series(1, 10) AS n"
+            )
             try await app.happen((1...20).map { Happening("2026-05-01T10:00:00Z", "a", $0) })
             #expect(try await app.ask("people?from=2026-05-01&to=2026-05-01") == ["2026-05-01,20,20"])
-            let chunks: Int = try await app.postgres.query("SELECT count(*) FROM analytics.people_sets WHERE dimension = 0")[0].decode(0)
+            let chunks: Int = try await app.postgres.query(
+                "SELECT count(*) FROM analytics.people_sets WHERE dimension = 0")[0].decode(0)
             #expect(chunks == 4)
         }
     }

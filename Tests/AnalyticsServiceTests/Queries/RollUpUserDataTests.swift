@@ -15,7 +15,8 @@ import Testing
     private static func erase(_ app: AnalyticsApp) async throws {
         var after: String?
         repeat {
-            let slice = try await app.service.userData.erase(UserDataRequest(app: app.appID, environment: app.environment, user: user, after: after))
+            let slice = try await app.service.userData.erase(
+                UserDataRequest(app: app.appID, environment: app.environment, user: user, after: after))
             after = slice.next
         } while after != nil
     }
@@ -24,24 +25,32 @@ import Testing
     private static func fill(_ app: AnalyticsApp) async throws {
         let now = Date()
         try await app.batch(
-            track("a", user: "x", at: now - 3 * 86_400), #"{"type":"track","event":"a","anonymousId":"d1","timestamp":"\#((now - 5 * 86_400).ISO8601Format())"}"#)
+            track("a", user: "x", at: now - 3 * 86_400),
+            #"{"type":"track","event":"a","anonymousId":"d1","timestamp":"\#((now - 5 * 86_400).ISO8601Format())"}"#)
         try await app.rollUp()
-        try await app.batch(#"{"type":"identify","userId":"\#(user)","anonymousId":"d1"}"#, track("a", user: user, at: now - 3 * 86_400), track("b", user: "y"))
+        try await app.batch(
+            #"{"type":"identify","userId":"\#(user)","anonymousId":"d1"}"#,
+            track("a", user: user, at: now - 3 * 86_400), track("b", user: "y"))
         try await app.rollUp()
     }
 
     private static func bits(_ app: AnalyticsApp) async throws -> [Int] {
-        try await app.postgres.query("SELECT sum(bit_count(members))::bigint FROM analytics.people_sets WHERE dimension IN (0, 1, 100) GROUP BY dimension ORDER BY dimension")
-            .map { try $0.decode(0) }
+        try await app.postgres.query(
+            "SELECT sum(bit_count(members))::bigint FROM analytics.people_sets WHERE dimension IN (0, 1, 100) GROUP BY dimension ORDER BY dimension"
+        )
+        .map { try $0.decode(0) }
     }
 
     @Test func `Of a user who is erased roll-ups have nothing, and of others all`() async throws {
         try await AnalyticsApp.run { app in
             try await Self.fill(app)
             let before = try await Self.bits(app)
-            let export = try await app.service.userData.export(UserDataRequest(app: app.appID, environment: app.environment, user: Self.user, after: "rollups:"))
+            let export = try await app.service.userData.export(
+                UserDataRequest(app: app.appID, environment: app.environment, user: Self.user, after: "rollups:"))
             let line = String(buffer: export.lines)
-            #expect(line.hasPrefix(#"{"service":"analytics","kind":"presence","data":{"first": "#) && line.contains(#""started": "#), "\(line)")
+            #expect(
+                line.hasPrefix(#"{"service":"analytics","kind":"presence","data":{"first": "#)
+                    && line.contains(#""started": "#), "\(line)")
             try await Self.erase(app)
             // x and y, once each by day, event and hour.
             #expect(before == [5, 4, 5])
@@ -50,7 +59,8 @@ import Testing
             let persons = [Person.account(Self.user, in: space), Person.device("d1", in: space)].map { Int($0) }
             #expect(try await app.count("analytics.person_numbers WHERE person = ANY (\(persons))") == 0)
             for table in ["person_numbers", "person_starts", "sessions"] {
-                #expect(try await app.count("\(PostgresIdentifier(schema: "analytics", name: table)!)") == 2, "\(table)")
+                #expect(
+                    try await app.count("\(PostgresIdentifier(schema: "analytics", name: table)!)") == 2, "\(table)")
             }
             // Whoever comes next has nothing of theirs, whatever number it is.
             try await app.batch(track("z", user: "new"))
@@ -88,7 +98,9 @@ import Testing
     @Test func `Whoever turned out to be the user by another one is erased, too`() async throws {
         try await AnalyticsApp.run { app in
             let alias = #"{"type":"alias","userId":"\#(Self.user)","previousId":"u1"}"#
-            try await app.batch(#"{"type":"identify","userId":"u1","anonymousId":"d1"}"#, #"{"type":"track","event":"a","anonymousId":"d1"}"#)
+            try await app.batch(
+                #"{"type":"identify","userId":"u1","anonymousId":"d1"}"#,
+                #"{"type":"track","event":"a","anonymousId":"d1"}"#)
             #expect(try await app.master("POST", "/events", #"{"batch":[\#(alias)]}"#)["accepted"] == "1")
             try await app.rollUp()
             try await Self.erase(app)

@@ -23,17 +23,22 @@ struct AnalyticsApp: ServiceApp {
     var appNumber = 1
     var environment = AppEnvironment.live
 
-    static func run(_ options: AnalyticsOptions = .withColleagues, _ body: @Sendable (AnalyticsApp) async throws -> Void) async throws {
+    static func run(
+        _ options: AnalyticsOptions = .withColleagues, _ body: @Sendable (AnalyticsApp) async throws -> Void
+    ) async throws {
         try await MigratedDatabase.with { try await run(options, on: $0, body) }
     }
 
     static func run(
-        _ options: AnalyticsOptions = .withColleagues, on database: MigratedDatabase, _ body: @Sendable (AnalyticsApp) async throws -> Void
+        _ options: AnalyticsOptions = .withColleagues, on database: MigratedDatabase,
+        _ body: @Sendable (AnalyticsApp) async throws -> Void
     ) async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "martlet-analytics-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }
         var options = options
-        if options.crashes.spoolDirectory == CrashSettings().spoolDirectory { options.crashes.spoolDirectory = folder.appending(path: "spool").path }
+        if options.crashes.spoolDirectory == CrashSettings().spoolDirectory {
+            options.crashes.spoolDirectory = folder.appending(path: "spool").path
+        }
         let postgres = database.client(for: "analytics")
         let service = AnalyticsService(
             postgres: postgres, files: LocalFiles(directory: folder.path), options: options, logger: .silent)
@@ -42,12 +47,16 @@ struct AnalyticsApp: ServiceApp {
         try await application.test(.router) { client in
             try await eventually("the service is ready") { await service.isReady() }
             try await body(
-                AnalyticsApp(database: database, postgres: postgres, service: service, gateway: ServiceClient(client, principal: nil)))
+                AnalyticsApp(
+                    database: database, postgres: postgres, service: service,
+                    gateway: ServiceClient(client, principal: nil)))
         }
     }
 
     /// By an ingest key.
-    func ingest(_ method: String, _ path: String, _ body: String? = nil, headers: [String: String] = [:]) async throws -> Answer {
+    func ingest(_ method: String, _ path: String, _ body: String? = nil, headers: [String: String] = [:]) async throws
+        -> Answer
+    {
         try await gateway.asking(as: principal(.ingest)).send(method, path, body, headers: headers)
     }
 }

@@ -15,7 +15,10 @@ struct Refusal: Sendable, CustomTestStringConvertible {
     var field: String?
     var headers: [String: String]
 
-    init(_ call: String, _ body: String? = nil, _ code: ErrorCode, _ field: String? = nil, headers: [String: String] = ["if-match": "*"]) {
+    init(
+        _ call: String, _ body: String? = nil, _ code: ErrorCode, _ field: String? = nil,
+        headers: [String: String] = ["if-match": "*"]
+    ) {
         (self.call, self.body, self.code, self.field, self.headers) = (call, body, code, field, headers)
     }
 
@@ -28,8 +31,11 @@ extension AnalyticsApp {
         let before = try await fingerprint()
         for refusal in refusals {
             let parts = refusal.call.split(separator: " ", maxSplits: 1).map(String.init)
-            let answer = try await gateway.asking(as: principal).send(parts[0], parts[1], refusal.body, headers: refusal.headers)
-            let isRefused = parts[1].hasPrefix("/crash/api/0/") ? answer.isSentryRefusal(refusal.code, field: refusal.field)
+            let answer = try await gateway.asking(as: principal).send(
+                parts[0], parts[1], refusal.body, headers: refusal.headers)
+            let isRefused =
+                parts[1].hasPrefix("/crash/api/0/")
+                ? answer.isSentryRefusal(refusal.code, field: refusal.field)
                 : answer.isProblem(refusal.code, field: refusal.field)
             #expect(isRefused, "\(refusal.testDescription): \(answer)")
             #expect(try await fingerprint() == before, "\(refusal.testDescription) wrote something")
@@ -37,7 +43,9 @@ extension AnalyticsApp {
     }
 
     /// What the service notes by itself, whoever asks: how far its work is, and what staff who came by are called.
-    private static let own = ["batch", "block_reach", "crash_quotas", "crash_spools", "rollups", "salts", "spaces", "ticket_people"]
+    private static let own = [
+        "batch", "block_reach", "crash_quotas", "crash_spools", "rollups", "salts", "spaces", "ticket_people",
+    ]
 
     /// A digest of every table, and whether anything lies in the spool, to see that nothing was written.
     func fingerprint() async throws -> [String: String] {

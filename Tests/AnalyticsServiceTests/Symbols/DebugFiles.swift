@@ -8,7 +8,9 @@ import Testing
 
 /// Debug files for tests: the real one, and what is made of it.
 enum DebugFiles {
-    static let path = (ProcessInfo.processInfo.environment["MARTLET_VECTORS"] ?? "../shared/vectors") + "/sentry/macos-crash.dSYM.macho"
+    static let path =
+        (ProcessInfo.processInfo.environment["MARTLET_VECTORS"] ?? "../shared/vectors")
+        + "/sentry/macos-crash.dSYM.macho"
     static let isThere = FileManager.default.fileExists(atPath: path)
     static let debugID = "67e9247c-814e-392b-a027-dbde6748fcbf"
 
@@ -17,7 +19,9 @@ enum DebugFiles {
     /// The real one, as if it were of another build and for another processor.
     static func other(uuid: [UInt8] = [UInt8](repeating: 0x11, count: 16)) throws -> [UInt8] {
         var bytes = try real()
-        let known: [UInt8] = [0x67, 0xe9, 0x24, 0x7c, 0x81, 0x4e, 0x39, 0x2b, 0xa0, 0x27, 0xdb, 0xde, 0x67, 0x48, 0xfc, 0xbf]
+        let known: [UInt8] = [
+            0x67, 0xe9, 0x24, 0x7c, 0x81, 0x4e, 0x39, 0x2b, 0xa0, 0x27, 0xdb, 0xde, 0x67, 0x48, 0xfc, 0xbf,
+        ]
         let place = try #require(bytes.indices.first { $0 + 16 < 8_192 && Array(bytes[$0..<$0 + 16]) == known })
         bytes.replaceSubrange(place..<place + 16, with: uuid)
         bytes.replaceSubrange(4..<12, with: [0x0c, 0, 0, 1, 0, 0, 0, 0])
@@ -48,7 +52,9 @@ enum DebugFiles {
     static func big(_ value: some FixedWidthInteger) -> [UInt8] { withUnsafeBytes(of: value.bigEndian) { Array($0) } }
     static func little(_ value: some FixedWidthInteger) -> [UInt8] { big(value).reversed() }
 
-    static func name(_ text: String, _ length: Int = 16) -> [UInt8] { Array(text.utf8) + [UInt8](repeating: 0, count: length - text.utf8.count) }
+    static func name(_ text: String, _ length: Int = 16) -> [UInt8] {
+        Array(text.utf8) + [UInt8](repeating: 0, count: length - text.utf8.count)
+    }
 
     /// A little ELF of 64 bits, as `ld --build-id` would lay it out: three sections and a segment.
     static func elf(buildID: [UInt8]) -> [UInt8] {
@@ -62,7 +68,10 @@ enum DebugFiles {
         func section(_ name: UInt32, _ type: UInt32, _ offset: UInt64, _ size: Int) -> [UInt8] {
             words(name, type) + longs(0, 0, offset, UInt64(size), 0, 0, 0)
         }
-        let sections = [section(0, 0, 0, 0), section(1, 7, noteStart, note.count), section(20, 3, namesStart, names.count), section(30, 1, 0, 0)]
+        let sections = [
+            section(0, 0, 0, 0), section(1, 7, noteStart, note.count), section(20, 3, namesStart, names.count),
+            section(30, 1, 0, 0),
+        ]
         var header: [UInt8] = [0x7f, 0x45, 0x4c, 0x46, 2, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0]
         header += halves(3, 183)
         header += words(1)
@@ -88,15 +97,19 @@ struct SymbolUpload {
     func send(_ pieces: [(name: String, bytes: [UInt8])]) async throws -> Answer {
         var body: [UInt8] = []
         for piece in pieces {
-            body += Array("--edge\r\nContent-Disposition: form-data; name=\"file_gzip\"; filename=\"\(piece.name)\"\r\n\r\n".utf8)
+            body += Array(
+                "--edge\r\nContent-Disposition: form-data; name=\"file_gzip\"; filename=\"\(piece.name)\"\r\n\r\n".utf8)
             body += piece.bytes + Array("\r\n".utf8)
         }
         body += Array("--edge--\r\n".utf8)
         return try await app.gateway.asking(as: app.principal(.master)).send(
-            "POST", "/crash/api/0/organizations/any/chunk-upload/", bytes: body, headers: ["Content-Type": "multipart/form-data; boundary=edge"])
+            "POST", "/crash/api/0/organizations/any/chunk-upload/", bytes: body,
+            headers: ["Content-Type": "multipart/form-data; boundary=edge"])
     }
 
-    func assemble(_ file: [UInt8], name: String = "app.dSYM", debugID: String? = nil, project: String = "1") async throws -> Answer {
+    func assemble(_ file: [UInt8], name: String = "app.dSYM", debugID: String? = nil, project: String = "1")
+        async throws -> Answer
+    {
         let chunks = chunks(file).map { "\"\(Self.sha1($0))\"" }.joined(separator: ",")
         let expected = debugID.map { "\"debug_id\":\"\($0)\"," } ?? ""
         return try await app.master(
@@ -114,7 +127,9 @@ struct SymbolUpload {
     func settled(_ ask: () async throws -> Answer) async throws -> (state: String, answer: Answer) {
         try await eventually("the file is assembled") {
             let answer = try await ask()
-            guard answer.status == 200, case .object(let members) = answer.json, case .string(let state) = members.first?.value["state"] else {
+            guard answer.status == 200, case .object(let members) = answer.json,
+                case .string(let state) = members.first?.value["state"]
+            else {
                 Issue.record("\(answer)")
                 return ("", answer)
             }

@@ -9,16 +9,26 @@ import Testing
     private func withDemangler(_ program: String?, _ body: (Demangler) async throws -> Void) async throws {
         let folder = NSTemporaryDirectory() + "martlet-demangler-\(UInt64.random(in: 0 ... .max))"
         defer { try? FileManager.default.removeItem(atPath: folder) }
-        let cache = DebugFileCache(backend: LocalFiles(directory: folder + "/files"), directory: folder + "/cache", maximumSizeInBytes: 1 << 20)
+        let cache = DebugFileCache(
+            backend: LocalFiles(directory: folder + "/files"), directory: folder + "/cache", maximumSizeInBytes: 1 << 20
+        )
         try await body(Demangler(program: program, cache: cache, logger: .silent))
     }
 
-    @Test(.enabled(if: SymbolSettings().demangler != nil)) func `Swift's names become readable, others stay, in the same order`() async throws {
-        let names = ["$s4main3fooyyF", "main", "_$s4main3BarC3baz3quxS2i_tF", "$s4main3fooyyF", "_ZN3foo3barEv", "$s", "$s with blanks", "", "$s\n$s4main3fooyyF"]
+    @Test(.enabled(if: SymbolSettings().demangler != nil))
+    func `Swift's names become readable, others stay, in the same order`() async throws {
+        let names = [
+            "$s4main3fooyyF", "main", "_$s4main3BarC3baz3quxS2i_tF", "$s4main3fooyyF", "_ZN3foo3barEv", "$s",
+            "$s with blanks", "", "$s\n$s4main3fooyyF",
+        ]
         try await withDemangler(SymbolSettings().demangler) { demangler in
             for _ in 0..<2 {
                 let readable = await demangler.readable(names)
-                #expect(readable == ["foo()", "main", "Bar.baz(qux:)", "foo()", "_ZN3foo3barEv", "$s", "$s with blanks", "", "$s\n$s4main3fooyyF"])
+                #expect(
+                    readable == [
+                        "foo()", "main", "Bar.baz(qux:)", "foo()", "_ZN3foo3barEv", "$s", "$s with blanks", "",
+                        "$s\n$s4main3fooyyF",
+                    ])
             }
             let none = await demangler.readable([])
             #expect(none == [])
@@ -28,7 +38,12 @@ import Testing
     @Test(.enabled(if: SymbolSettings().demangler != nil)) func `random names do no harm`() async throws {
         var generator = SeededGenerator(state: 3)
         let letters = Array("sSTyFCVOD0123456789abxWl_QRztfmcGI")
-        let names = (0..<1_500).map { _ in "$s" + String((0..<Int.random(in: 0...60, using: &generator)).map { _ in letters.randomElement(using: &generator)! }) }
+        let names = (0..<1_500).map { _ in
+            "$s"
+                + String(
+                    (0..<Int.random(in: 0...60, using: &generator)).map { _ in letters.randomElement(using: &generator)!
+                    })
+        }
         try await withDemangler(SymbolSettings().demangler) { demangler in
             let readable = await demangler.readable(names + ["$s4main3fooyyF"])
             #expect(readable.last == "foo()" && readable.count == names.count + 1)

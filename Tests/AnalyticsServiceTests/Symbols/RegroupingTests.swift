@@ -18,34 +18,52 @@ import Testing
         """#.replacing("\n", with: "")
     }
 
-    private static let issues = "SELECT number, title, culprit, events, users, status, (SELECT count(*) FROM analytics.crash_events AS e WHERE e.issue = i.id) FROM analytics.issues AS i WHERE space = % ORDER BY 1"
+    private static let issues =
+        "SELECT number, title, culprit, events, users, status, (SELECT count(*) FROM analytics.crash_events AS e WHERE e.issue = i.id) FROM analytics.issues AS i WHERE space = % ORDER BY 1"
 
-    @Test func `the same crash of two builds becomes one issue when their symbols come, and every count is right`() async throws {
+    @Test func `the same crash of two builds becomes one issue when their symbols come, and every count is right`()
+        async throws
+    {
         let otherID = "11111111-1111-1111-1111-111111111111"
         try await AnalyticsApp.run { app in
             // `main` at line 30, and behind it in the other build; and one elsewhere.
             for (offset, id, release, user) in [
-                (0xdba0, DebugFiles.debugID, "a@1", "ann"), (0xdba0, DebugFiles.debugID, "a@1", "bob"), (0xdba3, otherID, "a@2", "bob"),
+                (0xdba0, DebugFiles.debugID, "a@1", "ann"), (0xdba0, DebugFiles.debugID, "a@1", "bob"),
+                (0xdba3, otherID, "a@2", "bob"),
                 (0xdba3, otherID, "a@2", "cid"), (0xd05c, DebugFiles.debugID, "a@1", "ann"),
             ] {
                 try await app.report(Self.report(at: offset, of: id, release: release, user: user))
                 try await app.digested()
             }
-            #expect(try await app.rows("SELECT number, events, users FROM analytics.issues WHERE space = % ORDER BY 1") == ["1|2|2", "2|2|2", "3|1|1"])
-            #expect(try await app.rows("SELECT count(*) FROM analytics.crash_events WHERE space = % AND content->'martlet'->'grouping'->>'byPlace' = 'true'") == ["5"])
+            #expect(
+                try await app.rows("SELECT number, events, users FROM analytics.issues WHERE space = % ORDER BY 1") == [
+                    "1|2|2", "2|2|2", "3|1|1",
+                ])
+            #expect(
+                try await app.rows(
+                    "SELECT count(*) FROM analytics.crash_events WHERE space = % AND content->'martlet'->'grouping'->>'byPlace' = 'true'"
+                ) == ["5"])
             #expect(try await app.master("GET", "/crashes/symbols/missing")["data.1.debugId"] != nil)
 
             let ticket = try await app.master("POST", "/tickets", #"{"title":"t","issues":[2]}"#)
             #expect(ticket.status == 201, "\(ticket)")
 
             #expect(try await SymbolUpload(app: app).upload(try DebugFiles.real()).state == "ok")
-            try await app.waitForSymbols { try await app.rows("SELECT count(*) FROM analytics.awaited_symbols WHERE space = %") == ["2"] }
+            try await app.waitForSymbols {
+                try await app.rows("SELECT count(*) FROM analytics.awaited_symbols WHERE space = %") == ["2"]
+            }
             #expect(try await SymbolUpload(app: app).upload(try DebugFiles.other()).state == "ok")
-            try await app.waitForSymbols { try await app.rows("SELECT count(*) FROM analytics.awaited_symbols WHERE space = %") == ["0"] }
+            try await app.waitForSymbols {
+                try await app.rows("SELECT count(*) FROM analytics.awaited_symbols WHERE space = %") == ["0"]
+            }
 
             let issues = try await app.rows(Self.issues)
-            #expect(issues.count == 2 && issues[0].hasPrefix("1|SIGSEGV: x|main") && issues[0].hasSuffix("|4|3|unresolved|4"), "\(issues)")
-            #expect(issues.last?.hasPrefix("3|SIGSEGV: x|MacFileUtilities::MachoWalker::WalkHeaderCore") == true && issues.last?.hasSuffix("|1|1|unresolved|1") == true)
+            #expect(
+                issues.count == 2 && issues[0].hasPrefix("1|SIGSEGV: x|main")
+                    && issues[0].hasSuffix("|4|3|unresolved|4"), "\(issues)")
+            #expect(
+                issues.last?.hasPrefix("3|SIGSEGV: x|MacFileUtilities::MachoWalker::WalkHeaderCore") == true
+                    && issues.last?.hasSuffix("|1|1|unresolved|1") == true)
             #expect(
                 try await app.rows(
                     """
@@ -54,16 +72,23 @@ import Testing
                     """) == ["a@1|2", "a@2|2"])
             #expect(
                 try await app.rows(
-                    "SELECT sum(d.events) FROM analytics.issue_days AS d JOIN analytics.issues AS i ON i.id = d.issue WHERE i.space = % AND i.number = 1") == ["4"])
+                    "SELECT sum(d.events) FROM analytics.issue_days AS d JOIN analytics.issues AS i ON i.id = d.issue WHERE i.space = % AND i.number = 1"
+                ) == ["4"])
 
             // Who knows the other issue by its number, or has it in a ticket, finds this one.
             #expect(try await app.master("GET", "/crashes/issues/2")["number"] == "1")
-            #expect(try await app.rows("SELECT i.number FROM analytics.ticket_issues AS t JOIN analytics.issues AS i ON i.id = t.issue WHERE i.space = %") == ["1"])
+            #expect(
+                try await app.rows(
+                    "SELECT i.number FROM analytics.ticket_issues AS t JOIN analytics.issues AS i ON i.id = t.issue WHERE i.space = %"
+                ) == ["1"])
 
             // A third build whose symbols are there is of the same issue at once; so is a straggler of the first.
             try await app.report(Self.report(at: 0xdba5, of: otherID, release: "a@2", user: "dan"))
             try await app.report(Self.report(at: 0xdba0, of: DebugFiles.debugID, release: "a@1", user: "ann"))
-            #expect(try await app.rows("SELECT number, events, users FROM analytics.issues WHERE space = % ORDER BY 1") == ["1|6|4", "3|1|1"])
+            #expect(
+                try await app.rows("SELECT number, events, users FROM analytics.issues WHERE space = % ORDER BY 1") == [
+                    "1|6|4", "3|1|1",
+                ])
         }
     }
 
@@ -73,9 +98,13 @@ import Testing
             try await app.digested()
             #expect(try await app.master("PATCH", "/crashes/issues/1", #"{"state":"ignored"}"#).status == 200)
             #expect(try await SymbolUpload(app: app).upload(try DebugFiles.real()).state == "ok")
-            try await app.waitForSymbols { try await app.rows("SELECT count(*) FROM analytics.awaited_symbols WHERE space = %") == ["0"] }
+            try await app.waitForSymbols {
+                try await app.rows("SELECT count(*) FROM analytics.awaited_symbols WHERE space = %") == ["0"]
+            }
             let issues = try await app.rows(Self.issues)
-            #expect(issues.count == 1 && issues[0].hasPrefix("1|SIGSEGV: x|main") && issues[0].contains("|ignored|"), "\(issues)")
+            #expect(
+                issues.count == 1 && issues[0].hasPrefix("1|SIGSEGV: x|main") && issues[0].contains("|ignored|"),
+                "\(issues)")
         }
     }
 }

@@ -19,17 +19,25 @@ import Testing
             let first = try await upload.assemble(file, debugID: DebugFiles.debugID)
             let sha1 = SymbolUpload.sha1(file)
             #expect(first["\(sha1).state"] == "\"not_found\"")
-            #expect(first["\(sha1).missingChunks.3"] != nil && first["\(sha1).missingChunks.4"] == nil, "four pieces: \(first)")
+            #expect(
+                first["\(sha1).missingChunks.3"] != nil && first["\(sha1).missingChunks.4"] == nil,
+                "four pieces: \(first)")
 
             let pieces = upload.chunks(file).map { (name: SymbolUpload.sha1($0), bytes: $0) }
             let packed = (name: pieces[3].name, bytes: try #require(Gzip.compress(pieces[3].bytes)))
             #expect(try await upload.send([packed, pieces[1]]).status == 200)
             let second = try await upload.assemble(file)
-            #expect(second["\(sha1).missingChunks.1"] != nil && second["\(sha1).missingChunks.2"] == nil, "two are there: \(second)")
+            #expect(
+                second["\(sha1).missingChunks.1"] != nil && second["\(sha1).missingChunks.2"] == nil,
+                "two are there: \(second)")
             #expect(try await upload.send([pieces[0], pieces[2]]).status == 200)
-            let (state, answer) = try await upload.settled { try await upload.assemble(file, debugID: DebugFiles.debugID) }
+            let (state, answer) = try await upload.settled {
+                try await upload.assemble(file, debugID: DebugFiles.debugID)
+            }
             #expect(state == "ok", "\(answer)")
-            #expect(answer["\(sha1).dif.debugId"] == "\"\(DebugFiles.debugID)\"" && answer["\(sha1).dif.cpuName"] == "\"x86_64\"")
+            #expect(
+                answer["\(sha1).dif.debugId"] == "\"\(DebugFiles.debugID)\""
+                    && answer["\(sha1).dif.cpuName"] == "\"x86_64\"")
             #expect(answer["\(sha1).dif.data.type"] == "\"dbg\"" && answer["\(sha1).dif.objectName"] == "\"app.dSYM\"")
 
             // The file is there: its pieces are not needed any more, and asking again begins nothing.
@@ -40,7 +48,8 @@ import Testing
         }
     }
 
-    @Test func `what was put together is refused when it is not what it says, and nothing is kept of it`() async throws {
+    @Test func `what was put together is refused when it is not what it says, and nothing is kept of it`() async throws
+    {
         try await AnalyticsApp.run { app in
             let upload = SymbolUpload(app: app)
             let text = Array(String(repeating: "not a debug file ", count: 1_000).utf8)
@@ -48,7 +57,8 @@ import Testing
             #expect(state == "error" && answer.text.contains("neither Mach-O, ELF nor"), "\(answer)")
 
             let other = try await upload.upload(try DebugFiles.real(), debugID: "11111111-1111-1111-1111-111111111111")
-            #expect(other.state == "error" && other.answer.text.contains("does not have the debug id"), "\(other.answer)")
+            #expect(
+                other.state == "error" && other.answer.text.contains("does not have the debug id"), "\(other.answer)")
 
             // Pieces that are what they say do not make every file.
             let pieces = upload.chunks(try DebugFiles.real()).map(SymbolUpload.sha1)
@@ -56,12 +66,15 @@ import Testing
             let wrong = String(repeating: "a", count: 40)
             let forged = try await upload.settled {
                 try await app.master(
-                    "POST", "/crash/api/0/projects/o/1/files/difs/assemble/", "{\"\(wrong)\":{\"name\":\"x\",\"chunks\":[\"\(pieces[0])\"]}}")
+                    "POST", "/crash/api/0/projects/o/1/files/difs/assemble/",
+                    "{\"\(wrong)\":{\"name\":\"x\",\"chunks\":[\"\(pieces[0])\"]}}")
             }
             #expect(forged.state == "error" && forged.answer.text.contains("SHA-1"), "\(forged.answer)")
             #expect(try await app.symbolRows("debug_files") == 0)
             // The blobs go a moment after the state is known.
-            try await app.waitForSymbols { try await app.symbolBlobs().count == upload.chunks(try DebugFiles.real()).count - 1 }
+            try await app.waitForSymbols {
+                try await app.symbolBlobs().count == upload.chunks(try DebugFiles.real()).count - 1
+            }
         }
     }
 
@@ -69,7 +82,9 @@ import Testing
         try await AnalyticsApp.run { app in
             let file = DebugFiles.elf(buildID: [UInt8](repeating: 7, count: 20))
             let states = try await withThrowingTaskGroup(of: String.self) { group in
-                for _ in 0..<8 { group.addTask { try await SymbolUpload(app: app, chunkLength: 64).upload(file).state } }
+                for _ in 0..<8 {
+                    group.addTask { try await SymbolUpload(app: app, chunkLength: 64).upload(file).state }
+                }
                 return try await group.reduce(into: []) { $0.append($1) }
             }
             #expect(states == [String](repeating: "ok", count: 8))
@@ -79,7 +94,8 @@ import Testing
             try await app.waitForSymbols {
                 try await app.postgres.execute("UPDATE analytics.symbol_chunks SET touched = now() - interval '1 day'")
                 try await app.service.symbols.sweep.tidy()
-                let blobs = try await app.service.symbols.backend.list(SymbolChunkStore.blobSpace(of: "app1"), after: nil, limit: 100)
+                let blobs = try await app.service.symbols.backend.list(
+                    SymbolChunkStore.blobSpace(of: "app1"), after: nil, limit: 100)
                 return try await app.symbolRows("symbol_chunks") == 0 && blobs.blobs.count == 1
             }
         }
@@ -87,13 +103,16 @@ import Testing
 
     @Test func `a fat file is found by each of its parts`() async throws {
         try await AnalyticsApp.run { app in
-            let (state, answer) = try await SymbolUpload(app: app).upload(DebugFiles.fat([try DebugFiles.real(), try DebugFiles.other()]))
+            let (state, answer) = try await SymbolUpload(app: app).upload(
+                DebugFiles.fat([try DebugFiles.real(), try DebugFiles.other()]))
             #expect(state == "ok", "\(answer)")
             for id in [DebugFiles.debugID, "11111111-1111-1111-1111-111111111111"] {
                 let list = try await app.master("GET", "/crashes/symbols?debugId=\(id.uppercased())")
                 #expect(list["count"] == "1" && list["data.0.parts.1.debugId"] != nil, "\(list)")
             }
-            #expect(try await app.master("GET", "/crashes/symbols?debugId=\(String(repeating: "2", count: 32))")["count"] == "0")
+            #expect(
+                try await app.master("GET", "/crashes/symbols?debugId=\(String(repeating: "2", count: 32))")["count"]
+                    == "0")
         }
     }
 
@@ -119,7 +138,10 @@ import Testing
             #expect(try await upload.send(many).isSentryRefusal(.limitExceeded))
             let path = "/crash/api/0/organizations/any/chunk-upload/"
             #expect(try await app.master("POST", path, "hello").isSentryRefusal(.invalidBody))
-            #expect(try await app.master("POST", path, "--x\r\n", headers: ["Content-Type": "multipart/form-data; boundary=x"]).isSentryRefusal(.invalidBody))
+            #expect(
+                try await app.master(
+                    "POST", path, "--x\r\n", headers: ["Content-Type": "multipart/form-data; boundary=x"]
+                ).isSentryRefusal(.invalidBody))
         }
     }
 
@@ -155,8 +177,12 @@ import Testing
                 #expect(try await app.ingest("GET", path).isSentryRefusal(.forbidden))
                 #expect(try await app.staff("GET", path, rights: Self.rights).isSentryRefusal(.forbidden))
             }
-            #expect(try await app.ingest("POST", "/crash/api/0/projects/o/1/files/difs/assemble/", "{}").isSentryRefusal(.forbidden))
-            #expect(try await app.ingest("POST", "/crash/api/0/organizations/o/chunk-upload/", "").isSentryRefusal(.forbidden))
+            #expect(
+                try await app.ingest("POST", "/crash/api/0/projects/o/1/files/difs/assemble/", "{}").isSentryRefusal(
+                    .forbidden))
+            #expect(
+                try await app.ingest("POST", "/crash/api/0/organizations/o/chunk-upload/", "").isSentryRefusal(
+                    .forbidden))
         }
     }
 
@@ -211,11 +237,15 @@ import Testing
             #expect(first["data.0.parts.0.architecture"] == "\"arm64\"", "the newest first: \(first)")
             let next = try #require(first.json?["next"]?.plainText)
             let second = try await app.staff("GET", "/crashes/symbols?limit=1&after=\(next)", rights: Self.rights)
-            #expect(second["data.0.parts.0.debugId"] == "\"\(DebugFiles.debugID)\"" && second["next"] == nil, "\(second)")
+            #expect(
+                second["data.0.parts.0.debugId"] == "\"\(DebugFiles.debugID)\"" && second["next"] == nil, "\(second)")
             let id = try #require(second.json?["data"]?["0"]?["id"]?.plainText)
             #expect(try await app.staff("GET", "/crashes/symbols/\(id)", rights: Self.rights)["state"] == "\"ok\"")
 
-            for (method, path) in [("GET", "/crashes/symbols"), ("GET", "/crashes/symbols/\(id)"), ("DELETE", "/crashes/symbols/\(id)"), ("GET", "/crashes/symbols/missing")] {
+            for (method, path) in [
+                ("GET", "/crashes/symbols"), ("GET", "/crashes/symbols/\(id)"), ("DELETE", "/crashes/symbols/\(id)"),
+                ("GET", "/crashes/symbols/missing"),
+            ] {
                 #expect(try await app.staff(method, path).isProblem(.forbidden), "\(method) \(path)")
                 #expect(try await app.client(method, path, user: "u").isProblem(.forbidden), "\(method) \(path)")
             }
@@ -227,12 +257,18 @@ import Testing
             #expect(try await app.symbolRows("symbol_files") == 2)
 
             #expect(try await app.staff("DELETE", "/crashes/symbols/\(id)", rights: Self.rights).status == 204)
-            #expect(try await app.staff("DELETE", "/crashes/symbols/\(id)", rights: Self.rights).isProblem(.debugFileNotFound))
-            #expect(try await app.staff("GET", "/crashes/symbols/none", rights: Self.rights).isProblem(.debugFileNotFound))
+            #expect(
+                try await app.staff("DELETE", "/crashes/symbols/\(id)", rights: Self.rights).isProblem(
+                    .debugFileNotFound))
+            #expect(
+                try await app.staff("GET", "/crashes/symbols/none", rights: Self.rights).isProblem(.debugFileNotFound))
             #expect(try await app.symbolRows("debug_files") == 1)
             try await app.waitForSymbols { try await app.symbolBlobs().count == 1 }
-            #expect(try await app.master("GET", "/crashes/symbols?debugId=x").isProblem(.invalidParameter, field: "debugId"))
-            #expect(try await app.master("GET", "/crashes/symbols?after=x").isProblem(.invalidParameter, field: "after"))
+            #expect(
+                try await app.master("GET", "/crashes/symbols?debugId=x").isProblem(.invalidParameter, field: "debugId")
+            )
+            #expect(
+                try await app.master("GET", "/crashes/symbols?after=x").isProblem(.invalidParameter, field: "after"))
         }
     }
 }
@@ -245,7 +281,8 @@ extension AnalyticsApp {
 
     /// The bytes that are kept of the app's debug files and pieces.
     func symbolBlobs() async throws -> [String] {
-        try await service.symbols.backend.list(SymbolChunkStore.blobSpace(of: appID), after: nil, limit: 1_000).blobs.map(\.id)
+        try await service.symbols.backend.list(SymbolChunkStore.blobSpace(of: appID), after: nil, limit: 1_000).blobs
+            .map(\.id)
     }
 
     func waitForSymbols(_ condition: () async throws -> Bool) async throws {

@@ -36,13 +36,15 @@ import Testing
         guard case .array(let frames) = event["exception"]?["values"]?["0"]?["stacktrace"]?["frames"] else { return [] }
         return frames.map { frame in
             let function = frame["function"]?.plainText?.prefix { $0 != "(" } ?? "-"
-            return "\(function) \(frame["filename"]?.plainText ?? "-"):\(frame["lineno"]?.text ?? "-") \(frame["symbolication"]?.plainText ?? "-")"
+            return
+                "\(function) \(frame["filename"]?.plainText ?? "-"):\(frame["lineno"]?.text ?? "-") \(frame["symbolication"]?.plainText ?? "-")"
         }
     }
 
     private static let hasSymbolizer = SymbolSettings().symbolizer != nil
 
-    @Test(.enabled(if: hasSymbolizer)) func `addresses of a real program become functions and lines, inlined calls included`() async throws {
+    @Test(.enabled(if: hasSymbolizer))
+    func `addresses of a real program become functions and lines, inlined calls included`() async throws {
         try await AnalyticsApp.run { app in
             #expect(try await SymbolUpload(app: app).upload(try DebugFiles.real()).state == "ok")
             let space = try await app.service.spaces.space(of: "app1", .test)
@@ -57,8 +59,11 @@ import Testing
             #expect(lines(result.event) == expected)
             #expect(result.missing == [] && result.isChanged)
             let last = result.event["exception"]?["values"]?["0"]?["stacktrace"]?["frames"]?["3"]
-            #expect(last?["abs_path"]?.plainText?.hasSuffix("/macos/main.cpp") == true && last?["in_app"] == .bool(true))
-            #expect(result.event["event_id"] == original["event_id"] && result.event["debug_meta"] == original["debug_meta"])
+            #expect(
+                last?["abs_path"]?.plainText?.hasSuffix("/macos/main.cpp") == true && last?["in_app"] == .bool(true))
+            #expect(
+                result.event["event_id"] == original["event_id"] && result.event["debug_meta"] == original["debug_meta"]
+            )
 
             let again = await app.service.symbols.symbolicate(result.event, in: space)
             #expect(lines(again.event) == expected, "the outcome is the same")
@@ -66,13 +71,17 @@ import Testing
         }
     }
 
-    @Test(.enabled(if: hasSymbolizer)) func `the innermost address is exact, unless the client says otherwise`() async throws {
+    @Test(.enabled(if: hasSymbolizer)) func `the innermost address is exact, unless the client says otherwise`()
+        async throws
+    {
         try await AnalyticsApp.run { app in
             #expect(try await SymbolUpload(app: app).upload(try DebugFiles.real()).state == "ok")
             let space = try await app.service.spaces.space(of: "app1", .live)
             func line(_ change: String) async throws -> String? {
-                let text = try event([frame(0xd05c)]).text.replacing(#""stacktrace":{"#, with: #""stacktrace":{\#(change)"#)
-                return lines(await app.service.symbols.symbolicate(try JSONValue(parsing: text.utf8), in: space).event).first
+                let text = try event([frame(0xd05c)]).text.replacing(
+                    #""stacktrace":{"#, with: #""stacktrace":{\#(change)"#)
+                return lines(await app.service.symbols.symbolicate(try JSONValue(parsing: text.utf8), in: space).event)
+                    .first
             }
             #expect(try await line("")?.contains(":259 ") == true)
             #expect(try await line(#""instruction_addr_adjustment":"none","#)?.contains(":259 ") == true)
@@ -90,7 +99,8 @@ import Testing
                 {"debug_id":"no id","image_addr":"0x4000"}, 7, null
                 """
             let frames = [
-                frame(0x10), #"{"instruction_addr":"0x1010"}"#, #"{"instruction_addr":"0x2fff"}"#, #"{"instruction_addr":"zebra","function":"f"}"#, "7",
+                frame(0x10), #"{"instruction_addr":"0x1010"}"#, #"{"instruction_addr":"0x2fff"}"#,
+                #"{"instruction_addr":"zebra","function":"f"}"#, "7",
                 #"{"instruction_addr":"0xffffffffffffffffff"}"#, "{}",
             ]
             let original = try event(frames, images: images)
@@ -101,8 +111,10 @@ import Testing
     }
 
     static let oddities = [
-        "null", "7", "[]", "{}", #"{"exception":null}"#, #"{"exception":{"values":7}}"#, #"{"exception":[{"stacktrace":null}]}"#,
-        #"{"exception":{"stacktrace":{"frames":{}}},"debug_meta":{"images":{}}}"#, #"{"threads":{"values":[7,{"stacktrace":{"frames":[[]]}}]},"debug_meta":[]}"#,
+        "null", "7", "[]", "{}", #"{"exception":null}"#, #"{"exception":{"values":7}}"#,
+        #"{"exception":[{"stacktrace":null}]}"#,
+        #"{"exception":{"stacktrace":{"frames":{}}},"debug_meta":{"images":{}}}"#,
+        #"{"threads":{"values":[7,{"stacktrace":{"frames":[[]]}}]},"debug_meta":[]}"#,
         #"{"stacktrace":{"frames":[{"instruction_addr":{}}]},"debug_meta":{"images":[[],{"debug_id":7},{"debug_id":"\#(DebugFiles.debugID)","image_addr":{}}]}}"#,
     ]
 
@@ -116,19 +128,26 @@ import Testing
         }
     }
 
-    @Test(.enabled(if: hasSymbolizer)) func `frames are found in every place that Sentry's format has for them`() async throws {
+    @Test(.enabled(if: hasSymbolizer)) func `frames are found in every place that Sentry's format has for them`()
+        async throws
+    {
         try await AnalyticsApp.run { app in
             #expect(try await SymbolUpload(app: app).upload(try DebugFiles.real()).state == "ok")
             let space = try await app.service.spaces.space(of: "app1", .live)
             let stack = #"{"stacktrace":{"frames":[\#(frame(0xdba0))]}}"#
             let images = try event([]).text.dropFirst().dropLast()
             for holder in [
-                stack, #"{"exception":\#(stack)}"#, #"{"exception":[\#(stack)]}"#, #"{"threads":{"values":[\#(stack)]}}"#, #"{"threads":[\#(stack)]}"#,
+                stack, #"{"exception":\#(stack)}"#, #"{"exception":[\#(stack)]}"#,
+                #"{"threads":{"values":[\#(stack)]}}"#, #"{"threads":[\#(stack)]}"#,
             ] {
                 let own = try JSONValue(parsing: holder.utf8)
-                guard case .object(let members) = own, case .object(let others) = try JSONValue(parsing: "{\(images)}".utf8) else { continue }
+                guard case .object(let members) = own,
+                    case .object(let others) = try JSONValue(parsing: "{\(images)}".utf8)
+                else { continue }
                 let event = JSONValue.object(members + others.filter { $0.name == "debug_meta" })
-                #expect(await app.service.symbols.symbolicate(event, in: space).event.text.contains(#""function":"main""#), "\(holder)")
+                #expect(
+                    await app.service.symbols.symbolicate(event, in: space).event.text.contains(#""function":"main""#),
+                    "\(holder)")
             }
         }
     }
@@ -143,7 +162,9 @@ import Testing
         return path
     }
 
-    private func withSymbolizer(_ text: String, _ body: @Sendable (AnalyticsApp, Space) async throws -> Void) async throws {
+    private func withSymbolizer(_ text: String, _ body: @Sendable (AnalyticsApp, Space) async throws -> Void)
+        async throws
+    {
         let folder = NSTemporaryDirectory() + "martlet-symbolizer-\(UInt64.random(in: 0 ... .max))"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: folder) }
@@ -158,9 +179,16 @@ import Testing
     }
 
     @Test(arguments: [
-        "sleep 60", "exit 1", "while :; do :; done", "while read -r line; do echo nonsense; done", "exec yes", "cat /dev/zero", "kill -9 $$",
-        "while read -r line; do echo '{\"Error\":{\"Message\":\"The file was not recognized\"}}'; done", "read -r line; echo '{\"Symbol\":[]}'; echo more",
-    ]) func `a debug file that breaks or holds the symbolizer leaves frames as they are, and is given up after three times`(_ text: String) async throws {
+        "sleep 60", "exit 1", "while :; do :; done", "while read -r line; do echo nonsense; done", "exec yes",
+        "cat /dev/zero", "kill -9 $$",
+        "while read -r line; do echo '{\"Error\":{\"Message\":\"The file was not recognized\"}}'; done",
+        "read -r line; echo '{\"Symbol\":[]}'; echo more",
+    ])
+    func
+        `a debug file that breaks or holds the symbolizer leaves frames as they are, and is given up after three times`(
+            _ text: String
+        ) async throws
+    {
         try await withSymbolizer(text) { app, space in
             let original = try event([frame(0xd0a5), frame(0xdba0)])
             for _ in 0..<3 {
@@ -170,14 +198,17 @@ import Testing
             let list = try await app.master("GET", "/crashes/symbols")
             #expect(list["data.0.parts.0.isBroken"] == "true", "\(list)")
             #expect(await app.service.symbols.symbolicate(original, in: space).event == original)
-            let failures: Int = try await app.postgres.query("SELECT max(failures)::bigint FROM analytics.debug_files")[0].decode(0)
+            let failures: Int = try await app.postgres.query("SELECT max(failures)::bigint FROM analytics.debug_files")[
+                0
+            ].decode(0)
             #expect(failures == 3, "it is not tried again")
         }
     }
 
     @Test func `a debug file that only failed now and then is not given up`() async throws {
         // Fails whenever there is no file of this name, and makes it.
-        let text = #"m="$(dirname "$0")/again"; if [ -e "$m" ]; then rm "$m"; while read -r line; do echo '{"Symbol":[{"FunctionName":"f"}]}'; done; else touch "$m"; exit 1; fi"#
+        let text =
+            #"m="$(dirname "$0")/again"; if [ -e "$m" ]; then rm "$m"; while read -r line; do echo '{"Symbol":[{"FunctionName":"f"}]}'; done; else touch "$m"; exit 1; fi"#
         try await withSymbolizer(text) { app, space in
             for number in 0..<8 {
                 _ = await app.service.symbols.symbolicate(try event([frame(0xd000 + UInt64(number) * 16)]), in: space)
@@ -189,7 +220,8 @@ import Testing
 
     @Test func `what a debug file says is taken with its limits`() async throws {
         let long = String(repeating: "x", count: 20_000)
-        let answer = #"{"Symbol":[{"FunctionName":"\#(long)","FileName":"/a/\u0007b.c","Line":-4,"Column":99999999999},{"FunctionName":"","FileName":"","Line":0}]}"#
+        let answer =
+            #"{"Symbol":[{"FunctionName":"\#(long)","FileName":"/a/\u0007b.c","Line":-4,"Column":99999999999},{"FunctionName":"","FileName":"","Line":0}]}"#
         try await withSymbolizer("while read -r line; do cat <<'END'\n\(answer)\nEND\ndone") { app, space in
             let result = await app.service.symbols.symbolicate(try event([frame(0xdba0)]), in: space)
             let frame = result.event["exception"]?["values"]?["0"]?["stacktrace"]?["frames"]?["0"]
@@ -198,8 +230,11 @@ import Testing
         }
     }
 
-    @Test func `the symbolizer gets a path of ours and an address, and has an empty folder and a clean environment`() async throws {
-        let answer = #"echo "{\"Symbol\":[{\"FunctionName\":\"$(pwd | sed 's/.*\///' | cut -c1-6) $(ls -A | wc -l) ${DEBUGINFOD_URLS:-none} $HOME $(echo "$line" | grep -c '^".*/cache/.*" 0x10000dba0$')\"}]}""#
+    @Test func `the symbolizer gets a path of ours and an address, and has an empty folder and a clean environment`()
+        async throws
+    {
+        let answer =
+            #"echo "{\"Symbol\":[{\"FunctionName\":\"$(pwd | sed 's/.*\///' | cut -c1-6) $(ls -A | wc -l) ${DEBUGINFOD_URLS:-none} $HOME $(echo "$line" | grep -c '^".*/cache/.*" 0x10000dba0$')\"}]}""#
         try await withSymbolizer("while read -r line; do \(answer); done") { app, space in
             let result = await app.service.symbols.symbolicate(try event([frame(0xdba0)]), in: space)
             #expect(lines(result.event) == ["empty- 0 none /nonexistent 1 -:- found"])
@@ -213,7 +248,8 @@ import Testing
         try await AnalyticsApp.run(options) { app in
             #expect(try await SymbolUpload(app: app).upload(try DebugFiles.real()).state == "ok")
             let original = try event([frame(0xdba0, #","function":"$s4main3fooyyF""#)])
-            let result = await app.service.symbols.symbolicate(original, in: try await app.service.spaces.space(of: "app1", .live))
+            let result = await app.service.symbols.symbolicate(
+                original, in: try await app.service.spaces.space(of: "app1", .live))
             #expect(result.event == original && result.missing == [])
             #expect(await app.service.symbols.demangle(["$s4main3fooyyF"]) == ["$s4main3fooyyF"])
         }
@@ -221,7 +257,8 @@ import Testing
 
     // MARK: - Symbols that come later
 
-    @Test func `reports that wait for symbols are read again when they come, in both environments, once`() async throws {
+    @Test func `reports that wait for symbols are read again when they come, in both environments, once`() async throws
+    {
         try await AnalyticsApp.run { app in
             let seen = Mutex<[String: [UUID]]>([:])
             let again = SymbolicateAgain(postgres: app.postgres) { reports, space in
@@ -237,7 +274,9 @@ import Testing
             try await app.note([inTest], test, [DebugFiles.debugID])
             try await app.note([ofOther], other, [DebugFiles.debugID])
             let missing = try await app.master("GET", "/crashes/symbols/missing")
-            #expect(missing["data.0.debugId"] == "\"\(DebugFiles.debugID)\"" && missing["data.0.reports"] == "250" && missing["data.1.reports"] == "1")
+            #expect(
+                missing["data.0.debugId"] == "\"\(DebugFiles.debugID)\"" && missing["data.0.reports"] == "250"
+                    && missing["data.1.reports"] == "1")
 
             for _ in 0..<2 { try await again.readAgain(DebugFiles.debugID, of: "app1") {} }
             #expect(seen.withLock { ($0["app1 live"]?.count ?? 0) + ($0["app1 test"]?.count ?? 0) } == 251)
@@ -263,7 +302,9 @@ import Testing
         try await AnalyticsApp.run { app in
             let space = try await app.service.spaces.space(of: "app1", .live)
             #expect(try await SymbolUpload(app: app).upload(try DebugFiles.real()).state == "ok")
-            try await app.waitForSymbols { try await app.service.symbols.files.queue.unfinished(scope: "app1", kinds: [SymbolicateAgain.kind]) == 0 }
+            try await app.waitForSymbols {
+                try await app.service.symbols.files.queue.unfinished(scope: "app1", kinds: [SymbolicateAgain.kind]) == 0
+            }
             try await app.postgres.execute("UPDATE analytics.debug_files SET has_debug_information = FALSE")
             let result = await app.service.symbols.symbolicate(try event([frame(0xdba0)]), in: space)
             #expect(result.missing.map(\.debugID) == [DebugFiles.debugID])
@@ -274,7 +315,9 @@ import Testing
             try await again.readAgain(DebugFiles.debugID, of: "app1") {}
             #expect(seen.withLock { $0.count == 150 && Set($0) == Set(reports) }, "each once")
             try await SymbolicateAgain.enqueueForgotten(app.postgres, app.service.symbols.files.queue)
-            #expect(try await app.service.symbols.files.queue.unfinished(scope: "app1", kinds: [SymbolicateAgain.kind]) == 0)
+            #expect(
+                try await app.service.symbols.files.queue.unfinished(scope: "app1", kinds: [SymbolicateAgain.kind]) == 0
+            )
             #expect(try await app.symbolRows("awaited_symbols") == 150)
             try await app.postgres.execute("UPDATE analytics.debug_files SET has_debug_information = TRUE")
             try await again.readAgain(DebugFiles.debugID, of: "app1") {}
@@ -288,7 +331,8 @@ import Testing
             let space = try await app.service.spaces.space(of: "app1", .live)
             try await app.note([UUID(), UUID()], space, [DebugFiles.debugID])
             try await app.postgres.execute(
-                "UPDATE analytics.awaited_symbols SET noted = now() - interval '91 days' WHERE event = (SELECT event FROM analytics.awaited_symbols LIMIT 1)")
+                "UPDATE analytics.awaited_symbols SET noted = now() - interval '91 days' WHERE event = (SELECT event FROM analytics.awaited_symbols LIMIT 1)"
+            )
             try await app.service.symbols.sweep.tidy()
             #expect(try await app.symbolRows("awaited_symbols") == 1)
         }
@@ -299,7 +343,8 @@ extension AnalyticsApp {
     /// Notes for what reports wait, as the digest of crash reports does.
     func note(_ reports: [UUID], _ space: Space, _ debugIDs: [String]) async throws {
         try await postgres.withTransaction { transaction in
-            try await service.symbols.awaited.note(reports.map { AwaitedSymbols.Report(id: $0, space: space.id, debugIDs: debugIDs) }, transaction)
+            try await service.symbols.awaited.note(
+                reports.map { AwaitedSymbols.Report(id: $0, space: space.id, debugIDs: debugIDs) }, transaction)
         }
     }
 }

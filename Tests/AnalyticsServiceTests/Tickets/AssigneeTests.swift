@@ -17,15 +17,23 @@ import Testing
             try await app.makeIssues(1...2)
             try await app.ticket(#"{"title":"t","assignee":"\#(Colleague.eve.id.uppercased())"}"#)
             let before = try await app.fingerprint()
-            #expect(try await app.change(1, #"{"assignee":"\#(Self.stranger)"}"#).isProblem(.invalidBody, field: "assignee"))
-            #expect(try await app.ask("POST", "/tickets", #"{"title":"u","assignee":"\#(Self.stranger)"}"#).isProblem(.invalidBody, field: "assignee"))
+            #expect(
+                try await app.change(1, #"{"assignee":"\#(Self.stranger)"}"#).isProblem(.invalidBody, field: "assignee")
+            )
+            #expect(
+                try await app.ask("POST", "/tickets", #"{"title":"u","assignee":"\#(Self.stranger)"}"#).isProblem(
+                    .invalidBody, field: "assignee"))
             #expect(try await app.fingerprint() == before)
-            for (method, path, more) in [("PATCH", "/crashes/issues/1", ""), ("POST", "/crashes/issues/update", #","issues":[1,2]"#)] {
-                let refused = try await app.master(method, path, #"{"state":"resolved","assignee":"\#(Self.stranger)"\#(more)}"#)
+            for (method, path, more) in [
+                ("PATCH", "/crashes/issues/1", ""), ("POST", "/crashes/issues/update", #","issues":[1,2]"#),
+            ] {
+                let refused = try await app.master(
+                    method, path, #"{"state":"resolved","assignee":"\#(Self.stranger)"\#(more)}"#)
                 #expect(refused.isProblem(.invalidBody, field: "assignee"), "\(refused)")
             }
             #expect(try await app.master("GET", "/crashes/issues/1")["state"] == "\"unresolved\"")
-            let given = try await app.master("POST", "/crashes/issues/update", #"{"issues":[1,2],"assignee":"\#(Colleague.bob.id)"}"#)
+            let given = try await app.master(
+                "POST", "/crashes/issues/update", #"{"issues":[1,2],"assignee":"\#(Colleague.bob.id)"}"#)
             #expect(given.each("assignee") == Array(repeating: "\"\(Colleague.bob.id)\"", count: 2), "\(given)")
             #expect(try await app.change(1, #"{"assignee":null}"#)["assignee"] == "null")
         }
@@ -45,8 +53,12 @@ import Testing
             let given = try await app.change(1, #"{"assignee":"\#(Colleague.eve.id)"}"#)
             #expect(given["isAssigneeGone"] == "false" && given["assigneeName"] != "null", "\(given)")
             let listed = try await app.ask("GET", "/tickets")
-            #expect(listed["data.0.isAssigneeGone"] == "false" && listed["data.0.assigneeName"] == given["assigneeName"], "\(listed)")
-            #expect(try await app.change(1, #"{"assignee":"\#(Self.stranger)"}"#).isProblem(.invalidBody, field: "assignee"))
+            #expect(
+                listed["data.0.isAssigneeGone"] == "false" && listed["data.0.assigneeName"] == given["assigneeName"],
+                "\(listed)")
+            #expect(
+                try await app.change(1, #"{"assignee":"\#(Self.stranger)"}"#).isProblem(.invalidBody, field: "assignee")
+            )
         }
     }
 
@@ -54,7 +66,10 @@ import Testing
         var options = AnalyticsOptions()
         // Nothing listens there.
         let nowhere = ServiceAddress(name: "auth", url: URL(string: "http://127.0.0.1:1")!)
-        options.staff = StaffDirectory(of: nowhere, calls: ServiceCalls(caller: "analytics", internalSecret: Secret("an-internal-secret-of-the-tests-0123456789")))
+        options.staff = StaffDirectory(
+            of: nowhere,
+            calls: ServiceCalls(
+                caller: "analytics", internalSecret: Secret("an-internal-secret-of-the-tests-0123456789")))
         try await AnalyticsApp.run(options) { app in
             try await app.makeIssues(1...1)
             try await app.ticket(#"{"title":"t","assignee":"me"}"#)

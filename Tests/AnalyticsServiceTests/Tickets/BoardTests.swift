@@ -13,16 +13,23 @@ import Testing
         try await AnalyticsApp.run { app in
             for number in 1...5 { #expect(try await app.ticket(#"{"title":"t\#(number)"}"#) == number) }
             let steps: [(ticket: Int, body: String, todo: [Int], inProgress: [Int])] = [
-                (5, #"{"after":1}"#, [1, 5, 2, 3, 4], []), (1, #"{"end":"bottom"}"#, [5, 2, 3, 4, 1], []), (4, #"{"before":5}"#, [4, 5, 2, 3, 1], []),
+                (5, #"{"after":1}"#, [1, 5, 2, 3, 4], []), (1, #"{"end":"bottom"}"#, [5, 2, 3, 4, 1], []),
+                (4, #"{"before":5}"#, [4, 5, 2, 3, 1], []),
                 (1, #"{"end":"top"}"#, [1, 4, 5, 2, 3], []), (4, #"{"status":"inProgress"}"#, [1, 5, 2, 3], [4]),
-                (2, #"{"status":"inProgress","before":4}"#, [1, 5, 3], [2, 4]), (3, #"{"status":"inProgress","after":2,"before":4}"#, [1, 5], [2, 3, 4]),
+                (2, #"{"status":"inProgress","before":4}"#, [1, 5, 3], [2, 4]),
+                (3, #"{"status":"inProgress","after":2,"before":4}"#, [1, 5], [2, 3, 4]),
                 // A neighbour that is in another column by now: the other one counts, else the end.
-                (5, #"{"status":"inProgress","after":1,"before":3}"#, [1], [2, 5, 3, 4]), (1, #"{"status":"inProgress","after":1}"#, [1], [2, 5, 3, 4]),
+                (5, #"{"status":"inProgress","after":1,"before":3}"#, [1], [2, 5, 3, 4]),
+                (1, #"{"status":"inProgress","after":1}"#, [1], [2, 5, 3, 4]),
                 (2, #"{"after":1}"#, [1], [5, 3, 4, 2]), (4, #"{"status":"todo","before":1}"#, [4, 1], [5, 3, 2]),
             ]
             for step in steps {
                 let answer = try await app.ask("POST", "/tickets/\(step.ticket)/move", step.body)
-                if step.body.contains(#""after":\#(step.ticket)"#) { #expect(answer.isProblem(.invalidBody, field: "after")) } else { #expect(answer.status == 200, "\(answer)") }
+                if step.body.contains(#""after":\#(step.ticket)"#) {
+                    #expect(answer.isProblem(.invalidBody, field: "after"))
+                } else {
+                    #expect(answer.status == 200, "\(answer)")
+                }
                 #expect(try await app.column(.todo) == step.todo, "\(step)")
                 #expect(try await app.column(.inProgress) == step.inProgress, "\(step)")
             }
@@ -33,19 +40,32 @@ import Testing
         }
     }
 
-    @Test func `the board has columns with counts, filtered like lists, and says where a column goes on`() async throws {
+    @Test func `the board has columns with counts, filtered like lists, and says where a column goes on`() async throws
+    {
         try await AnalyticsApp.run { app in
-            for number in 1...7 { try await app.ticket(#"{"title":"t","type":"\#(number % 2 == 0 ? "bug" : "feature")"}"#) }
+            for number in 1...7 {
+                try await app.ticket(#"{"title":"t","type":"\#(number % 2 == 0 ? "bug" : "feature")"}"#)
+            }
             try await app.change(7, #"{"status":"onHold"}"#)
             let board = try await app.ask("GET", "/tickets/board?limit=2")
-            #expect((0..<4).map { board["columns.\($0).status"] } == ["\"todo\"", "\"inProgress\"", "\"onHold\"", "\"complete\""])
-            #expect((0..<4).map { board["columns.\($0).title"] } == ["\"To do\"", "\"In progress\"", "\"On hold\"", "\"Complete\""])
-            #expect((0..<4).map { board["columns.\($0).count"] } == ["6", "0", "1", "0"] && board.numbers("columns.0.tickets") == [1, 2])
+            #expect(
+                (0..<4).map { board["columns.\($0).status"] } == [
+                    "\"todo\"", "\"inProgress\"", "\"onHold\"", "\"complete\"",
+                ])
+            #expect(
+                (0..<4).map { board["columns.\($0).title"] } == [
+                    "\"To do\"", "\"In progress\"", "\"On hold\"", "\"Complete\"",
+                ])
+            #expect(
+                (0..<4).map { board["columns.\($0).count"] } == ["6", "0", "1", "0"]
+                    && board.numbers("columns.0.tickets") == [1, 2])
             #expect(board["columns.2.next"] == nil && board["generation"] == "8", "\(board)")
             let next = try #require(board["columns.0.next"]).dropFirst().dropLast()
             #expect(try await app.numbers("?status=todo&sort=position&cursor=\(next)") == [3, 4, 5, 6])
             let bugs = try await app.ask("GET", "/tickets/board?type=bug")
-            #expect(bugs["columns.0.count"] == "3" && bugs.numbers("columns.0.tickets") == [2, 4, 6] && bugs["columns.2.count"] == "0")
+            #expect(
+                bugs["columns.0.count"] == "3" && bugs.numbers("columns.0.tickets") == [2, 4, 6]
+                    && bugs["columns.2.count"] == "0")
         }
     }
 
@@ -65,13 +85,22 @@ import Testing
                             let ticket = Int.random(in: 1...count, using: &random)
                             let neighbour = { (random: inout SeededGenerator) -> Int? in
                                 // Many want to the same place.
-                                let other = Bool.random(using: &random) ? Int.random(in: 1...3, using: &random) : Int.random(in: 1...count, using: &random)
+                                let other =
+                                    Bool.random(using: &random)
+                                    ? Int.random(in: 1...3, using: &random) : Int.random(in: 1...count, using: &random)
                                 return other == ticket || Int.random(in: 0..<4, using: &random) == 0 ? nil : other
                             }
-                            let place = TicketPlace(after: neighbour(&random), before: neighbour(&random), isAtTop: Bool.random(using: &random))
-                            let status: TicketStatus? = Bool.random(using: &random) ? [.todo, .inProgress].randomElement(using: &random) : nil
+                            let place = TicketPlace(
+                                after: neighbour(&random), before: neighbour(&random),
+                                isAtTop: Bool.random(using: &random))
+                            let status: TicketStatus? =
+                                Bool.random(using: &random) ? [.todo, .inProgress].randomElement(using: &random) : nil
                             done.append(
-                                (try await store.move(ticket, to: status, place, in: space, by: Author(text: "person:\(person)")), ticket, status, place))
+                                (
+                                    try await store.move(
+                                        ticket, to: status, place, in: space, by: Author(text: "person:\(person)")),
+                                    ticket, status, place
+                                ))
                         }
                         return done
                     }
@@ -97,7 +126,10 @@ import Testing
         }
     }
 
-    @Test func `a gap into which everything is dropped gets new keys in time, and equal ones are in the order of numbers`() async throws {
+    @Test
+    func `a gap into which everything is dropped gets new keys in time, and equal ones are in the order of numbers`()
+        async throws
+    {
         try await AnalyticsApp.run { app in
             for number in 1...4 { #expect(try await app.ticket(#"{"title":"t"}"#) == number) }
             let space = try await app.service.spaces.space(of: "app1", .live)
@@ -107,8 +139,12 @@ import Testing
             for turn in 0..<260 {
                 // 3 and 4 in turn directly behind 1, each time into what is left of the gap.
                 let ticket = 3 + turn % 2
-                try await store.move(ticket, to: nil, TicketPlace(after: 1, before: nil, isAtTop: false), in: space, by: .service)
-                longest = max(longest, try await app.postgres.query("SELECT max(length(position))::bigint FROM analytics.tickets")[0].decode(0))
+                try await store.move(
+                    ticket, to: nil, TicketPlace(after: 1, before: nil, isAtTop: false), in: space, by: .service)
+                longest = max(
+                    longest,
+                    try await app.postgres.query("SELECT max(length(position))::bigint FROM analytics.tickets")[0]
+                        .decode(0))
                 last = ticket
             }
             #expect(try await app.column(.todo) == [1, last, 7 - last, 2])
@@ -117,10 +153,12 @@ import Testing
             // As no copy of ours would write it.
             try await app.postgres.execute("UPDATE analytics.tickets SET position = 'a1'")
             #expect(try await app.column(.todo) == [1, 2, 3, 4])
-            try await store.move(4, to: nil, TicketPlace(after: 2, before: nil, isAtTop: false), in: space, by: .service)
+            try await store.move(
+                4, to: nil, TicketPlace(after: 2, before: nil, isAtTop: false), in: space, by: .service)
             #expect(try await app.column(.todo) == [1, 2, 4, 3])
             try await app.postgres.execute("UPDATE analytics.tickets SET position = 'no key!' WHERE number = 1")
-            try await store.move(3, to: nil, TicketPlace(after: 1, before: nil, isAtTop: false), in: space, by: .service)
+            try await store.move(
+                3, to: nil, TicketPlace(after: 1, before: nil, isAtTop: false), in: space, by: .service)
             let column = try await app.column(.todo)
             #expect(column.firstIndex(of: 3) == column.firstIndex(of: 1).map { $0 + 1 }, "\(column)")
         }

@@ -13,7 +13,8 @@ import Testing
 @Suite struct FeedbackTests {
     private static let user = "0193a000-0000-7000-8000-0000000000aa"
     /// The smallest PNG there is.
-    private static let png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+    private static let png =
+        "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 
     @Test func `what somebody says becomes a ticket`() async throws {
         try await AnalyticsApp.run { app in
@@ -34,11 +35,21 @@ import Testing
             let answer = try await app.client("POST", "/feedback", body, user: Self.user)
             #expect(answer.status == 204 && answer.text.isEmpty, "\(answer)")
             let ticket = try await app.ask("GET", "/tickets/1")
-            #expect(ticket["type"] == "\"feedback\"" && ticket["title"] == "\"The app froze\"" && ticket["description"] == "\"\"" && ticket["createdBy"] == "\"client\"", "\(ticket)")
-            #expect(ticket["feedback.message"] == #""The app froze\u000awhen I paid""# && ticket["feedback.name"] == "\"Kim\"" && ticket["feedback.user"] == "\"\(Self.user)\"")
-            #expect(ticket["feedback.eventId"] == "\"\(event)\"" && ticket["feedback.email"] == "\"kim@example.org\"" && ticket["appVersion"] == "\"1.4\"")
-            #expect(ticket.numbers("issues") == [1] && ticket["attachments.0.contentType"] == "\"image/png\"" && ticket["attachments.0.by"] == "\"client\"")
-            #expect(try await app.ask("GET", "/tickets/1/attachments/1").header("content-disposition")?.hasPrefix("inline") == true)
+            #expect(
+                ticket["type"] == "\"feedback\"" && ticket["title"] == "\"The app froze\""
+                    && ticket["description"] == "\"\"" && ticket["createdBy"] == "\"client\"", "\(ticket)")
+            #expect(
+                ticket["feedback.message"] == #""The app froze\u000awhen I paid""#
+                    && ticket["feedback.name"] == "\"Kim\"" && ticket["feedback.user"] == "\"\(Self.user)\"")
+            #expect(
+                ticket["feedback.eventId"] == "\"\(event)\"" && ticket["feedback.email"] == "\"kim@example.org\""
+                    && ticket["appVersion"] == "\"1.4\"")
+            #expect(
+                ticket.numbers("issues") == [1] && ticket["attachments.0.contentType"] == "\"image/png\""
+                    && ticket["attachments.0.by"] == "\"client\"")
+            #expect(
+                try await app.ask("GET", "/tickets/1/attachments/1").header("content-disposition")?.hasPrefix("inline")
+                    == true)
             #expect(try await app.numbers("?search=paid&type=feedback") == [1])
 
             // Sent again because the answer was lost.
@@ -52,11 +63,16 @@ import Testing
     }
 
     static let refusals: [(body: String, code: ErrorCode, field: String?)] = [
-        ("{", .invalidJSON, nil), ("{}", .invalidBody, "message"), (#"{"message":""}"#, .invalidBody, "message"), (#"{"message":" \n"}"#, .invalidBody, "message"),
-        (#"{"message":"a\u0000"}"#, .invalidBody, nil), (#"{"message":"m","mood":1}"#, .invalidBody, "mood"), (#"{"message":"m","user":"x"}"#, .invalidBody, "user"),
-        (#"{"message":"m","name":"a\nb"}"#, .invalidBody, "name"), (#"{"message":"m","eventId":"12"}"#, .invalidBody, "eventId"),
-        (#"{"message":"m","screenshot":"?"}"#, .invalidBody, "screenshot"), (#"{"message":"m","screenshot":"PGh0bWw+"}"#, .invalidBody, "screenshot"),
-        (#"{"message":"m","appVersion":""}"#, .invalidBody, "appVersion"), (#"{"message":"m","id":""}"#, .invalidBody, "id"),
+        ("{", .invalidJSON, nil), ("{}", .invalidBody, "message"), (#"{"message":""}"#, .invalidBody, "message"),
+        (#"{"message":" \n"}"#, .invalidBody, "message"),
+        (#"{"message":"a\u0000"}"#, .invalidBody, nil), (#"{"message":"m","mood":1}"#, .invalidBody, "mood"),
+        (#"{"message":"m","user":"x"}"#, .invalidBody, "user"),
+        (#"{"message":"m","name":"a\nb"}"#, .invalidBody, "name"),
+        (#"{"message":"m","eventId":"12"}"#, .invalidBody, "eventId"),
+        (#"{"message":"m","screenshot":"?"}"#, .invalidBody, "screenshot"),
+        (#"{"message":"m","screenshot":"PGh0bWw+"}"#, .invalidBody, "screenshot"),
+        (#"{"message":"m","appVersion":""}"#, .invalidBody, "appVersion"),
+        (#"{"message":"m","id":""}"#, .invalidBody, "id"),
         (#"{"message":"\#(String(repeating: "x", count: 8_001))"}"#, .invalidBody, "message"),
         (#"{"message":"m","screenshot":"\#(String(repeating: "A", count: 6 << 20))"}"#, .payloadTooLarge, nil),
     ]
@@ -75,7 +91,10 @@ import Testing
             #expect(try await app.client("GET", "/tickets").isProblem(.forbidden), "clients see no tickets")
             #expect(try await app.fingerprint() == before)
             let space = try await app.service.spaces.space(of: "app1", .live)
-            #expect(try await app.service.tickets.attachments.files.list(AttachmentStore.blobSpace(space), after: nil, limit: 10).blobs.isEmpty)
+            #expect(
+                try await app.service.tickets.attachments.files.list(
+                    AttachmentStore.blobSpace(space), after: nil, limit: 10
+                ).blobs.isEmpty)
         }
     }
 
@@ -83,7 +102,8 @@ import Testing
         try await AnalyticsApp.run { app in
             let space = try await app.service.spaces.space(of: "app1", .live)
             let tickets = Tickets(
-                postgres: app.postgres, spaces: app.service.spaces, files: app.service.tickets.attachments.files, logger: .silent,
+                postgres: app.postgres, spaces: app.service.spaces, files: app.service.tickets.attachments.files,
+                logger: .silent,
                 feedbackLimits: FeedbackIntake.Limits(inSpace: 5, ofUser: 2), resolveIssues: { _, _, _, _, _ in })
             let refusals = try await withThrowingTaskGroup(of: Bool.self) { group in
                 for _ in 0..<12 {
@@ -101,10 +121,13 @@ import Testing
             #expect(refusals.count { !$0 } == 5)
             #expect(try await app.numbers("").count == 5)
             // The next hour.
-            try await app.postgres.execute("UPDATE analytics.ticket_spaces SET feedback_hour = feedback_hour - interval '1 hour'")
+            try await app.postgres.execute(
+                "UPDATE analytics.ticket_spaces SET feedback_hour = feedback_hour - interval '1 hour'")
             for _ in 0..<2 { try await tickets.feedback.store(Feedback(message: "m", userID: Self.user), in: space) }
             let before = try await app.fingerprint()
-            await #expect(throws: FeedbackRefusal.self) { try await tickets.feedback.store(Feedback(message: "m", userID: Self.user), in: space) }
+            await #expect(throws: FeedbackRefusal.self) {
+                try await tickets.feedback.store(Feedback(message: "m", userID: Self.user), in: space)
+            }
             #expect(try await app.fingerprint() == before)
             try await tickets.feedback.store(Feedback(message: "m"), in: space)
             let other = try await app.service.spaces.space(of: "app1", .test)
@@ -112,23 +135,32 @@ import Testing
 
             try await app.postgres.execute("UPDATE analytics.ticket_spaces SET feedback_count = 300")
             let answer = try await app.client("POST", "/feedback", #"{"message":"m"}"#)
-            #expect(answer.isProblem(.tooManyRequests) && (1...3_600).contains(answer.header("retry-after").flatMap { Int($0) } ?? 0), "\(answer)")
+            #expect(
+                answer.isProblem(.tooManyRequests)
+                    && (1...3_600).contains(answer.header("retry-after").flatMap { Int($0) } ?? 0), "\(answer)")
         }
     }
 
     @Test func `one address without a user does not use up what all may say`() async throws {
         try await AnalyticsApp.run { app in
             func say(_ user: String? = nil, from address: String) async throws -> Answer {
-                try await app.client("POST", "/feedback", #"{"message":"m"}"#, user: user, headers: [HeaderName.address: address])
+                try await app.client(
+                    "POST", "/feedback", #"{"message":"m"}"#, user: user, headers: [HeaderName.address: address])
             }
             for _ in 0..<FeedbackIntake.Limits().ofSource {
                 let answer = try await say(from: "192.0.2.1")
                 #expect(answer.status == 204)
             }
-            let (refused, other, signedIn) = (try await say(from: "192.0.2.1"), try await say(from: "192.0.2.2"), try await say(Self.user, from: "192.0.2.1"))
+            let (refused, other, signedIn) = (
+                try await say(from: "192.0.2.1"), try await say(from: "192.0.2.2"),
+                try await say(Self.user, from: "192.0.2.1")
+            )
             #expect(refused.isProblem(.tooManyRequests))
             #expect(other.status == 204 && signedIn.status == 204)
-            #expect(try await app.master("POST", "/feedback", #"{"message":"m"}"#, headers: [HeaderName.address: "192.0.2.1"]).status == 204)
+            #expect(
+                try await app.master(
+                    "POST", "/feedback", #"{"message":"m"}"#, headers: [HeaderName.address: "192.0.2.1"]
+                ).status == 204)
         }
     }
 
@@ -137,7 +169,11 @@ import Testing
         let now = Date(timeIntervalSince1970: 1_795_338_000)
         #expect(sources.take("2001:db8:1:2::1", in: space, upTo: 1, at: now))
         #expect(!sources.take("2001:db8:1:2::2", in: space, upTo: 1, at: now))
-        #expect(sources.take("2001:db8:1:3::1", in: space, upTo: 1, at: now) && sources.take("2001:db8:1:2::1", in: Space(id: 2, appID: "app1", environment: .test), upTo: 1, at: now))
+        #expect(
+            sources.take("2001:db8:1:3::1", in: space, upTo: 1, at: now)
+                && sources.take(
+                    "2001:db8:1:2::1", in: Space(id: 2, appID: "app1", environment: .test), upTo: 1, at: now)
+        )
         #expect(sources.take("2001:db8:1:2::1", in: space, upTo: 1, at: now.addingTimeInterval(3_600)))
     }
 
@@ -153,9 +189,13 @@ import Testing
             var (after, calls) = ("", 0)
             repeat {
                 let next = after.isEmpty ? "" : #","after":"\#(after)""#
-                let erased = try await service.post("/internal/users/erase", #"{"app":"app1","environment":"live","user":"\#(Self.user)"\#(next)}"#)
+                let erased = try await service.post(
+                    "/internal/users/erase", #"{"app":"app1","environment":"live","user":"\#(Self.user)"\#(next)}"#)
                 #expect(erased.status == 200, "\(erased)")
-                after = erased["next"].map { $0.trimmingCharacters(in: CharacterSet(charactersIn: "\"")) }.flatMap { $0 == "null" ? nil : $0 } ?? ""
+                after =
+                    erased["next"].map { $0.trimmingCharacters(in: CharacterSet(charactersIn: "\"")) }.flatMap {
+                        $0 == "null" ? nil : $0
+                    } ?? ""
                 calls += 1
             } while !after.isEmpty && calls < 20
             #expect(try await app.rows("SELECT count(*) FROM analytics.crash_events") == ["0"])
@@ -169,18 +209,26 @@ import Testing
         try await AnalyticsApp.run { app in
             let id = "9ec79c33ec9942ab8353589fcb2e04aa"
             let said = #"{"feedback":{"message":"It froze","contact_email":"kim@example.org"}}"#
-            let words = #"{"event_id":"\#(id)","release":"org.example.shop@1.4.2+57","user":{"id":"\#(Self.user)"},"contexts":\#(said)}"#
+            let words =
+                #"{"event_id":"\#(id)","release":"org.example.shop@1.4.2+57","user":{"id":"\#(Self.user)"},"contexts":\#(said)}"#
             let gif = "GIF89a and so on"
-            #expect(try await app.envelope([("feedback", words), ("attachment", gif), ("attachment", "no picture")]).status == 200)
+            #expect(
+                try await app.envelope([("feedback", words), ("attachment", gif), ("attachment", "no picture")]).status
+                    == 200)
             try await app.digested()
             let ticket = try await app.ask("GET", "/tickets/1")
-            #expect(ticket["appVersion"] == "\"1.4.2\"" && ticket["feedback.user"] == "\"\(Self.user)\"" && ticket["attachmentCount"] == "1", "\(ticket)")
-            #expect(ticket["attachments.0.contentType"] == "\"image/gif\"" && ticket["attachments.0.by"] == "\"client\"")
+            #expect(
+                ticket["appVersion"] == "\"1.4.2\"" && ticket["feedback.user"] == "\"\(Self.user)\""
+                    && ticket["attachmentCount"] == "1", "\(ticket)")
+            #expect(
+                ticket["attachments.0.contentType"] == "\"image/gif\"" && ticket["attachments.0.by"] == "\"client\"")
             #expect(try await app.rows("SELECT count(*) FROM analytics.crash_attachments") == ["0"])
 
             // Theirs, so it goes with them.
             let request = #"{"app":"app1","environment":"live","user":"\#(Self.user)","after":"tickets:"}"#
-            #expect(try await app.gateway.asking(as: .service("auth")).post("/internal/users/erase", request)["erased.feedback"] == "1")
+            #expect(
+                try await app.gateway.asking(as: .service("auth")).post("/internal/users/erase", request)[
+                    "erased.feedback"] == "1")
             #expect(try await app.rows("SELECT count(*) FROM analytics.crash_feedback") == ["0"])
             #expect(try await app.ask("GET", "/tickets/1")["attachmentCount"] == "0")
         }
@@ -189,7 +237,9 @@ import Testing
     @Test func `the report that feedback is about may come later`() async throws {
         try await AnalyticsApp.run { app in
             let event = "9ec79c33ec9942ab8353589fcb2e04ab"
-            #expect(try await app.envelope([("user_report", #"{"event_id":"\#(event)","comments":"first the words"}"#)]).status == 200)
+            #expect(
+                try await app.envelope([("user_report", #"{"event_id":"\#(event)","comments":"first the words"}"#)])
+                    .status == 200)
             try await app.digested()
             #expect(try await app.ask("GET", "/tickets/1")["issueCount"] == "0")
             try await app.report(TestEnvelope.crash(in: "f", release: "shop@1.4", id: event))
@@ -200,7 +250,8 @@ import Testing
             let history = try await app.ask("GET", "/tickets/1/history")
             #expect(history["data.1.act"] == "\"issueAttached\"" && history["count"] == "2", "\(history)")
             // One that came before tells its version.
-            #expect(try await app.client("POST", "/feedback", #"{"message":"again","eventId":"\#(event)"}"#).status == 204)
+            #expect(
+                try await app.client("POST", "/feedback", #"{"message":"again","eventId":"\#(event)"}"#).status == 204)
             let second = try await app.ask("GET", "/tickets/2")
             #expect(second["appVersion"] == "\"1.4\"" && second.numbers("issues") == [1], "\(second)")
         }
@@ -213,7 +264,9 @@ import Testing
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for event in events {
                     group.addTask { try await app.report(TestEnvelope.crash(in: "f", id: event)) }
-                    group.addTask { try await app.service.tickets.feedback.store(Feedback(message: "m", eventID: event), in: space) }
+                    group.addTask {
+                        try await app.service.tickets.feedback.store(Feedback(message: "m", eventID: event), in: space)
+                    }
                 }
                 try await group.waitForAll()
             }
@@ -233,26 +286,38 @@ import Testing
                 SELECT id, 99, md5('x'), 'x', 'x', \(TicketLimits.attachmentsOfFeedbackInBytes - 100), md5('') || md5(''), 'x' FROM analytics.tickets
                 """)
             let pictures = [60, 600, 20].map { size in
-                Feedback.File(name: "p\(size)", contentType: nil, bytes: ByteBuffer(bytes: Array("GIF89a".utf8) + Array(repeating: 0, count: size)))
+                Feedback.File(
+                    name: "p\(size)", contentType: nil,
+                    bytes: ByteBuffer(bytes: Array("GIF89a".utf8) + Array(repeating: 0, count: size)))
             }
             try await app.service.tickets.feedback.store(Feedback(message: "m", files: pictures), in: space)
             #expect(try await app.ask("GET", "/tickets/2")["attachmentCount"] == "1")
-            #expect(try await app.ask("GET", "/tickets/2/attachments/1").status == 200, "the bytes of the one that is there")
+            #expect(
+                try await app.ask("GET", "/tickets/2/attachments/1").status == 200, "the bytes of the one that is there"
+            )
             #expect(try await blobs() == 1)
 
             // All but two come when others of the user have been counted since they were let in.
             let tickets = Tickets(
-                postgres: app.postgres, spaces: app.service.spaces, files: files, logger: .silent, feedbackLimits: FeedbackIntake.Limits(ofUser: 2),
+                postgres: app.postgres, spaces: app.service.spaces, files: files, logger: .silent,
+                feedbackLimits: FeedbackIntake.Limits(ofUser: 2),
                 resolveIssues: { _, _, _, _, _ in })
             let taken = await withTaskGroup(of: Bool.self) { group in
                 for _ in 0..<8 {
-                    group.addTask { (try? await tickets.feedback.store(Feedback(message: "m", userID: Self.user, files: [pictures[2]]), in: space)) != nil }
+                    group.addTask {
+                        (try? await tickets.feedback.store(
+                            Feedback(message: "m", userID: Self.user, files: [pictures[2]]), in: space)) != nil
+                    }
                 }
                 return await group.reduce(0) { $0 + ($1 ? 1 : 0) }
             }
             #expect(taken == 2)
-            #expect(try await app.rows("SELECT count(*) FROM analytics.ticket_feedback WHERE user_id IS NOT NULL") == ["2"])
-            #expect(try await blobs() == (try await app.rows("SELECT count(*) FROM analytics.ticket_attachments WHERE is_feedback")).compactMap { Int($0) }[0])
+            #expect(
+                try await app.rows("SELECT count(*) FROM analytics.ticket_feedback WHERE user_id IS NOT NULL") == ["2"])
+            #expect(
+                try await blobs()
+                    == (try await app.rows("SELECT count(*) FROM analytics.ticket_attachments WHERE is_feedback"))
+                    .compactMap { Int($0) }[0])
         }
     }
 
@@ -264,10 +329,15 @@ import Testing
                 INSERT INTO analytics.ticket_attachments (ticket, number, blob, name, content_type, size, sha256, author)
                 SELECT id, 99, md5('x'), 'x', 'x', \(TicketLimits.attachmentsOfFeedbackInBytes), md5('') || md5(''), 'x' FROM analytics.tickets
                 """)
-            #expect(try await app.client("POST", "/feedback", #"{"message":"m","screenshot":"\#(Self.png)"}"#).status == 204)
+            #expect(
+                try await app.client("POST", "/feedback", #"{"message":"m","screenshot":"\#(Self.png)"}"#).status == 204
+            )
             #expect(try await app.ask("GET", "/tickets/2")["attachmentCount"] == "0", "the words alone")
             let space = try await app.service.spaces.space(of: "app1", .live)
-            #expect(try await app.service.tickets.attachments.files.list(AttachmentStore.blobSpace(space), after: nil, limit: 10).blobs.isEmpty)
+            #expect(
+                try await app.service.tickets.attachments.files.list(
+                    AttachmentStore.blobSpace(space), after: nil, limit: 10
+                ).blobs.isEmpty)
             #expect(try await app.ask("POST", "/tickets/1/attachments?name=a", "x").status == 201)
             try await app.postgres.execute(
                 """
@@ -285,24 +355,37 @@ import Testing
         try await AnalyticsApp.run { app in
             let space = try await app.service.spaces.space(of: "app1", .live)
             let feedback = Feedback(
-                message: "m", key: "sentry:1", files: [Feedback.File(name: "", contentType: nil, bytes: ByteBuffer(bytes: Data(base64Encoded: Self.png)!))])
+                message: "m", key: "sentry:1",
+                files: [
+                    Feedback.File(name: "", contentType: nil, bytes: ByteBuffer(bytes: Data(base64Encoded: Self.png)!))
+                ])
             let numbers = try await withThrowingTaskGroup(of: Int.self) { group in
                 for _ in 0..<8 { group.addTask { try await app.service.tickets.feedback.store(feedback, in: space) } }
                 return try await group.reduce(into: []) { $0.append($1) }
             }
             #expect(numbers == Array(repeating: 1, count: 8))
-            #expect(try await app.service.tickets.attachments.files.list(AttachmentStore.blobSpace(space), after: nil, limit: 10).blobs.count == 1)
+            #expect(
+                try await app.service.tickets.attachments.files.list(
+                    AttachmentStore.blobSpace(space), after: nil, limit: 10
+                ).blobs.count == 1)
             #expect(try await app.ask("GET", "/tickets/1")["attachments.0.name"] == "\"screenshot-1\"")
         }
     }
 
     @Test func `what comes in envelopes is cut to what fits`() throws {
         let long = String(repeating: "ä", count: 9_000)
-        let fitted = try #require(Feedback.fitted(message: "\u{0}\(long)", name: "a\nb", email: "", appVersion: long, eventID: "nonsense", key: long))
-        #expect(fitted.message.unicodeScalars.count == 8_000 && fitted.name == "ab" && fitted.email == nil && fitted.appVersion?.count == 64)
+        let fitted = try #require(
+            Feedback.fitted(
+                message: "\u{0}\(long)", name: "a\nb", email: "", appVersion: long, eventID: "nonsense", key: long))
+        #expect(
+            fitted.message.unicodeScalars.count == 8_000 && fitted.name == "ab" && fitted.email == nil
+                && fitted.appVersion?.count == 64)
         #expect(fitted.eventID == nil && fitted.key?.count == 100)
         #expect(Feedback.fitted(message: " \u{0}\n") == nil)
-        for (message, title) in [("one\ntwo", "one"), (String(repeating: "x", count: 81), String(repeating: "x", count: 79) + "…"), ("\r\n  \n  b ", "b"), ("\n", "Feedback")] {
+        for (message, title) in [
+            ("one\ntwo", "one"), (String(repeating: "x", count: 81), String(repeating: "x", count: 79) + "…"),
+            ("\r\n  \n  b ", "b"), ("\n", "Feedback"),
+        ] {
             #expect(Feedback(message: message).title == title)
         }
     }
@@ -313,19 +396,33 @@ import Testing
             // Events come before, crashes behind.
             let request = #"{"app":"app1","environment":"live","user":"\#(Self.user)","after":"tickets:"}"#
             #expect(try await service.post("/internal/users/export", request).text.isEmpty)
-            _ = try await app.client("POST", "/feedback", #"{"message":"secret one","name":"Kim","email":"kim@example.org","screenshot":"\#(Self.png)"}"#, user: Self.user)
+            _ = try await app.client(
+                "POST", "/feedback",
+                #"{"message":"secret one","name":"Kim","email":"kim@example.org","screenshot":"\#(Self.png)"}"#,
+                user: Self.user)
             _ = try await app.client("POST", "/feedback", #"{"message":"secret two"}"#, user: Self.user)
-            _ = try await app.client("POST", "/feedback", #"{"message":"of another"}"#, user: "0193a000-0000-7000-8000-0000000000bb")
-            _ = try await app.client("POST", "/feedback", #"{"message":"secret three","screenshot":"\#(Self.png)"}"#, user: Self.user)
+            _ = try await app.client(
+                "POST", "/feedback", #"{"message":"of another"}"#, user: "0193a000-0000-7000-8000-0000000000bb")
+            _ = try await app.client(
+                "POST", "/feedback", #"{"message":"secret three","screenshot":"\#(Self.png)"}"#, user: Self.user)
             #expect(try await app.ask("DELETE", "/tickets/4/attachments/1").status == 204)
             try await app.change(1, #"{"title":"secret one, renamed"}"#)
             try await app.ask("POST", "/tickets/1/comments", #"{"text":"ours"}"#)
 
-            let export = try await service.post("/internal/users/export", request).text.split(separator: "\n").map { try JSONValue(parsing: $0.utf8) }
+            let export = try await service.post("/internal/users/export", request).text.split(separator: "\n").map {
+                try JSONValue(parsing: $0.utf8)
+            }
             try #require(export.count == 4, "\(export)")
-            #expect(export.map { $0["kind"] } == [.string("feedback"), .string("feedbackFile"), .string("feedback"), .string("feedback")])
-            #expect(export[0]["service"] == .string("analytics") && export[0]["data"]?["message"] == .string("secret one") && export[0]["data"]?["email"] == .string("kim@example.org"))
-            #expect(export[1]["data"]?["base64"] == .string(Self.png) && export[1]["data"]?["contentType"] == .string("image/png"))
+            #expect(
+                export.map { $0["kind"] } == [
+                    .string("feedback"), .string("feedbackFile"), .string("feedback"), .string("feedback"),
+                ])
+            #expect(
+                export[0]["service"] == .string("analytics") && export[0]["data"]?["message"] == .string("secret one")
+                    && export[0]["data"]?["email"] == .string("kim@example.org"))
+            #expect(
+                export[1]["data"]?["base64"] == .string(Self.png)
+                    && export[1]["data"]?["contentType"] == .string("image/png"))
 
             let erased = try await service.post("/internal/users/erase", request)
             #expect(erased["erased.feedback"] == "3" && erased["next"] == "\"crashes:\"", "\(erased)")
@@ -337,13 +434,20 @@ import Testing
             for word in ["secret", "Kim", "kim@", Self.user, "screenshot"] { #expect(!left.contains(word), "\(word)") }
             #expect(left.contains("of another"))
             let ticket = try await app.ask("GET", "/tickets/1")
-            #expect(ticket["feedback"] == "null" && ticket["title"] == "\"Feedback (erased)\"" && ticket["commentCount"] == "1", "\(ticket)")
+            #expect(
+                ticket["feedback"] == "null" && ticket["title"] == "\"Feedback (erased)\""
+                    && ticket["commentCount"] == "1", "\(ticket)")
             let space = try await app.service.spaces.space(of: "app1", .live)
             // What staff took away is kept for a week, for a backup that was made before.
-            #expect(try await app.service.tickets.attachments.files.list(AttachmentStore.blobSpace(space), after: nil, limit: 10).blobs.count == 1)
+            #expect(
+                try await app.service.tickets.attachments.files.list(
+                    AttachmentStore.blobSpace(space), after: nil, limit: 10
+                ).blobs.count == 1)
             #expect(try await service.post("/internal/users/export", request).text.isEmpty)
             #expect(try await service.post("/internal/users/erase", request)["erased"] == "{}", "harmless to repeat")
-            #expect(try await service.post("/internal/users/export", #"{"app":"app1","environment":"live","user":"x"}"#).isProblem(.invalidBody, field: "user"))
+            #expect(
+                try await service.post("/internal/users/export", #"{"app":"app1","environment":"live","user":"x"}"#)
+                    .isProblem(.invalidBody, field: "user"))
         }
     }
 }

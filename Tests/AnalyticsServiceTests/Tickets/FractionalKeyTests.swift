@@ -11,7 +11,8 @@ import Testing
             var row: [FractionalKey] = []
             for _ in 0..<400 {
                 // Often at the same few places, as people do.
-                let place = [0, row.count, row.count / 2, Int.random(in: 0...row.count, using: &random)][Int.random(in: 0..<4, using: &random)]
+                let place = [0, row.count, row.count / 2, Int.random(in: 0...row.count, using: &random)][
+                    Int.random(in: 0..<4, using: &random)]
                 let key = FractionalKey.between(place > 0 ? row[place - 1] : nil, place < row.count ? row[place] : nil)
                 row.insert(try #require(key), at: place)
             }
@@ -23,14 +24,17 @@ import Testing
     @Test func `a row that grows at one end has short keys`() throws {
         var (low, high) = (FractionalKey.first, FractionalKey.first)
         for _ in 0..<10_000 {
-            let (lower, higher) = (try #require(FractionalKey.between(nil, low)), try #require(FractionalKey.between(high, nil)))
+            let (lower, higher) = (
+                try #require(FractionalKey.between(nil, low)), try #require(FractionalKey.between(high, nil))
+            )
             #expect(lower < low && high < higher)
             (low, high) = (lower, higher)
         }
         #expect(low.text.utf8.count <= 4 && high.text.utf8.count <= 4, "\(low) \(high)")
     }
 
-    @Test func `a gap that is divided again and again makes keys longer by a character each five times at most`() throws {
+    @Test func `a gap that is divided again and again makes keys longer by a character each five times at most`() throws
+    {
         for isUpper in [true, false] {
             var (low, high) = (FractionalKey.first, try #require(FractionalKey.between(.first, nil)))
             for count in 1...200 {
@@ -41,7 +45,10 @@ import Testing
         }
     }
 
-    @Test(arguments: [("a0", "a1", "a0V"), ("a0", "a0V", "a0G"), ("a0V", "a1", "a0l"), ("Zz", "a0", "ZzV"), ("Zz", "a1", "a0"), ("az", "b01", "b00"), ("a0", "a0001", "a0000V")])
+    @Test(arguments: [
+        ("a0", "a1", "a0V"), ("a0", "a0V", "a0G"), ("a0V", "a1", "a0l"), ("Zz", "a0", "ZzV"), ("Zz", "a1", "a0"),
+        ("az", "b01", "b00"), ("a0", "a0001", "a0000V"),
+    ])
     func `keys between two are as published`(low: String, high: String, middle: String) throws {
         let (low, high) = (try Self.key(low), try Self.key(high))
         #expect(FractionalKey.between(low, high)?.text == middle)
@@ -59,7 +66,9 @@ import Testing
     }
 
     @Test func `there is nothing between the same, the wrong way round and beyond the end`() throws {
-        let (low, high, least) = (try Self.key("a1"), try Self.key("a2"), try Self.key("A" + String(repeating: "0", count: 26)))
+        let (low, high, least) = (
+            try Self.key("a1"), try Self.key("a2"), try Self.key("A" + String(repeating: "0", count: 26))
+        )
         #expect(FractionalKey.between(low, low) == nil && FractionalKey.between(high, low) == nil)
         #expect(FractionalKey.between(nil, least) == nil)
     }
@@ -71,6 +80,8 @@ import Testing
 
     @Test(arguments: [0, 1, 62, 63, 3_907, 5_000]) func `a row is spread in order, with short keys`(count: Int) {
         let row = FractionalKey.row(of: count)
-        #expect(row.count == count && zip(row, row.dropFirst()).allSatisfy { $0 < $1 } && row.allSatisfy { $0.text.utf8.count <= 4 })
+        #expect(
+            row.count == count && zip(row, row.dropFirst()).allSatisfy { $0 < $1 }
+                && row.allSatisfy { $0.text.utf8.count <= 4 })
     }
 }

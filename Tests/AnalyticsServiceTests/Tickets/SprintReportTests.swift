@@ -15,42 +15,61 @@ import Testing
     private typealias Change = SprintLog.Change
 
     /// Of a day in November.
-    private static func at(_ day: Int, _ hour: Int) -> Date { Date(rfc3339: "2026-11-\(day < 10 ? "0" : "")\(day)T\(hour < 10 ? "0" : "")\(hour):00:00Z")! }
+    private static func at(_ day: Int, _ hour: Int) -> Date {
+        Date(rfc3339: "2026-11-\(day < 10 ? "0" : "")\(day)T\(hour < 10 ? "0" : "")\(hour):00:00Z")!
+    }
 
     private static func standing(_ scope: (Int, Int), _ complete: (Int, Int)) -> SprintLog.Standing {
-        .init(scope: .init(tickets: scope.0, estimate: scope.1), complete: .init(tickets: complete.0, estimate: complete.1))
+        .init(
+            scope: .init(tickets: scope.0, estimate: scope.1),
+            complete: .init(tickets: complete.0, estimate: complete.1))
     }
 
     @Test func `each day has what was in the sprint at its end, and what of it was done`() {
-        let log = SprintLog(sprint: 7, tickets: [
-            // In it all the time, done on the 3rd, estimated anew on the 4th.
-            Ticket(created: Self.at(1, 8), status: "complete", sprint: 7, estimate: 5, changes: [
-                Change(at: Self.at(1, 9), what: .sprint(before: nil)), Change(at: Self.at(3, 12), what: .status(before: "todo")),
-                Change(at: Self.at(4, 12), what: .estimate(before: 3)),
-            ]),
-            // Made and put into it when it was under way; done and opened again; taken along when it was closed.
-            Ticket(created: Self.at(3, 9), status: "todo", sprint: 8, estimate: 2, changes: [
-                Change(at: Self.at(3, 10), what: .status(before: "todo")), Change(at: Self.at(4, 9), what: .status(before: "complete")),
-                Change(at: Self.at(5, 18), what: .sprint(before: 7)),
-            ]),
-            // Into the bin and back.
-            Ticket(created: Self.at(1, 8), status: "onHold", sprint: 7, estimate: nil, changes: [
-                Change(at: Self.at(3, 1), what: .bin(isIn: true)), Change(at: Self.at(4, 1), what: .bin(isIn: false)),
-            ]),
-            // Taken out.
-            Ticket(created: Self.at(1, 8), status: "complete", sprint: nil, estimate: 1, changes: [
-                Change(at: Self.at(4, 8), what: .sprint(before: 7)), Change(at: Self.at(4, 9), what: .status(before: "todo")),
-            ]),
-            // Of another one.
-            Ticket(created: Self.at(1, 8), status: "todo", sprint: 8, estimate: 9),
-        ])
+        let log = SprintLog(
+            sprint: 7,
+            tickets: [
+                // In it all the time, done on the 3rd, estimated anew on the 4th.
+                Ticket(
+                    created: Self.at(1, 8), status: "complete", sprint: 7, estimate: 5,
+                    changes: [
+                        Change(at: Self.at(1, 9), what: .sprint(before: nil)),
+                        Change(at: Self.at(3, 12), what: .status(before: "todo")),
+                        Change(at: Self.at(4, 12), what: .estimate(before: 3)),
+                    ]),
+                // Made and put into it when it was under way; done and opened again; taken along when it was closed.
+                Ticket(
+                    created: Self.at(3, 9), status: "todo", sprint: 8, estimate: 2,
+                    changes: [
+                        Change(at: Self.at(3, 10), what: .status(before: "todo")),
+                        Change(at: Self.at(4, 9), what: .status(before: "complete")),
+                        Change(at: Self.at(5, 18), what: .sprint(before: 7)),
+                    ]),
+                // Into the bin and back.
+                Ticket(
+                    created: Self.at(1, 8), status: "onHold", sprint: 7, estimate: nil,
+                    changes: [
+                        Change(at: Self.at(3, 1), what: .bin(isIn: true)),
+                        Change(at: Self.at(4, 1), what: .bin(isIn: false)),
+                    ]),
+                // Taken out.
+                Ticket(
+                    created: Self.at(1, 8), status: "complete", sprint: nil, estimate: 1,
+                    changes: [
+                        Change(at: Self.at(4, 8), what: .sprint(before: 7)),
+                        Change(at: Self.at(4, 9), what: .status(before: "todo")),
+                    ]),
+                // Of another one.
+                Ticket(created: Self.at(1, 8), status: "todo", sprint: 8, estimate: 9),
+            ])
         let report = SprintReport(log, from: Self.at(2, 9), to: Self.at(5, 17))
         #expect(report.start == Self.standing((3, 4), (0, 0)) && report.end == Self.standing((3, 7), (1, 5)))
         #expect(report.added == .init(tickets: 1, estimate: 2) && report.removed == .init(tickets: 1, estimate: 1))
         #expect(report.days.map(\.day) == ["2026-11-02", "2026-11-03", "2026-11-04", "2026-11-05"])
         #expect(
             report.days.map(\.standing) == [
-                Self.standing((3, 4), (0, 0)), Self.standing((3, 6), (2, 5)), Self.standing((3, 7), (1, 5)), Self.standing((3, 7), (1, 5)),
+                Self.standing((3, 4), (0, 0)), Self.standing((3, 6), (2, 5)), Self.standing((3, 7), (1, 5)),
+                Self.standing((3, 7), (1, 5)),
             ])
     }
 
@@ -72,9 +91,12 @@ import Testing
             let store = TicketStore(postgres: other, resolveIssues: app.service.tickets.store.resolveIssues)
             let closing = try await store.change(space, by: .service) { work in
                 let closing = Task { try await app.ask("POST", "/tickets/sprints/1/close") }
-                let waiting: PostgresQuery = "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+                let waiting: PostgresQuery =
+                    "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
                 try await app.database.withSuperuser { superuser in
-                    try await eventually("the closing waits for its turn") { try await !superuser.query(waiting).isEmpty }
+                    try await eventually("the closing waits for its turn") {
+                        try await !superuser.query(waiting).isEmpty
+                    }
                 }
                 var (row, change) = (try await work.ticket(1), TicketChange())
                 change.status = .complete
@@ -85,14 +107,18 @@ import Testing
             #expect(try await closing.value.status == 200)
             await other.close()
             let report = try await app.ask("GET", "/tickets/sprints/1/report")
-            #expect(report["end.complete.tickets"] == "1" && report["end.scope.tickets"] == "1" && report["start.complete.tickets"] == "0", "\(report)")
+            #expect(
+                report["end.complete.tickets"] == "1" && report["end.scope.tickets"] == "1"
+                    && report["start.complete.tickets"] == "0", "\(report)")
         }
     }
 
     @Test func `estimates are kept and summed up, and a closed sprint tells what it had`() async throws {
         try await AnalyticsApp.run { app in
             for name in ["a", "b"] { try await app.ask("POST", "/tickets/sprints", #"{"name":"\#(name)"}"#) }
-            for estimate in ["3", "5", "null"] { try await app.ticket(#"{"title":"t","sprint":1,"estimate":\#(estimate)}"#) }
+            for estimate in ["3", "5", "null"] {
+                try await app.ticket(#"{"title":"t","sprint":1,"estimate":\#(estimate)}"#)
+            }
             #expect(try await app.ask("GET", "/tickets/sprints/1/report").isProblem(.conflict))
             try await app.ask("POST", "/tickets/sprints/1/start")
             try await app.change(1, #"{"status":"complete"}"#)
@@ -103,14 +129,18 @@ import Testing
             #expect(try await app.change(4, #"{"estimate":null}"#)["estimate"] == "null")
             #expect(try await app.change(4, #"{"estimate":1}"#)["estimate"] == "1")
             let history = try await app.ask("GET", "/tickets/2/history")
-            #expect(history["data.1.field"] == "\"estimate\"" && history["data.1.before"] == "5" && history["data.1.after"] == "8", "\(history)")
+            #expect(
+                history["data.1.field"] == "\"estimate\"" && history["data.1.before"] == "5"
+                    && history["data.1.after"] == "8", "\(history)")
             #expect(try await app.ask("GET", "/tickets/sprints/1")["estimates"] == #"{"all":12,"complete":3}"#)
 
             try await app.ask("POST", "/tickets/sprints/1/close", #"{"unfinishedTo":2}"#)
             for _ in 0..<2 {
                 let report = try await app.ask("GET", "/tickets/sprints/1/report")
                 let sum = { (path: String) in "\(report[path + ".tickets"] ?? "") \(report[path + ".estimate"] ?? "")" }
-                #expect(sum("start.scope") == "3 8" && sum("start.complete") == "0 0" && sum("end.scope") == "3 12" && sum("end.complete") == "1 3", "\(report)")
+                #expect(
+                    sum("start.scope") == "3 8" && sum("start.complete") == "0 0" && sum("end.scope") == "3 12"
+                        && sum("end.complete") == "1 3", "\(report)")
                 #expect(sum("added") == "1 1" && sum("removed") == "1 0" && sum("days.0.scope") == "3 12", "\(report)")
                 // What happens later is nothing of it.
                 try await app.change(2, #"{"status":"complete"}"#)

@@ -9,28 +9,45 @@ import Testing
 @Suite struct SprintTests {
     @Test func `a sprint is planned, started and closed, and what is unfinished goes on`() async throws {
         try await AnalyticsApp.run { app in
-            let made = try await app.ask("POST", "/tickets/sprints", #"{"name":"First","goal":"Ship it","starts":"2026-11-02","ends":"2026-11-13"}"#)
-            #expect(made.status == 201 && made["number"] == "1" && made["state"] == "\"planned\"" && made["starts"] == "\"2026-11-02\"", "\(made)")
+            let made = try await app.ask(
+                "POST", "/tickets/sprints",
+                #"{"name":"First","goal":"Ship it","starts":"2026-11-02","ends":"2026-11-13"}"#)
+            #expect(
+                made.status == 201 && made["number"] == "1" && made["state"] == "\"planned\""
+                    && made["starts"] == "\"2026-11-02\"", "\(made)")
             try await app.ask("POST", "/tickets/sprints", #"{"name":"Second"}"#)
-            for status in ["todo", "inProgress", "onHold", "complete"] { try await app.ticket(#"{"title":"t","status":"\#(status)","sprint":1}"#) }
+            for status in ["todo", "inProgress", "onHold", "complete"] {
+                try await app.ticket(#"{"title":"t","status":"\#(status)","sprint":1}"#)
+            }
             try await app.ticket(#"{"title":"t"}"#)
             try await app.ticket(#"{"title":"t","sprint":1}"#)
             try await app.ask("DELETE", "/tickets/6")
 
             let started = try await app.ask("POST", "/tickets/sprints/1/start")
-            #expect(started["state"] == "\"active\"" && started["started"] != "null" && started["starts"] == "\"2026-11-02\"", "\(started)")
-            #expect((["todo", "inProgress", "onHold", "complete"]).map { started["counts.\($0)"] } == ["1", "1", "1", "1"])
+            #expect(
+                started["state"] == "\"active\"" && started["started"] != "null"
+                    && started["starts"] == "\"2026-11-02\"", "\(started)")
+            #expect(
+                (["todo", "inProgress", "onHold", "complete"]).map { started["counts.\($0)"] } == ["1", "1", "1", "1"])
             #expect(try await app.numbers("?sprint=active") == [4, 3, 2, 1])
 
-            let changed = try await app.ask("PATCH", "/tickets/sprints/1", #"{"goal":"","ends":null}"#, headers: ["if-match": "\"2\""])
-            #expect(changed["ends"] == "null" && changed["goal"] == "\"\"" && changed["name"] == "\"First\"" && changed["starts"] == "\"2026-11-02\"", "\(changed)")
+            let changed = try await app.ask(
+                "PATCH", "/tickets/sprints/1", #"{"goal":"","ends":null}"#, headers: ["if-match": "\"2\""])
+            #expect(
+                changed["ends"] == "null" && changed["goal"] == "\"\"" && changed["name"] == "\"First\""
+                    && changed["starts"] == "\"2026-11-02\"", "\(changed)")
 
             let closed = try await app.ask("POST", "/tickets/sprints/1/close", #"{"unfinishedTo":2}"#)
-            #expect(closed["state"] == "\"closed\"" && closed["closed"] != "null" && closed["ends"] != "null", "\(closed)")
+            #expect(
+                closed["state"] == "\"closed\"" && closed["closed"] != "null" && closed["ends"] != "null", "\(closed)")
             #expect(closed["counts.complete"] == "1" && closed["counts.todo"] == "0")
-            for (query, numbers) in [("1", [4]), ("2", [3, 2, 1]), ("none", [5])] { #expect(try await app.numbers("?sprint=\(query)") == numbers, "\(query)") }
+            for (query, numbers) in [("1", [4]), ("2", [3, 2, 1]), ("none", [5])] {
+                #expect(try await app.numbers("?sprint=\(query)") == numbers, "\(query)")
+            }
             let history = try await app.ask("GET", "/tickets/2/history")
-            #expect(history["data.1.field"] == "\"sprint\"" && history["data.1.before"] == "1" && history["data.1.after"] == "2", "\(history)")
+            #expect(
+                history["data.1.field"] == "\"sprint\"" && history["data.1.before"] == "1"
+                    && history["data.1.after"] == "2", "\(history)")
             #expect(try await app.ask("GET", "/tickets/4/history")["count"] == "1")
             #expect(try await app.ask("POST", "/tickets/6/restore")["sprint"] == "2", "those in the bin go along")
 
@@ -45,7 +62,8 @@ import Testing
 
             try await app.ask("POST", "/tickets/sprints/2/start")
             #expect(try await app.ask("POST", "/tickets/sprints/2/close").status == 200)
-            #expect(try await app.numbers("?sprint=none") == [6, 5, 3, 2, 1], "without another one they go to the backlog")
+            #expect(
+                try await app.numbers("?sprint=none") == [6, 5, 3, 2, 1], "without another one they go to the backlog")
         }
     }
 
@@ -56,11 +74,15 @@ import Testing
             let page = try await app.ask("GET", "/tickets/sprints?limit=2")
             #expect(page.numbers("data") == [3, 2] && page["next"] == "\"2\"")
             #expect(try await app.ask("GET", "/tickets/sprints?before=2").numbers("data") == [1])
-            #expect(try await app.ask("DELETE", "/tickets/sprints/2", headers: ["if-match": "\"9\""]).isProblem(.preconditionFailed))
+            #expect(
+                try await app.ask("DELETE", "/tickets/sprints/2", headers: ["if-match": "\"9\""]).isProblem(
+                    .preconditionFailed))
             #expect(try await app.ask("DELETE", "/tickets/sprints/2", headers: ["if-match": "\"1\""]).status == 204)
             #expect(try await app.ask("GET", "/tickets/sprints/2").isProblem(.sprintNotFound))
             #expect(try await app.ask("GET", "/tickets/1")["sprint"] == "null")
-            #expect(try await app.ask("POST", "/tickets/sprints", #"{"name":"d"}"#)["number"] == "4", "numbers do not come again")
+            #expect(
+                try await app.ask("POST", "/tickets/sprints", #"{"name":"d"}"#)["number"] == "4",
+                "numbers do not come again")
             let read = try await app.ask("GET", "/tickets/sprints/4")
             #expect(read.header("etag") == "\"1\"" && read["createdBy"] == Colleague.ada.author)
         }
@@ -70,7 +92,9 @@ import Testing
         try await AnalyticsApp.run { app in
             for number in 1...6 { try await app.ask("POST", "/tickets/sprints", #"{"name":"s\#(number)"}"#) }
             let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
-                for number in 1...6 { group.addTask { try await app.ask("POST", "/tickets/sprints/\(number)/start").status } }
+                for number in 1...6 {
+                    group.addTask { try await app.ask("POST", "/tickets/sprints/\(number)/start").status }
+                }
                 return try await group.reduce(into: []) { $0.append($1) }
             }
             #expect(statuses.sorted() == [200, 409, 409, 409, 409, 409])

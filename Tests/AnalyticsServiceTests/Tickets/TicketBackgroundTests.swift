@@ -21,7 +21,9 @@ import Testing
             let streams = app.service.tickets.streams
             try await app.ticket(#"{"title":"before"}"#)
             let response = try await streams.response(space, after: nil)
-            #expect(response.headers[.contentType] == "text/event-stream; charset=utf-8" && response.headers[.cacheControl] == "no-store")
+            #expect(
+                response.headers[.contentType] == "text/event-stream; charset=utf-8"
+                    && response.headers[.cacheControl] == "no-store")
             let reader = Reader()
             let task = Task { try await response.body.write(reader.writer) }
             defer { task.cancel() }
@@ -47,23 +49,31 @@ import Testing
             let space = try await app.service.spaces.space(of: "app1", .live)
             let store = app.service.tickets.store
             let steps: [(call: String, body: String?, isBlocked: String, told: [Int])] = [
-                ("PATCH /tickets/1", #"{"priority":"low"}"#, "true", [1]), ("PATCH /tickets/1", #"{"status":"complete"}"#, "false", [1, 2]),
-                ("POST /tickets/1/move", #"{"status":"todo"}"#, "true", [1, 2]), ("POST /tickets/1/move", #"{"end":"top"}"#, "true", [1]),
+                ("PATCH /tickets/1", #"{"priority":"low"}"#, "true", [1]),
+                ("PATCH /tickets/1", #"{"status":"complete"}"#, "false", [1, 2]),
+                ("POST /tickets/1/move", #"{"status":"todo"}"#, "true", [1, 2]),
+                ("POST /tickets/1/move", #"{"end":"top"}"#, "true", [1]),
                 ("DELETE /tickets/1", nil, "false", [1, 2]), ("POST /tickets/1/restore", nil, "true", [1, 2]),
-                ("PATCH /tickets/settings", #"{"prefix":"APP"}"#, "true", []), ("PATCH /tickets/settings", #"{"prefix":"SHOP"}"#, "true", [1, 2, 3]),
+                ("PATCH /tickets/settings", #"{"prefix":"APP"}"#, "true", []),
+                ("PATCH /tickets/settings", #"{"prefix":"SHOP"}"#, "true", [1, 2, 3]),
             ]
             for step in steps {
                 let before = try await store.generation(of: space)
                 let parts = step.call.split(separator: " ").map(String.init)
-                let answer = try await app.ask(parts[0], parts[1], step.body, headers: parts[0] == "PATCH" ? ["if-match": "*"] : [:])
+                let answer = try await app.ask(
+                    parts[0], parts[1], step.body, headers: parts[0] == "PATCH" ? ["if-match": "*"] : [:])
                 #expect([200, 204].contains(answer.status), "\(answer)")
                 #expect(try await app.ask("GET", "/tickets/2")["isBlocked"] == step.isBlocked, "\(step)")
-                #expect(try await store.changes(in: space, after: before, limit: 10).numbers?.sorted() == step.told, "\(step)")
+                #expect(
+                    try await store.changes(in: space, after: before, limit: 10).numbers?.sorted() == step.told,
+                    "\(step)")
             }
         }
     }
 
-    @Test func `who comes back gets what came meanwhile at once, and of too much or another past that it is all`() async throws {
+    @Test func `who comes back gets what came meanwhile at once, and of too much or another past that it is all`()
+        async throws
+    {
         try await AnalyticsApp.run { app in
             for _ in 0..<3 { try await app.ticket(#"{"title":"t"}"#) }
             let space = try await app.service.spaces.space(of: "app1", .live)
@@ -75,7 +85,8 @@ import Testing
                 try await reader.wait(for: "\n\n")
                 return reader.text
             }
-            #expect(try await first(after: 1) == "id: 3\nevent: changed\ndata: {\"generation\":3,\"tickets\":[2,3]}\n\n")
+            #expect(
+                try await first(after: 1) == "id: 3\nevent: changed\ndata: {\"generation\":3,\"tickets\":[2,3]}\n\n")
             #expect(try await first(after: 3) == ":\n\n")
             #expect(try await first(after: 99) == "id: 3\nevent: changed\ndata: {\"generation\":3,\"all\":true}\n\n")
             try await app.postgres.execute(
@@ -90,7 +101,8 @@ import Testing
     @Test func `a stream has signs of life, ends in time, and there are so many and no more`() async throws {
         try await AnalyticsApp.run { app in
             let space = try await app.service.spaces.space(of: "app1", .live)
-            let limits = TicketStreams.Limits(streams: 3, streamsPerSpace: 2, heartbeat: .milliseconds(50), lifetime: .milliseconds(400))
+            let limits = TicketStreams.Limits(
+                streams: 3, streamsPerSpace: 2, heartbeat: .milliseconds(50), lifetime: .milliseconds(400))
             let streams = TicketStreams(tickets: app.service.tickets.store, limits: limits)
             let response = try await streams.response(space, after: 0)
             var second: Response? = try await streams.response(space, after: 0)
@@ -116,7 +128,8 @@ import Testing
             try await app.ask("DELETE", "/tickets/1/attachments/2")
             try await app.ask("POST", "/tickets/1/links", #"{"kind":"relates","ticket":2}"#)
             for number in [2, 3] { try await app.ask("DELETE", "/tickets/\(number)") }
-            try await app.postgres.execute("UPDATE analytics.tickets SET deleted = now() - interval '31 days' WHERE number = 2")
+            try await app.postgres.execute(
+                "UPDATE analytics.tickets SET deleted = now() - interval '31 days' WHERE number = 2")
             let space = try await app.service.spaces.space(of: "app1", .live)
             let (housekeeping, files) = (app.service.tickets.housekeeping, app.service.tickets.attachments.files)
             let count = { try await files.list(AttachmentStore.blobSpace(space), after: nil, limit: 10).blobs.count }
@@ -128,7 +141,8 @@ import Testing
             #expect(try await app.ask("GET", "/tickets/1")["links"] == "[]")
             #expect(try await count() == 4, "all are younger than an hour")
             // Tickets do not grow older with it: only blobs are compared with this clock, and the bin.
-            try await app.postgres.execute("UPDATE analytics.tickets SET deleted = now() + interval '100 days' WHERE number = 3")
+            try await app.postgres.execute(
+                "UPDATE analytics.tickets SET deleted = now() + interval '100 days' WHERE number = 3")
             await housekeeping.cleanUp(at: Date() + 2 * day)
             #expect(try await count() == 4, "two were seen without a row just now")
             await housekeeping.cleanUp(at: Date() + 8 * day)
@@ -145,15 +159,20 @@ import Testing
     @Test func `an attachment whose bytes are gone is taken away, unless most are`() async throws {
         try await AnalyticsApp.run { app in
             try await app.ticket(#"{"title":"t"}"#)
-            for name in ["a", "b", "c"] { try await app.ask("POST", "/tickets/1/attachments?name=\(name)", "file \(name)") }
+            for name in ["a", "b", "c"] {
+                try await app.ask("POST", "/tickets/1/attachments?name=\(name)", "file \(name)")
+            }
             let space = try await app.service.spaces.space(of: "app1", .live)
             let (housekeeping, files) = (app.service.tickets.housekeeping, app.service.tickets.attachments.files)
             func lose(_ name: String) async throws {
-                let id: String = try await app.postgres.query("SELECT blob FROM analytics.ticket_attachments WHERE name = \(name)")[0].decode(0)
+                let id: String = try await app.postgres.query(
+                    "SELECT blob FROM analytics.ticket_attachments WHERE name = \(name)")[0].decode(0)
                 try await files.remove(try #require(BlobName(space: AttachmentStore.blobSpace(space), id: id)))
             }
             func names() async throws -> [String] {
-                try await app.postgres.query("SELECT name FROM analytics.ticket_attachments ORDER BY name").map { try $0.decode(0) }
+                try await app.postgres.query("SELECT name FROM analytics.ticket_attachments ORDER BY name").map {
+                    try $0.decode(0)
+                }
             }
             let later = Date() + 2 * 86_400
             try await lose("a")
@@ -162,7 +181,9 @@ import Testing
             await housekeeping.cleanUp(at: later)
             #expect(try await names() == ["b", "c"])
             let history = try await app.ask("GET", "/tickets/1/history")
-            #expect(history["data.4.act"] == "\"detached\"" && history["data.4.before"] == "\"a\"" && history["data.4.by"] == "\"service\"", "\(history)")
+            #expect(
+                history["data.4.act"] == "\"detached\"" && history["data.4.before"] == "\"a\""
+                    && history["data.4.by"] == "\"service\"", "\(history)")
             try await lose("b")
             try await lose("c")
             await housekeeping.cleanUp(at: later)
@@ -191,6 +212,8 @@ private final class Reader: Sendable {
             reader.state.withLock { $0.text += String(buffer: buffer) }
         }
 
-        consuming func finish(_ trailingHeaders: HTTPFields?) async throws { reader.state.withLock { $0.isFinished = true } }
+        consuming func finish(_ trailingHeaders: HTTPFields?) async throws {
+            reader.state.withLock { $0.isFinished = true }
+        }
     }
 }

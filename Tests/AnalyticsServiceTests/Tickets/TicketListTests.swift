@@ -15,11 +15,18 @@ import Testing
         for name in ["ui", "Core"] { try await app.ask("POST", "/tickets/labels", #"{"name":"\#(name)"}"#) }
         for name in ["one", "two"] { try await app.ask("POST", "/tickets/sprints", #"{"name":"\#(name)"}"#) }
         try await app.ask("POST", "/tickets/sprints/2/start")
-        try await app.ticket(#"{"title":"Login fails","type":"bug","priority":"urgent","assignee":"me","labels":["ui"],"issues":[1]}"#)
+        try await app.ticket(
+            #"{"title":"Login fails","type":"bug","priority":"urgent","assignee":"me","labels":["ui"],"issues":[1]}"#)
         try await app.ticket(#"{"title":"Dark mode","type":"feature","priority":"low","sprint":1,"appVersion":"1.0"}"#)
-        try await app.ticket(#"{"title":"Crash in ShopView.swift","type":"bug","priority":"high","sprint":2,"labels":["ui","core"],"issues":[1,2]}"#)
-        try await app.ticket(#"{"title":"Update texts","priority":"low","description":"für die Ärztin: name@example.org","appVersion":"1.0.1"}"#)
-        try await app.ask("POST", "/tickets", #"{"title":"Speed","type":"improvement","assignee":"\#(Colleague.bob.id)","labels":["core"]}"#, as: .bob)
+        try await app.ticket(
+            #"{"title":"Crash in ShopView.swift","type":"bug","priority":"high","sprint":2,"labels":["ui","core"],"issues":[1,2]}"#
+        )
+        try await app.ticket(
+            #"{"title":"Update texts","priority":"low","description":"für die Ärztin: name@example.org","appVersion":"1.0.1"}"#
+        )
+        try await app.ask(
+            "POST", "/tickets",
+            #"{"title":"Speed","type":"improvement","assignee":"\#(Colleague.bob.id)","labels":["core"]}"#, as: .bob)
         try await app.ticket(#"{"title":"100% =SUM(A1)","status":"onHold"}"#)
         try await app.ticket(#"{"title":"gone login"}"#)
         try await app.ask("DELETE", "/tickets/7")
@@ -30,19 +37,28 @@ import Testing
     }
 
     static let filters: [(query: String, numbers: [Int])] = [
-        ("", [6, 5, 4, 3, 2, 1]), ("?status=todo", [5, 3, 2, 1]), ("?status=onHold,complete", [6, 4]), ("?type=bug", [3, 1]), ("?type=task,feature", [6, 4, 2]),
-        ("?priority=urgent,high", [3, 1]), ("?assignee=me", [1]), ("?assignee=\(Colleague.bob.id)", [5]), ("?assignee=none", [6, 4, 3, 2]),
-        ("?assignee=none,\(Colleague.bob.id.uppercased())", [6, 5, 4, 3, 2]), ("?label=ui", [3, 1]), ("?label=CORE", [5, 3]), ("?label=ui,core", [5, 3, 1]),
-        ("?label=none", [6, 4, 2]), ("?label=nope", []), ("?sprint=1", [2]), ("?sprint=active", [3]), ("?sprint=none", [6, 5, 4, 1]), ("?sprint=1,active", [3, 2]),
-        ("?version=1.0", [2]), ("?version=1.0,1.0.1", [4, 2]), ("?issue=1", [3, 1]), ("?issue=2", [3]), ("?issue=9", []),
-        ("?createdBy=staff:\(Colleague.bob.id)", [5]), ("?createdBy=\(Colleague.bob.id.uppercased())", [5]), ("?createdBy=me", [6, 4, 3, 2, 1]), ("?createdBy=me,client", [6, 4, 3, 2, 1]),
+        ("", [6, 5, 4, 3, 2, 1]), ("?status=todo", [5, 3, 2, 1]), ("?status=onHold,complete", [6, 4]),
+        ("?type=bug", [3, 1]), ("?type=task,feature", [6, 4, 2]),
+        ("?priority=urgent,high", [3, 1]), ("?assignee=me", [1]), ("?assignee=\(Colleague.bob.id)", [5]),
+        ("?assignee=none", [6, 4, 3, 2]),
+        ("?assignee=none,\(Colleague.bob.id.uppercased())", [6, 5, 4, 3, 2]), ("?label=ui", [3, 1]),
+        ("?label=CORE", [5, 3]), ("?label=ui,core", [5, 3, 1]),
+        ("?label=none", [6, 4, 2]), ("?label=nope", []), ("?sprint=1", [2]), ("?sprint=active", [3]),
+        ("?sprint=none", [6, 5, 4, 1]), ("?sprint=1,active", [3, 2]),
+        ("?version=1.0", [2]), ("?version=1.0,1.0.1", [4, 2]), ("?issue=1", [3, 1]), ("?issue=2", [3]),
+        ("?issue=9", []),
+        ("?createdBy=staff:\(Colleague.bob.id)", [5]), ("?createdBy=\(Colleague.bob.id.uppercased())", [5]),
+        ("?createdBy=me", [6, 4, 3, 2, 1]), ("?createdBy=me,client", [6, 4, 3, 2, 1]),
         ("?blocked=true", [2]), ("?blocked=false", [6, 5, 4, 3, 1]), ("?deleted=true", [7]),
         ("?updatedAfter=2020-01-01T00:00:00Z", [6, 5, 4, 3, 2, 1]), ("?updatedAfter=2120-01-01T00:00:00Z", []),
         ("?status=todo&type=bug&label=ui&sprint=active", [3]), ("?type=bug&status=complete", []),
         // Search
-        ("?search=login", [1]), ("?search=LOG", [1]), ("?search=fails+login", [1]), ("?search=login+dark", []), ("?search=ShopView", [3]), ("?search=shopview.swift", [3]),
-        ("?search=swift", [3]), ("?search=%C3%A4rzt", [4]), ("?search=example", [4]), ("?search=name@example.org", [4]), ("?search=planner", [5]), ("?search=query+plan", [5]),
-        ("?search=4", [4]), ("?search=APP-4", [4]), ("?search=%234", [4]), ("?search=100", [6]), ("?search=sum", [6]), ("?search='+OR+1=1+--", []), ("?search=%26+%7C+!+()", []),
+        ("?search=login", [1]), ("?search=LOG", [1]), ("?search=fails+login", [1]), ("?search=login+dark", []),
+        ("?search=ShopView", [3]), ("?search=shopview.swift", [3]),
+        ("?search=swift", [3]), ("?search=%C3%A4rzt", [4]), ("?search=example", [4]), ("?search=name@example.org", [4]),
+        ("?search=planner", [5]), ("?search=query+plan", [5]),
+        ("?search=4", [4]), ("?search=APP-4", [4]), ("?search=%234", [4]), ("?search=100", [6]), ("?search=sum", [6]),
+        ("?search='+OR+1=1+--", []), ("?search=%26+%7C+!+()", []),
         ("?search=login&deleted=true", [7]), ("?search=crash&status=todo", [3]), ("?search=crash&status=complete", []),
     ]
 
@@ -54,10 +70,14 @@ import Testing
     }
 
     /// Titles, and what finds which of them.
-    private static let texts = ["Überweisung schlägt fehl", "Cafe\u{301} crème", "支払いで落ちる", "アプリがクラッシュする", "ﾃｽﾄ ＡＢＣ 12", "O'Brien iPhoneで確認"]
+    private static let texts = [
+        "Überweisung schlägt fehl", "Cafe\u{301} crème", "支払いで落ちる", "アプリがクラッシュする", "ﾃｽﾄ ＡＢＣ 12", "O'Brien iPhoneで確認",
+    ]
     static let searches: [(text: String, numbers: [Int])] = [
-        ("U\u{308}berweisung", [1]), ("ÜBERW", [1]), ("Café", [2]), ("cre\u{300}me", [2]), ("落ちる", [3]), ("支払い", [3]), ("払い 落", [3]), ("落払", []), ("落で", []),
-        ("クラッシュ", [4]), ("アプリ クラッシュ", [4]), ("ラクッシュ", []), ("テスト", [5]), ("abc", [5]), ("ＡＢ", [5]), ("iphoneで", [6]), ("iphone", [6]), ("確認", [6]),
+        ("U\u{308}berweisung", [1]), ("ÜBERW", [1]), ("Café", [2]), ("cre\u{300}me", [2]), ("落ちる", [3]), ("支払い", [3]),
+        ("払い 落", [3]), ("落払", []), ("落で", []),
+        ("クラッシュ", [4]), ("アプリ クラッシュ", [4]), ("ラクッシュ", []), ("テスト", [5]), ("abc", [5]), ("ＡＢ", [5]), ("iphoneで", [6]),
+        ("iphone", [6]), ("確認", [6]),
         ("o'brien", [6]), ("\"brien\" <-> & :*", [6]), ("'); --", []),
     ]
 
@@ -75,8 +95,10 @@ import Testing
     }
 
     static let orders: [(sort: String, numbers: [Int])] = [
-        ("number", [1, 2, 3, 4, 5, 6]), ("-number", [6, 5, 4, 3, 2, 1]), ("created", [1, 2, 3, 4, 5, 6]), ("-created", [6, 5, 4, 3, 2, 1]),
-        ("priority", [2, 4, 5, 6, 3, 1]), ("-priority", [1, 3, 6, 5, 4, 2]), ("-updated", [5, 4, 2, 1, 6, 3]), ("updated", [3, 6, 1, 2, 4, 5]),
+        ("number", [1, 2, 3, 4, 5, 6]), ("-number", [6, 5, 4, 3, 2, 1]), ("created", [1, 2, 3, 4, 5, 6]),
+        ("-created", [6, 5, 4, 3, 2, 1]),
+        ("priority", [2, 4, 5, 6, 3, 1]), ("-priority", [1, 3, 6, 5, 4, 2]), ("-updated", [5, 4, 2, 1, 6, 3]),
+        ("updated", [3, 6, 1, 2, 4, 5]),
     ]
 
     @Test func `a list is in its order and pages go through all of it once`() async throws {
@@ -87,7 +109,8 @@ import Testing
                 for limit in 1...6 {
                     var (found, cursor): ([Int], String?) = ([], nil)
                     repeat {
-                        let page = try await app.ask("GET", "/tickets?sort=\(sort)&limit=\(limit)" + (cursor.map { "&cursor=\($0)" } ?? ""))
+                        let page = try await app.ask(
+                            "GET", "/tickets?sort=\(sort)&limit=\(limit)" + (cursor.map { "&cursor=\($0)" } ?? ""))
                         #expect(page.numbers("data").count <= limit)
                         found += page.numbers("data")
                         cursor = page["next"].map { String($0.dropFirst().dropLast()) }
@@ -96,7 +119,9 @@ import Testing
                 }
             }
             let cursor = try #require(try await app.ask("GET", "/tickets?limit=2")["next"]).dropFirst().dropLast()
-            #expect(try await app.ask("GET", "/tickets?limit=2&sort=number&cursor=\(cursor)").isProblem(.invalidParameter, field: "cursor"))
+            #expect(
+                try await app.ask("GET", "/tickets?limit=2&sort=number&cursor=\(cursor)").isProblem(
+                    .invalidParameter, field: "cursor"))
         }
     }
 
@@ -104,9 +129,15 @@ import Testing
         try await AnalyticsApp.run { app in
             try await Self.fill(app)
             let list = try await app.ask("GET", "/tickets?sort=number")
-            #expect(list["data.2.labels"] == #"["Core","ui"]"# && list["data.2.issueCount"] == "2" && list["data.2.sprint"] == "2", "\(list)")
-            #expect(list["data.1.isBlocked"] == "true" && list["data.4.isBlocked"] == "false", "what is complete blocks nothing")
-            #expect(list["data.4.commentCount"] == "1" && list["data.4.createdBy"] == Colleague.bob.author && list["data.4.description"] == nil)
+            #expect(
+                list["data.2.labels"] == #"["Core","ui"]"# && list["data.2.issueCount"] == "2"
+                    && list["data.2.sprint"] == "2", "\(list)")
+            #expect(
+                list["data.1.isBlocked"] == "true" && list["data.4.isBlocked"] == "false",
+                "what is complete blocks nothing")
+            #expect(
+                list["data.4.commentCount"] == "1" && list["data.4.createdBy"] == Colleague.bob.author
+                    && list["data.4.description"] == nil)
         }
     }
 
@@ -116,14 +147,23 @@ import Testing
             try await app.ticket(#"{"title":"=cmd|' /C calc'!A0","description":"+1\n\"quoted\", and more"}"#)
             let export = try await app.ask("GET", "/tickets/export")
             #expect(export.status == 200 && export.header("content-type") == "text/csv; charset=utf-8")
-            #expect(export.header("content-disposition") == #"attachment; filename="tickets.csv""# && export.header("x-content-type-options") == "nosniff")
+            #expect(
+                export.header("content-disposition") == #"attachment; filename="tickets.csv""#
+                    && export.header("x-content-type-options") == "nosniff")
             let lines = export.text.components(separatedBy: "\r\n")
             #expect(lines.count == 9 && lines[0] == TicketStore.exportHeader.trimmingCharacters(in: .newlines))
-            #expect(lines[1].hasPrefix(#""APP-1","bug","todo","urgent","Login fails","ada",,,"ui","ada","#), "\(lines[1])")
-            #expect(lines[3].hasPrefix(#""APP-3","bug","todo","high","Crash in ShopView.swift",,,"two","Core, ui","#) && lines[3].contains(#","1, 2",,"#), "\(lines[3])")
+            #expect(
+                lines[1].hasPrefix(#""APP-1","bug","todo","urgent","Login fails","ada",,,"ui","ada","#), "\(lines[1])")
+            #expect(
+                lines[3].hasPrefix(#""APP-3","bug","todo","high","Crash in ShopView.swift",,,"two","Core, ui","#)
+                    && lines[3].contains(#","1, 2",,"#), "\(lines[3])")
             #expect(lines[6].contains(#""100% =SUM(A1)""#))
-            #expect(lines[7].hasPrefix(#""APP-8","task","todo","medium","'=cmd|' /C calc'!A0",,"#) && lines[7].hasSuffix("\"'+1\n\"\"quoted\"\", and more\","), "\(lines[7])")
-            #expect(try await app.ask("GET", "/tickets/export?type=bug&label=core").text.components(separatedBy: "\r\n").count == 3)
+            #expect(
+                lines[7].hasPrefix(#""APP-8","task","todo","medium","'=cmd|' /C calc'!A0",,"#)
+                    && lines[7].hasSuffix("\"'+1\n\"\"quoted\"\", and more\","), "\(lines[7])")
+            #expect(
+                try await app.ask("GET", "/tickets/export?type=bug&label=core").text.components(separatedBy: "\r\n")
+                    .count == 3)
             #expect(try await app.ask("GET", "/tickets/export?type=feedback").text == TicketStore.exportHeader)
         }
     }
@@ -136,7 +176,8 @@ import Testing
                 INSERT INTO analytics.tickets (space, number, type, status, priority, title, position, generation, author)
                 SELECT space, n, type, status, priority, title, 'a1', 1, author FROM analytics.tickets, generate_series(2, 1201) AS n
                 """)
-            let lines = try await app.ask("GET", "/tickets/export").text.components(separatedBy: "\r\n").dropFirst().dropLast()
+            let lines = try await app.ask("GET", "/tickets/export").text.components(separatedBy: "\r\n").dropFirst()
+                .dropLast()
             #expect(lines.map { $0.prefix { $0 != "," } } == (1...1_201).map { "\"APP-\($0)\"" })
         }
     }

@@ -11,11 +11,15 @@ import Testing
     @Test func `a new app comes with keys that gateways know, and they are shown this once`() async throws {
         try await StaffApps.run { apps in
             let answer = try await apps.send(
-                "POST", "", #"{"name":"Shop","bundleIds":["org.example.shop"],"storeId":"1234567890","settings":{"team":"green"}}"#)
+                "POST", "",
+                #"{"name":"Shop","bundleIds":["org.example.shop"],"storeId":"1234567890","settings":{"team":"green"}}"#)
             #expect(answer.status == 201 && answer.header("cache-control") == "no-store", "\(answer)")
             let id = try #require(answer.string("app.id"))
-            let texts = try ["appKey", "secret", "masterKey", "testAppKey", "ingestKey", "evaluationKey"].map { try #require(answer.string("keys.\($0)")) }
-            #expect(answer.string("keys.appId") == id && answer["app.icon"] == "null" && answer["app.archived"] == "null")
+            let texts = try ["appKey", "secret", "masterKey", "testAppKey", "ingestKey", "evaluationKey"].map {
+                try #require(answer.string("keys.\($0)"))
+            }
+            #expect(
+                answer.string("keys.appId") == id && answer["app.icon"] == "null" && answer["app.archived"] == "null")
             #expect(answer["app.settings.team"] == #""green""# && answer["app.bundleIds.0"] == #""org.example.shop""#)
             let ring = try await apps.auth.ring(after: 0) { $0.apps.contains { $0.id == id } }
             let digests = Set(ring.apps.first { $0.id == id }?.credentials.map(\.sha256) ?? [])
@@ -24,7 +28,9 @@ import Testing
             #expect(again.status == 200 && again.string("name") == "Shop" && again.string("storeId") == "1234567890")
             let keys = try await apps.send("GET", "/\(id)/keys")
             let audited = try await apps.auditText()
-            for text in texts { #expect(!again.text.contains(text) && !keys.text.contains(text) && !audited.contains(text.suffix(20))) }
+            for text in texts {
+                #expect(!again.text.contains(text) && !keys.text.contains(text) && !audited.contains(text.suffix(20)))
+            }
             #expect(try await apps.audit() == ["ada create - a"])
         }
     }
@@ -32,23 +38,33 @@ import Testing
     @Test func `changes take the place of what was there, with before and after in the audit log`() async throws {
         try await StaffApps.run { apps in
             let id = try await apps.make(more: #","storeId":"1","settings":{"a":1.50}"#)
-            let changed = try await apps.send("PATCH", "/\(id)", #"{"name":"Store","bundleIds":["a.b","c.d"],"storeId":null}"#)
-            #expect(changed.status == 200 && changed.string("name") == "Store" && changed["storeId"] == "null" && changed["settings.a"] == "1.50", "\(changed)")
+            let changed = try await apps.send(
+                "PATCH", "/\(id)", #"{"name":"Store","bundleIds":["a.b","c.d"],"storeId":null}"#)
+            #expect(
+                changed.status == 200 && changed.string("name") == "Store" && changed["storeId"] == "null"
+                    && changed["settings.a"] == "1.50", "\(changed)")
             #expect(changed["bundleIds"]?.replacing(" ", with: "") == #"["a.b","c.d"]"#)
             #expect(try await apps.audit() == ["ada create - a", "ada update b a"])
-            let log = try await apps.auth.postgres.query("SELECT before ->> 'name', after ->> 'name', app_id, address FROM auth.audit_log ORDER BY number")[1]
-            #expect(try log.decode(0) == "Shop" && log.decode(1) == "Store" && log.decode(2) == id && log.decode(3) == "127.0.0.1")
+            let log = try await apps.auth.postgres.query(
+                "SELECT before ->> 'name', after ->> 'name', app_id, address FROM auth.audit_log ORDER BY number")[1]
+            #expect(
+                try log.decode(0) == "Shop" && log.decode(1) == "Store" && log.decode(2) == id
+                    && log.decode(3) == "127.0.0.1")
             let ring = try await apps.auth.ring(after: 0) { $0.apps.contains { $0.name == "Store" } }
             #expect(ring.apps.count == 1)
         }
     }
 
     @Test(arguments: [
-        (#"{}"#, "name"), (#"{"name":""}"#, "name"), (#"{"name":7}"#, "name"), (#"{"name":"\#(String(repeating: "n", count: 201))"}"#, "name"),
-        (#"{"name":"x","bundleIds":"a"}"#, "bundleIds"), (#"{"name":"x","bundleIds":["a b"]}"#, "bundleIds"), (#"{"name":"x","bundleIds":["a","a"]}"#, "bundleIds"),
+        (#"{}"#, "name"), (#"{"name":""}"#, "name"), (#"{"name":7}"#, "name"),
+        (#"{"name":"\#(String(repeating: "n", count: 201))"}"#, "name"),
+        (#"{"name":"x","bundleIds":"a"}"#, "bundleIds"), (#"{"name":"x","bundleIds":["a b"]}"#, "bundleIds"),
+        (#"{"name":"x","bundleIds":["a","a"]}"#, "bundleIds"),
         (#"{"name":"x","bundleIds":[\#((0...20).map { "\"a\($0)\"" }.joined(separator: ","))]}"#, "bundleIds"),
-        (#"{"name":"x","storeId":"12a"}"#, "storeId"), (#"{"name":"x","storeId":12}"#, "storeId"), (#"{"name":"x","settings":[]}"#, "settings"),
-        (#"{"name":"x","settings":{\#((0..<300).map { "\"k\($0)\":1e390" }.joined(separator: ","))}}"#, "settings"), (#"{"name":"x","settings":{"a":"\#(String(repeating: "n", count: 17_000))"}}"#, "settings"),
+        (#"{"name":"x","storeId":"12a"}"#, "storeId"), (#"{"name":"x","storeId":12}"#, "storeId"),
+        (#"{"name":"x","settings":[]}"#, "settings"),
+        (#"{"name":"x","settings":{\#((0..<300).map { "\"k\($0)\":1e390" }.joined(separator: ","))}}"#, "settings"),
+        (#"{"name":"x","settings":{"a":"\#(String(repeating: "n", count: 17_000))"}}"#, "settings"),
         (#"{"name":"x","id":"mine"}"#, "id"), (#"{"name":"x","archived":null}"#, "archived"),
     ])
     func `what is wrong is refused by name, and nothing is made`(_ body: String, _ field: String) async throws {
@@ -71,7 +87,10 @@ import Testing
             #expect(try await apps.send("GET", "?archived=true").all("id") == [id])
             #expect(try await apps.send("GET", "/\(id)").string("name") == "Shop")
             #expect(try await apps.send("POST", "/\(id)/archive").text == archived.text, "twice is once")
-            for (method, path, body) in [("PATCH", "", #"{"name":"x"}"#), ("POST", "/keys", #"{"kind":"secret"}"#), ("POST", "/versions", #"{"number":"1"}"#)] {
+            for (method, path, body) in [
+                ("PATCH", "", #"{"name":"x"}"#), ("POST", "/keys", #"{"kind":"secret"}"#),
+                ("POST", "/versions", #"{"number":"1"}"#),
+            ] {
                 #expect(try await apps.send(method, "/\(id)\(path)", body).isProblem(.conflict), "\(method) \(path)")
             }
             let restored = try await apps.send("POST", "/\(id)/restore")
@@ -93,13 +112,16 @@ import Testing
             #expect(second.all("id") == Array(made[2...]) && second["next"] == nil)
             for query in ["limit=0", "limit=1001", "limit=x", "after=x", "archived=yes", "sort=name"] {
                 let name = query.prefix { $0 != "=" }
-                #expect(try await apps.send("GET", "?\(query)").isProblem(.invalidParameter, field: String(name)), "\(query)")
+                #expect(
+                    try await apps.send("GET", "?\(query)").isProblem(.invalidParameter, field: String(name)),
+                    "\(query)")
             }
             for path in ["/absent", "/absent/keys", "/absent/versions", "/\(String(repeating: "a", count: 40))"] {
                 #expect(try await apps.send("GET", path).isProblem(.appNotFound), "\(path)")
             }
             for (method, path) in [("PATCH", ""), ("POST", "/archive"), ("POST", "/restore")] {
-                #expect(try await apps.send(method, "/absent\(path)", "{}").isProblem(.appNotFound), "\(method) \(path)")
+                #expect(
+                    try await apps.send(method, "/absent\(path)", "{}").isProblem(.appNotFound), "\(method) \(path)")
             }
         }
     }
@@ -109,7 +131,9 @@ import Testing
             let (own, other) = (try await apps.make("Own"), try await apps.make("Other"))
             let reader = apps.member([own: [.applications: [.read]]])
             let keeper = apps.member([own: [.applications: [.read, .update]]])
-            let stranger = apps.member([own: [.storage: Set(StaffAction.allCases)], "*": [.staff: Set(StaffAction.allCases)]])
+            let stranger = apps.member([
+                own: [.storage: Set(StaffAction.allCases)], "*": [.staff: Set(StaffAction.allCases)],
+            ])
             #expect(try await reader.send("GET", "").all("id") == [own])
             #expect(try await stranger.send("GET", "").all("id") == [own])
             let everywhere = apps.member(["*": [.applications: [.read]]])
@@ -118,24 +142,38 @@ import Testing
             let before = try await apps.state()
             for path in ["", "/keys", "/versions", "/icon", "/versions/1.0", "/versions/1.0/pictures/\(UUID())"] {
                 #expect(try await reader.send("GET", "/\(own)\(path)").status != 403, "\(path)")
-                for member in [reader, keeper] { #expect(try await member.send("GET", "/\(other)\(path)").isProblem(.forbidden), "\(path)") }
+                for member in [reader, keeper] {
+                    #expect(try await member.send("GET", "/\(other)\(path)").isProblem(.forbidden), "\(path)")
+                }
                 #expect(try await stranger.send("GET", "/\(own)\(path)").isProblem(.forbidden), "\(path)")
-                #expect(try await stranger.send("GET", "/absent\(path)").isProblem(.forbidden), "what is not there looks the same")
+                #expect(
+                    try await stranger.send("GET", "/absent\(path)").isProblem(.forbidden),
+                    "what is not there looks the same")
             }
             let changes = [
-                ("PATCH", "", #"{"name":"Mine"}"#), ("POST", "/archive", ""), ("POST", "/restore", ""), ("POST", "/lookup", ""),
-                ("PUT", "/icon", "x"), ("DELETE", "/icon", ""), ("POST", "/versions", #"{"number":"1"}"#), ("PATCH", "/versions/1", "{}"),
-                ("DELETE", "/versions/1", ""), ("POST", "/versions/1/pictures", "x"), ("PUT", "/versions/1/pictures", "{}"),
-                ("DELETE", "/versions/1/pictures/\(UUID())", ""), ("POST", "/keys", #"{"kind":"secret"}"#), ("PATCH", "/keys/\(UUID())", "{}"),
+                ("PATCH", "", #"{"name":"Mine"}"#), ("POST", "/archive", ""), ("POST", "/restore", ""),
+                ("POST", "/lookup", ""),
+                ("PUT", "/icon", "x"), ("DELETE", "/icon", ""), ("POST", "/versions", #"{"number":"1"}"#),
+                ("PATCH", "/versions/1", "{}"),
+                ("DELETE", "/versions/1", ""), ("POST", "/versions/1/pictures", "x"),
+                ("PUT", "/versions/1/pictures", "{}"),
+                ("DELETE", "/versions/1/pictures/\(UUID())", ""), ("POST", "/keys", #"{"kind":"secret"}"#),
+                ("PATCH", "/keys/\(UUID())", "{}"),
                 ("DELETE", "/keys/\(UUID())", ""), ("POST", "/keys/\(UUID())/rotate", "{}"),
             ]
             for (method, path, body) in changes {
-                #expect(try await reader.send(method, "/\(own)\(path)", body).isProblem(.forbidden), "\(method) \(path)")
-                #expect(try await keeper.send(method, "/\(other)\(path)", body).isProblem(.forbidden), "\(method) \(path)")
+                #expect(
+                    try await reader.send(method, "/\(own)\(path)", body).isProblem(.forbidden), "\(method) \(path)")
+                #expect(
+                    try await keeper.send(method, "/\(other)\(path)", body).isProblem(.forbidden), "\(method) \(path)")
             }
-            #expect(try await keeper.send("POST", "/\(own)/archive").isProblem(.forbidden), "taking an app out of use is deleting")
+            #expect(
+                try await keeper.send("POST", "/\(own)/archive").isProblem(.forbidden),
+                "taking an app out of use is deleting")
             #expect(try await keeper.send("POST", "", #"{"name":"New"}"#).isProblem(.forbidden))
-            #expect(try await apps.member([own: [.applications: [.create]]]).send("POST", "", #"{"name":"New"}"#).isProblem(.forbidden))
+            #expect(
+                try await apps.member([own: [.applications: [.create]]]).send("POST", "", #"{"name":"New"}"#).isProblem(
+                    .forbidden))
             #expect(try await apps.state() == before)
             let client = Principal(kind: .master, appID: own, appNumber: 1, environment: .live, credentialID: "c")
             #expect(try await apps.auth.gateway.asking(as: client).get("/admin/apps/\(own)").isProblem(.forbidden))
@@ -143,25 +181,38 @@ import Testing
         }
     }
 
-    @Test func `a member finds the apps in which they have any right, and reads of the others no more than what they are called`() async throws {
+    @Test
+    func
+        `a member finds the apps in which they have any right, and reads of the others no more than what they are called`()
+        async throws
+    {
         try await StaffApps.run { apps in
-            let (own, other) = (try await apps.make("Own", more: #","settings":{"team":"green"}"#), try await apps.make("Other"))
+            let (own, other) = (
+                try await apps.make("Own", more: #","settings":{"team":"green"}"#), try await apps.make("Other")
+            )
             let archived = try await apps.make("Old")
             #expect(try await apps.send("POST", "/\(archived)/archive").status == 200)
             let cases: [(rights: [String: StaffRights.Areas], listed: [String], readable: [String])] = [
-                ([:], [], []), ([own: [:]], [], []), (["*": [.staff: [.read], .audit: [.read], .status: [.read]]], [], []),
-                (["absent": [.tickets: [.read]]], [], []), ([own: [.tickets: [.create]]], [own], []), ([own: [.crashes: [.read]]], [own], []),
+                ([:], [], []), ([own: [:]], [], []),
+                (["*": [.staff: [.read], .audit: [.read], .status: [.read]]], [], []),
+                (["absent": [.tickets: [.read]]], [], []), ([own: [.tickets: [.create]]], [own], []),
+                ([own: [.crashes: [.read]]], [own], []),
                 ([own: [.applications: [.read]]], [own], [own]), ([own: [.applications: [.update]]], [own], []),
-                ([own: [.applications: [.read]], other: [.storage: [.read]]], [own, other], [own]), (["*": [.languages: [.read]]], [own, other], []),
+                ([own: [.applications: [.read]], other: [.storage: [.read]]], [own, other], [own]),
+                (["*": [.languages: [.read]]], [own, other], []),
                 (["*": [.languages: [.read]], other: [.applications: [.read]]], [own, other], [other]),
                 (["*": [.applications: [.read]]], [own, other], [own, other]),
             ]
             for (rights, listed, readable) in cases {
                 let member = apps.member(rights)
                 let list = try await member.send("GET", "")
-                #expect(list.status == 200 && list.all("id") == listed && list["count"] == "\(listed.count)", "\(rights): \(list)")
+                #expect(
+                    list.status == 200 && list.all("id") == listed && list["count"] == "\(listed.count)",
+                    "\(rights): \(list)")
                 for (index, id) in listed.enumerated() {
-                    #expect(list.string("data.\(index).name") == (id == own ? "Own" : "Other") && list["data.\(index).archived"] == "null")
+                    #expect(
+                        list.string("data.\(index).name") == (id == own ? "Own" : "Other")
+                            && list["data.\(index).archived"] == "null")
                     #expect((list["data.\(index).settings"] != nil) == readable.contains(id), "\(rights): \(list)")
                     // What is not told in the list is not told elsewhere either.
                     #expect((try await member.send("GET", "/\(id)").status == 200) == readable.contains(id))
@@ -190,20 +241,31 @@ import Testing
         try await StaffApps.run { apps in
             let id = try await apps.make()
             #expect(try await apps.send("GET", "/\(id)/icon").isProblem(.pictureNotFound))
-            for (bytes, type) in [(SamplePicture.png, "image/png"), (SamplePicture.jpeg, "image/jpeg"), (SamplePicture.webp, "image/webp")] {
-                let set = try await apps.send("PUT", "/\(id)/icon", bytes: bytes, headers: ["content-type": "text/html"])
-                #expect(set.status == 200 && set.string("contentType") == type && set["sizeInBytes"] == "\(bytes.count)", "\(set)")
+            for (bytes, type) in [
+                (SamplePicture.png, "image/png"), (SamplePicture.jpeg, "image/jpeg"),
+                (SamplePicture.webp, "image/webp"),
+            ] {
+                let set = try await apps.send(
+                    "PUT", "/\(id)/icon", bytes: bytes, headers: ["content-type": "text/html"])
+                #expect(
+                    set.status == 200 && set.string("contentType") == type && set["sizeInBytes"] == "\(bytes.count)",
+                    "\(set)")
                 let icon = try await apps.send("GET", "/\(id)/icon")
                 #expect(icon.header("content-type") == type && icon.header("x-content-type-options") == "nosniff")
-                #expect(icon.header("content-security-policy")?.contains("sandbox") == true && icon.header("content-length") == "\(bytes.count)")
+                #expect(
+                    icon.header("content-security-policy")?.contains("sandbox") == true
+                        && icon.header("content-length") == "\(bytes.count)")
                 let tag = try #require(icon.header("etag"))
                 let known = try await apps.send("GET", "/\(id)/icon", bytes: nil, headers: ["if-none-match": tag])
                 #expect(known.status == 304 && known.text.isEmpty)
                 #expect(try await apps.send("GET", "/\(id)").string("icon.sha256").map { "\"\($0)\"" } == tag)
             }
             let before = try await apps.state()
-            for bytes in [SamplePicture.gif, SamplePicture.svg, Array("hello".utf8), [], Array("<!doctype html>".utf8)] {
-                #expect(try await apps.send("PUT", "/\(id)/icon", bytes: bytes, headers: ["content-type": "image/png"]).isProblem(.unsupportedMediaType))
+            for bytes in [SamplePicture.gif, SamplePicture.svg, Array("hello".utf8), [], Array("<!doctype html>".utf8)]
+            {
+                #expect(
+                    try await apps.send("PUT", "/\(id)/icon", bytes: bytes, headers: ["content-type": "image/png"])
+                        .isProblem(.unsupportedMediaType))
             }
             let large = SamplePicture.png + [UInt8](repeating: 0, count: 1 << 20)
             #expect(try await apps.send("PUT", "/\(id)/icon", bytes: large).isProblem(.payloadTooLarge))

@@ -36,13 +36,16 @@ private final class TestStore: Sendable {
         questions.withLock { $0.append("\(request.uri)") }
         guard let answer = answers.withLock({ $0[request.uri.path] }) else { return Response(status: .notFound) }
         try await Task.sleep(for: answer.delay)
-        var response = Response(status: .init(code: answer.status), body: .init(byteBuffer: ByteBuffer(bytes: answer.body)))
+        var response = Response(
+            status: .init(code: answer.status), body: .init(byteBuffer: ByteBuffer(bytes: answer.body)))
         for (name, value) in answer.headers { response.headers[HTTPField.Name(name)!] = value }
         return response
     }
 
     /// Lends apps whose look-ups go to a store of this test alone.
-    static func run(timeout: Duration = .seconds(30), _ body: @escaping @Sendable (StaffApps, TestStore) async throws -> Void) async throws {
+    static func run(
+        timeout: Duration = .seconds(30), _ body: @escaping @Sendable (StaffApps, TestStore) async throws -> Void
+    ) async throws {
         let store = TestStore()
         let router = Router(context: BasicRequestContext.self)
         router.get("/**") { request, _ in try await store.respond(request) }
@@ -82,33 +85,51 @@ private final class TestStore: Sendable {
             let proposed = try await apps.send("POST", "/\(id)/lookup?country=DE")
             #expect(proposed.status == 200 && proposed["found"] == "true" && proposed["applied"] == "[]", "\(proposed)")
             #expect(proposed.string("record.name") == "Shop & Co" && proposed.string("record.storeId") == "310633997")
-            #expect(proposed.string("record.version") == "2.10.1" && proposed.string("record.notes") == "Faster.\nSmaller.")
-            #expect(proposed.string("record.releaseDate") == "2026-10-31" && proposed.string("record.iconUrl") == store.url + "/icon.png")
+            #expect(
+                proposed.string("record.version") == "2.10.1" && proposed.string("record.notes") == "Faster.\nSmaller.")
+            #expect(
+                proposed.string("record.releaseDate") == "2026-10-31"
+                    && proposed.string("record.iconUrl") == store.url + "/icon.png")
             #expect(try await apps.state() == before)
             #expect(store.asked == ["/lookup?bundleId=org.example.shop&country=de&entity=software"])
 
             let applied = try await apps.send("POST", "/\(id)/lookup?apply=true&language=en-us")
             #expect(applied["applied"] == #"["name","storeId","bundleId","icon","version"]"#, "\(applied)")
             let app = try await apps.send("GET", "/\(id)")
-            #expect(app.string("name") == "Shop & Co" && app.string("storeId") == "310633997" && app.string("icon.contentType") == "image/png")
+            #expect(
+                app.string("name") == "Shop & Co" && app.string("storeId") == "310633997"
+                    && app.string("icon.contentType") == "image/png")
             #expect(app["bundleIds"] == #"["org.example.shop"]"#)
             #expect(try await apps.send("GET", "/\(id)/icon").header("content-type") == "image/png")
             let version = try await apps.send("GET", "/\(id)/versions/2.10.1")
-            #expect(version.string("state") == "released" && version.string("notes.en-US") == "Faster.\nSmaller." && version.string("releaseDate") == "2026-10-31")
-            #expect(try await apps.audit().dropFirst() == ["ada update b a", "ada set-icon - a", "ada create-version - a"])
+            #expect(
+                version.string("state") == "released" && version.string("notes.en-US") == "Faster.\nSmaller."
+                    && version.string("releaseDate") == "2026-10-31")
+            #expect(
+                try await apps.audit().dropFirst() == ["ada update b a", "ada set-icon - a", "ada create-version - a"])
 
-            #expect(try await apps.send("PATCH", "/\(id)/versions/2.10.1", #"{"notes":{"de":"Schneller."},"state":"planned"}"#).status == 200)
+            #expect(
+                try await apps.send(
+                    "PATCH", "/\(id)/versions/2.10.1", #"{"notes":{"de":"Schneller."},"state":"planned"}"#
+                ).status == 200)
             #expect(try await apps.send("POST", "/\(id)/lookup?apply=true").status == 200)
             let again = try await apps.send("GET", "/\(id)/versions/2.10.1")
-            #expect(again.string("state") == "released" && again.string("notes.de") == "Schneller." && again.string("notes.en") == "Faster.\nSmaller.")
-            #expect(store.asked.contains("/lookup?id=310633997&country=us&entity=software"), "by the store id, now that it is known")
+            #expect(
+                again.string("state") == "released" && again.string("notes.de") == "Schneller."
+                    && again.string("notes.en") == "Faster.\nSmaller.")
+            #expect(
+                store.asked.contains("/lookup?id=310633997&country=us&entity=software"),
+                "by the store id, now that it is known")
         }
     }
 
     @Test func `what the store says is foreign: what is not as it should be is left out`() async throws {
         try await TestStore.run { apps, store in
             let id = try await apps.make("Shop", more: #","storeId":"7""#)
-            store.answer(record: #"{"trackId":"x","trackName":"\#(String(repeating: "n", count: 500))","bundleId":"a b","version":"two","releaseNotes":7,"artworkUrl512":""}"#)
+            store.answer(
+                record:
+                    #"{"trackId":"x","trackName":"\#(String(repeating: "n", count: 500))","bundleId":"a b","version":"two","releaseNotes":7,"artworkUrl512":""}"#
+            )
             let applied = try await apps.send("POST", "/\(id)/lookup?apply=true")
             #expect(applied["applied"] == #"["name"]"#, "\(applied)")
             let app = try await apps.send("GET", "/\(id)")
@@ -129,8 +150,10 @@ private final class TestStore: Sendable {
             store.answer("/good", .init(body: SamplePicture.png))
             let port = store.port.withLock { $0 }
             let elsewhere = [
-                "http://localhost:\(port)/good", "http://127.0.0.1:\(port + 1)/good", "https://127.0.0.1:\(port)/good", "http://user@127.0.0.1:\(port)/good", "file:///etc/passwd",
-                "http://is1.mzstatic.com/good", "https://mzstatic.com.example.org/x", "https://evilmzstatic.com/x", "https://is1.mzstatic.com:8443/x", "not an address",
+                "http://localhost:\(port)/good", "http://127.0.0.1:\(port + 1)/good", "https://127.0.0.1:\(port)/good",
+                "http://user@127.0.0.1:\(port)/good", "file:///etc/passwd",
+                "http://is1.mzstatic.com/good", "https://mzstatic.com.example.org/x", "https://evilmzstatic.com/x",
+                "https://is1.mzstatic.com:8443/x", "not an address",
             ]
             for url in elsewhere + ["/large", "/svg", "/moved", "/absent"].map({ store.url + $0 }) {
                 store.answer(record: Self.record(icon: url))
@@ -148,8 +171,10 @@ private final class TestStore: Sendable {
             let id = try await apps.make("Shop", more: #","storeId":"7""#)
             let before = try await apps.state()
             let answers: [TestStore.Answer] = [
-                .init(status: 500), .init(status: 302, headers: ["location": store.url + "/other"]), .init(body: Array("<html>".utf8)), .init(body: Array("{}".utf8)),
-                .init(body: Array(#"{"results":[],"x":"\#(String(repeating: "x", count: 1 << 20))"}"#.utf8)), .init(body: Array(repeating: 0x5b, count: 100_000)),
+                .init(status: 500), .init(status: 302, headers: ["location": store.url + "/other"]),
+                .init(body: Array("<html>".utf8)), .init(body: Array("{}".utf8)),
+                .init(body: Array(#"{"results":[],"x":"\#(String(repeating: "x", count: 1 << 20))"}"#.utf8)),
+                .init(body: Array(repeating: 0x5b, count: 100_000)),
             ]
             for answer in answers {
                 store.answer("/lookup", answer)
@@ -171,10 +196,13 @@ private final class TestStore: Sendable {
             let id = try await apps.make()
             #expect(try await apps.send("POST", "/\(id)/lookup").isProblem(.conflict))
             for (query, field) in [
-                ("country=germany", "country"), ("language=english!", "language"), ("apply=1", "apply"), ("storeId=x", "storeId"), ("bundleId=a/b", "bundleId"),
+                ("country=germany", "country"), ("language=english!", "language"), ("apply=1", "apply"),
+                ("storeId=x", "storeId"), ("bundleId=a/b", "bundleId"),
                 ("url=http://127.0.0.1", "url"),
             ] {
-                #expect(try await apps.send("POST", "/\(id)/lookup?\(query)").isProblem(.invalidParameter, field: field), "\(query)")
+                #expect(
+                    try await apps.send("POST", "/\(id)/lookup?\(query)").isProblem(.invalidParameter, field: field),
+                    "\(query)")
             }
             #expect(try await apps.send("POST", "/absent/lookup?storeId=1").isProblem(.appNotFound))
             #expect(store.asked == [])

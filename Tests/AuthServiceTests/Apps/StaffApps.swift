@@ -12,13 +12,17 @@ struct StaffApps: Sendable {
     let auth: AuthApp
     var staff = StaffGrant(id: UUID().uuidString.lowercased(), userName: "ada", isAdministrator: true)
 
-    static func run(store: StoreSettings = StoreSettings(), _ body: @Sendable (StaffApps) async throws -> Void) async throws {
+    static func run(store: StoreSettings = StoreSettings(), _ body: @Sendable (StaffApps) async throws -> Void)
+        async throws
+    {
         try await AuthApp.run(store: store) { try await body(StaffApps(auth: $0)) }
     }
 
     /// Another member, who is no administrator.
     func member(_ rights: [String: StaffRights.Areas]) -> StaffApps {
-        StaffApps(auth: auth, staff: StaffGrant(id: UUID().uuidString.lowercased(), userName: "eve", rights: StaffRights(rights)))
+        StaffApps(
+            auth: auth,
+            staff: StaffGrant(id: UUID().uuidString.lowercased(), userName: "eve", rights: StaffRights(rights)))
     }
 
     /// - Parameter path: behind `/admin/apps`.
@@ -26,12 +30,15 @@ struct StaffApps: Sendable {
         try await send(method, path, bytes: body.map { Array($0.utf8) })
     }
 
-    func send(_ method: String, _ path: String, bytes: [UInt8]?, headers: [String: String] = [:]) async throws -> Answer {
-        let principal = Principal(kind: .staff, appID: "", appNumber: 0, environment: .live, credentialID: staff.id, staff: staff)
+    func send(_ method: String, _ path: String, bytes: [UInt8]?, headers: [String: String] = [:]) async throws -> Answer
+    {
+        let principal = Principal(
+            kind: .staff, appID: "", appNumber: 0, environment: .live, credentialID: staff.id, staff: staff)
         var headers = headers
         headers[HeaderName.address] = "0:ffff7f000001"
         if let bytes { headers["content-length"] = String(bytes.count) }
-        return try await auth.gateway.asking(as: principal).send(method, "/admin/apps" + path, bytes: bytes, headers: headers)
+        return try await auth.gateway.asking(as: principal).send(
+            method, "/admin/apps" + path, bytes: bytes, headers: headers)
     }
 
     /// Makes an app, and returns its id.
@@ -53,7 +60,8 @@ struct StaffApps: Sendable {
 
     /// Everything that the audit log holds, as text.
     func auditText() async throws -> String {
-        try await auth.postgres.query("SELECT coalesce(string_agg(l::text, '|'), '') FROM auth.audit_log AS l")[0].decode(0)
+        try await auth.postgres.query("SELECT coalesce(string_agg(l::text, '|'), '') FROM auth.audit_log AS l")[0]
+            .decode(0)
     }
 
     /// All rows of the tables of apps, as text: to see that nothing was written.
@@ -74,7 +82,8 @@ struct StaffApps: Sendable {
 enum SamplePicture {
     static let png: [UInt8] = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a] + Array(repeating: 7, count: 40)
     static let jpeg: [UInt8] = [0xff, 0xd8, 0xff, 0xe0] + Array(repeating: 8, count: 40)
-    static let webp: [UInt8] = Array("RIFF".utf8) + [40, 0, 0, 0] + Array("WEBPVP8 ".utf8) + Array(repeating: 9, count: 24)
+    static let webp: [UInt8] =
+        Array("RIFF".utf8) + [40, 0, 0, 0] + Array("WEBPVP8 ".utf8) + Array(repeating: 9, count: 24)
     static let gif: [UInt8] = Array("GIF89a".utf8) + Array(repeating: 1, count: 40)
     static let svg: [UInt8] = Array(#"<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>"#.utf8)
 }

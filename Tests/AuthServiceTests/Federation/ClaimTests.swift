@@ -11,25 +11,33 @@ import Testing
 @Suite struct ClaimTests {
     private static let verified = ["email": #""anna@example.org""#, "email_verified": "true"]
 
-    @Test func `An account that was made with somebody else's address is no back door when its owner comes`() async throws {
+    @Test func `An account that was made with somebody else's address is no back door when its owner comes`()
+        async throws
+    {
         try await FakeProvider.run { client, provider in
             try await client.register(provider)
             try await client.register(provider, "spare", more: "")
             // The attacker was there before: password, second factor, two sessions, and a data trail.
-            let attacker = try await client.signUp("mallory", more: #","email":"anna@example.org","profile":{"score":7}"#)
+            let attacker = try await client.signUp(
+                "mallory", more: #","email":"anna@example.org","profile":{"score":7}"#)
             let phone = try Tokens(try await client.logIn("mallory"))
             let codes = try await client.addSecondFactor(of: attacker)
 
             let owner = try await client.signIn(idToken: try provider.token(Self.verified))
             #expect(owner.status == 200 && owner.string("user.id") == attacker.userID, "\(owner)")
-            #expect(owner["user.emailVerified"] == "true" && owner["user.secondFactor"] == "false" && owner["user.isAnonymous"] == "false")
+            #expect(
+                owner["user.emailVerified"] == "true" && owner["user.secondFactor"] == "false"
+                    && owner["user.isAnonymous"] == "false")
             #expect(owner["user.profile.score"] == "7" && owner["user.userName"] == #""mallory""#)
             // Nothing that the attacker had opens anything.
             for name in [#""userName":"mallory""#, #""email":"anna@example.org""#] {
-                let answer = try await client.send("POST", "login", #"{\#(name),"password":"correct horse","code":"\#(codes[0])"}"#)
+                let answer = try await client.send(
+                    "POST", "login", #"{\#(name),"password":"correct horse","code":"\#(codes[0])"}"#)
                 #expect(answer.isProblem(.signInFailed), "\(answer)")
             }
-            for tokens in [attacker, phone] { #expect(try await client.refresh(tokens.refresh).isProblem(.invalidToken)) }
+            for tokens in [attacker, phone] {
+                #expect(try await client.refresh(tokens.refresh).isProblem(.invalidToken))
+            }
             #expect(try await client.count("SELECT count(*) FROM auth.sessions WHERE revoked IS NULL") == 1)
             #expect(try await client.count("SELECT count(*) FROM auth.recovery_codes") == 0)
             // Gateways are told of both sessions at once.
@@ -43,7 +51,8 @@ import Testing
             try await client.register(provider)
             // Trojan: the attacker's own identity hangs on the account with the victim's address.
             let attacker = try await client.signUp("mallory", more: #","email":"anna@example.org""#)
-            let body = #"{"provider":"acme","idToken":"\#(try provider.token(["sub": #""mallory""#]))","password":"correct horse"}"#
+            let body =
+                #"{"provider":"acme","idToken":"\#(try provider.token(["sub": #""mallory""#]))","password":"correct horse"}"#
             #expect(try await client.send("POST", "me/identities", body, as: attacker).status == 200)
             let owner = try await client.signIn(idToken: try provider.token(Self.verified))
             #expect(owner.status == 200 && owner.string("user.id") == attacker.userID, "\(owner)")
@@ -57,7 +66,8 @@ import Testing
             try await client.register(provider)
             let anna = try await client.signUp(more: #","email":"anna@example.org""#)
             #expect(try await client.master("PATCH", "users/\(anna.userID)", #"{"emailVerified":true}"#).status == 200)
-            let signedIn = try await client.signIn(idToken: try provider.token(["email": #""Anna@Example.org""#, "email_verified": #""true""#]))
+            let signedIn = try await client.signIn(
+                idToken: try provider.token(["email": #""Anna@Example.org""#, "email_verified": #""true""#]))
             #expect(signedIn.status == 200 && signedIn.string("user.id") == anna.userID, "\(signedIn)")
             #expect(try await client.logIn().status == 200)
             #expect(try await client.refresh(anna.refresh).status == 200)
@@ -86,13 +96,18 @@ import Testing
         try await FakeProvider.run { client, provider in
             try await client.register(provider)
             for isVerified in [false, true] {
-                let anna = try await client.signUp(isVerified ? "anna" : "anton", more: #","email":"\#(isVerified ? "anna" : "anton")@example.org""#)
-                #expect(try await client.master("PATCH", "users/\(anna.userID)", #"{"emailVerified":\#(isVerified)}"#).status == 200)
+                let anna = try await client.signUp(
+                    isVerified ? "anna" : "anton", more: #","email":"\#(isVerified ? "anna" : "anton")@example.org""#)
+                #expect(
+                    try await client.master("PATCH", "users/\(anna.userID)", #"{"emailVerified":\#(isVerified)}"#)
+                        .status == 200)
                 var claims = claims
                 if !isVerified { claims["email"] = #""anton@example.org""# }
                 claims["sub"] = "\"\(isVerified)\""
                 let other = try await client.signIn(idToken: try provider.token(claims))
-                #expect(other.status == 201 && other["user.email"] == "null" && other.string("user.id") != anna.userID, "\(other)")
+                #expect(
+                    other.status == 201 && other["user.email"] == "null" && other.string("user.id") != anna.userID,
+                    "\(other)")
                 #expect(try await client.logIn(isVerified ? "anna" : "anton").status == 200)
             }
         }
@@ -103,7 +118,9 @@ import Testing
             try await client.register(provider, more: #","trustsEmail":false"#)
             let anna = try await client.signUp(more: #","email":"anna@example.org""#)
             let other = try await client.signIn(idToken: try provider.token(Self.verified))
-            #expect(other.status == 201 && other["user.email"] == "null" && other.string("user.id") != anna.userID, "\(other)")
+            #expect(
+                other.status == 201 && other["user.email"] == "null" && other.string("user.id") != anna.userID,
+                "\(other)")
             #expect(try await client.logIn().status == 200)
         }
     }
@@ -113,7 +130,8 @@ import Testing
             try await client.register(provider)
             let anna = try await client.signUp(more: #","email":"anna@example.org""#)
             for isVerified in [true, false] {
-                let changed = try await client.master("PATCH", "users/\(anna.userID)", #"{"disabled":true,"emailVerified":\#(isVerified)}"#)
+                let changed = try await client.master(
+                    "PATCH", "users/\(anna.userID)", #"{"disabled":true,"emailVerified":\#(isVerified)}"#)
                 #expect(changed.status == 200)
                 let refused = try await client.signIn(idToken: try provider.token(Self.verified))
                 #expect(refused.isProblem(.signInFailed), "\(refused)")
@@ -136,7 +154,8 @@ import Testing
             #expect(try await client.signIn(idToken: try provider.token()).isProblem(.invalidBody, field: "provider"))
             try await client.register(provider, kind: "facebook", more: "")
             let issuer = "https://issuer.example.org"
-            let body = #"{"kind":"facebook","nonceRequired":false,"clientIDs":["ios.app"],"issuer":"\#(issuer)","endpoints":{"keys":"\#(provider.url)/keys"}}"#
+            let body =
+                #"{"kind":"facebook","nonceRequired":false,"clientIDs":["ios.app"],"issuer":"\#(issuer)","endpoints":{"keys":"\#(provider.url)/keys"}}"#
             #expect(try await client.master("PUT", "providers/acme", body).status == 200)
             let other = try await client.signIn(idToken: try provider.token(["iss": "\"\(issuer)\""]))
             #expect(other.status == 201 && other["user.id"] != first["user.id"], "\(other)")

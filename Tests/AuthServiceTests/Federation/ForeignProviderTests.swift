@@ -12,13 +12,17 @@ import Testing
 
 /// Against an OpenID Connect provider that others wrote: PyPI's `oidc-provider-mock`, on Authlib.
 @Suite struct ForeignProviderTests {
-    private static let python = ProcessInfo.processInfo.environment["MARTLET_TEST_PYTHON"].flatMap { $0.isEmpty ? nil : $0 }
+    private static let python = ProcessInfo.processInfo.environment["MARTLET_TEST_PYTHON"].flatMap {
+        $0.isEmpty ? nil : $0
+    }
 
     /// Lends its address.
     private func withProvider(_ body: (String) async throws -> Void) async throws {
         let (process, input) = (Process(), Pipe())
         let output = Pipe()
-        let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(path: "../Support/oidc_provider.py").standardizedFileURL
+        let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(
+            path: "../Support/oidc_provider.py"
+        ).standardizedFileURL
         process.executableURL = URL(fileURLWithPath: try #require(Self.python))
         process.arguments = [script.path]
         (process.standardInput, process.standardOutput, process.standardError) = (input, output, FileHandle.nullDevice)
@@ -69,8 +73,11 @@ import Testing
     func `The code flow with a foreign provider signs in, by discovery alone`() async throws {
         try await withProvider { issuer in
             try await UserClient.run { client in
-                let key = try await client.auth.credentials.create(.client, environment: .live, label: "", of: client.app.id).text.withValue { $0 }
-                let body = #"{"kind":"oidc","clientIDs":["martlet"],"clientSecret":"s","issuer":"\#(issuer)","redirectURLs":["com.example.shop:/signed-in"],"appKey":"\#(key)"}"#
+                let key = try await client.auth.credentials.create(
+                    .client, environment: .live, label: "", of: client.app.id
+                ).text.withValue { $0 }
+                let body =
+                    #"{"kind":"oidc","clientIDs":["martlet"],"clientSecret":"s","issuer":"\#(issuer)","redirectURLs":["com.example.shop:/signed-in"],"appKey":"\#(key)"}"#
                 let set = try await client.master("PUT", "providers/acme", body)
                 try #require(set.status == 200, "\(set)")
                 for status in [201, 200] {
@@ -78,7 +85,8 @@ import Testing
                     let parameters = try await agree(at: url)
                     let call = try await client.callBack(parameters.map { ($0.key, $0.value) }).appCall()
                     let signedIn = try await client.finish(call["code"])
-                    #expect(signedIn.status == status && signedIn["user.email"] == #""grace@example.org""#, "\(signedIn)")
+                    #expect(
+                        signedIn.status == status && signedIn["user.email"] == #""grace@example.org""#, "\(signedIn)")
                     #expect(signedIn["user.emailVerified"] == "true" && signedIn["user.private.name"] == #""Grace""#)
                 }
             }

@@ -12,28 +12,41 @@ import Testing
 
 @Suite struct IDTokenTests {
     @Test(arguments: [IssuerKey.rsa, .p256(), .ed25519()])
-    func `An id token signs a new user in, and the next one of the same person the same user`(key: IssuerKey) async throws {
+    func `An id token signs a new user in, and the next one of the same person the same user`(key: IssuerKey)
+        async throws
+    {
         try await FakeProvider.run { client, provider in
             try await client.register(provider)
             provider.change { $0.keys = [.rsa, key] }
             let claims = ["email": #""Ada@Example.org""#, "email_verified": "true", "name": #""Ada \u0000L""#]
-            let first = try await client.signIn(idToken: try provider.token(claims, key: key), more: #","device":"phone""#)
-            #expect(first.status == 201 && first["user.email"] == #""ada@example.org""# && first["user.emailVerified"] == "true", "\(first)")
-            #expect(first["user.isAnonymous"] == "false" && first["user.private"] == #"{"name":"Ada L"}"# && first["user.profile"] == "{}", "\(first)")
+            let first = try await client.signIn(
+                idToken: try provider.token(claims, key: key), more: #","device":"phone""#)
+            #expect(
+                first.status == 201 && first["user.email"] == #""ada@example.org""#
+                    && first["user.emailVerified"] == "true", "\(first)")
+            #expect(
+                first["user.isAnonymous"] == "false" && first["user.private"] == #"{"name":"Ada L"}"#
+                    && first["user.profile"] == "{}", "\(first)")
             #expect(first.header("cache-control") == "no-store")
             let user = try Tokens(first)
             #expect(try await client.refresh(user.refresh)["user.isAnonymous"] == "false")
             let second = try await client.signIn(idToken: try provider.token(claims, key: key))
             #expect(second.status == 200 && second["user.id"] == first["user.id"], "\(second)")
             let other = try await client.signIn(idToken: try provider.token(["sub": #""s-2""#], key: key))
-            #expect(other.status == 201 && other["user.id"] != first["user.id"] && other["user.email"] == "null", "\(other)")
+            #expect(
+                other.status == 201 && other["user.id"] != first["user.id"] && other["user.email"] == "null", "\(other)"
+            )
             let list = try await client.send("GET", "me/identities", as: user)
-            #expect(list["count"] == "1" && list["data.0.provider"] == #""acme""# && list["data.0.subject"] == #""s-1""#, "\(list)")
+            #expect(
+                list["count"] == "1" && list["data.0.provider"] == #""acme""# && list["data.0.subject"] == #""s-1""#,
+                "\(list)")
             #expect(list["data.0.email"] == #""ada@example.org""#)
             // Live and test know nothing of each other.
             var test = client
             test.environment = .test
-            #expect(try await test.signIn(idToken: try provider.token(claims, key: key)).isProblem(.invalidBody, field: "provider"))
+            #expect(
+                try await test.signIn(idToken: try provider.token(claims, key: key)).isProblem(
+                    .invalidBody, field: "provider"))
         }
     }
 
@@ -55,7 +68,8 @@ import Testing
         Forgery("HS256 with the public key") { provider in
             guard case .rsa(let key) = IssuerKey.rsa.pair else { return "" }
             let text = try provider.token(header: #"{"alg":"HS256","kid":"rsa-1"}"#).replacing(/\.[^.]*$/, with: "")
-            let mac = HMAC<SHA256>.authenticationCode(for: Data(text.utf8), using: SymmetricKey(data: Data(key.publicKey.pemRepresentation.utf8)))
+            let mac = HMAC<SHA256>.authenticationCode(
+                for: Data(text.utf8), using: SymmetricKey(data: Data(key.publicKey.pemRepresentation.utf8)))
             return "\(text).\(Base64URL.encode(mac))"
         },
         Forgery("ES256 with an RSA key's id") { try $0.token(key: .p256("rsa-1")) },
@@ -79,7 +93,9 @@ import Testing
         Forgery("expired") { try $0.token(["exp": "\(now - 120)"]) },
         Forgery("no exp") { try $0.token(["exp": ""]) },
         Forgery("of tomorrow") { try $0.token(["iat": "\(now + 86_400)", "exp": "\(now + 90_000)"]) },
-        Forgery("of last week, good for a year") { try $0.token(["iat": "\(now - 7 * 86_400)", "exp": "\(now + 365 * 86_400)"]) },
+        Forgery("of last week, good for a year") {
+            try $0.token(["iat": "\(now - 7 * 86_400)", "exp": "\(now + 365 * 86_400)"])
+        },
         Forgery("not yet") { try $0.token(["nbf": "\(now + 600)"]) },
         Forgery("no subject") { try $0.token(["sub": #""""#]) },
         Forgery("a subject of zero bytes") { try $0.token(["sub": #""a\u0000b""#]) },
@@ -115,7 +131,8 @@ import Testing
             let hash = SHA256.hash(data: Data("n-1".utf8)).map { String(format: "%02x", $0) }.joined()
             // Whoever has the token alone has its claim, too: to show that is to show nothing.
             for (claim, nonce) in [("n-1", "n-1"), (hash, hash), ("n-2", "n-1"), ("", "n-1"), (hash, "n-2")] {
-                let answer = try await client.signIn(idToken: try provider.token(["nonce": "\"\(claim)\""]), more: #","nonce":"\#(nonce)""#)
+                let answer = try await client.signIn(
+                    idToken: try provider.token(["nonce": "\"\(claim)\""]), more: #","nonce":"\#(nonce)""#)
                 #expect(answer.isProblem(.invalidToken, field: "idToken"), "\(claim) \(nonce): \(answer)")
             }
             let token = try provider.token(["nonce": "\"\(hash)\""])
@@ -132,11 +149,15 @@ import Testing
             let made = try await client.master("PUT", "providers/acme", body + "}")
             #expect(made["nonceRequired"] == "true", "\(made)")
             // As earlier versions have stored it.
-            try await client.auth.postgres.execute("UPDATE auth.identity_providers SET configuration = configuration - 'nonceRequired'")
+            try await client.auth.postgres.execute(
+                "UPDATE auth.identity_providers SET configuration = configuration - 'nonceRequired'")
             #expect(try await client.signIn(idToken: try provider.token()).isProblem(.invalidBody, field: "nonce"))
-            #expect(try await client.master("PUT", "providers/acme", body + #","nonceRequired":false}"#)["nonceRequired"] == "false")
+            #expect(
+                try await client.master("PUT", "providers/acme", body + #","nonceRequired":false}"#)["nonceRequired"]
+                    == "false")
             // Of a kit that makes one and does not tell it.
-            #expect(try await client.signIn(idToken: try provider.token(["nonce": #""made by the kit""#])).status == 201)
+            #expect(
+                try await client.signIn(idToken: try provider.token(["nonce": #""made by the kit""#])).status == 201)
         }
     }
 
@@ -158,7 +179,9 @@ import Testing
     @Test func `Two first sign-ins of one person at once make one user`() async throws {
         try await FakeProvider.run { client, provider in
             try await client.register(provider)
-            let tokens = try (0..<6).map { _ in try provider.token(["email": #""ada@example.org""#, "email_verified": "true"]) }
+            let tokens = try (0..<6).map { _ in
+                try provider.token(["email": #""ada@example.org""#, "email_verified": "true"])
+            }
             let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
                 for token in tokens { group.addTask { try await client.signIn(idToken: token).status } }
                 return try await group.reduce(into: []) { $0.append($1) }
@@ -174,7 +197,8 @@ import Testing
             try await client.register(provider)
             let user = try await client.signUp()
             let linked = try await client.send(
-                "POST", "me/identities", #"{"provider":"acme","idToken":"\#(try provider.token())","password":"correct horse"}"#, as: user)
+                "POST", "me/identities",
+                #"{"provider":"acme","idToken":"\#(try provider.token())","password":"correct horse"}"#, as: user)
             try #require(linked.status == 200, "\(linked)")
             let codes = try await client.addSecondFactor(of: user)
             let token = try provider.token()
@@ -183,12 +207,15 @@ import Testing
             #expect(wrong.isProblem(.signInFailed), "\(wrong)")
             let right = try await client.signIn(idToken: token, more: #","secondFactorCode":"\#(codes[0])""#)
             #expect(right.status == 200 && right["user.secondFactor"] == "true", "\(right)")
-            #expect(try await client.signIn(idToken: token, more: #","secondFactorCode":"\#(codes[1])""#).isProblem(.signInFailed))
+            #expect(
+                try await client.signIn(idToken: token, more: #","secondFactorCode":"\#(codes[1])""#).isProblem(
+                    .signInFailed))
             // The same by code flow.
             let code = try await client.goThrough(provider, "acme", ["sub": #""s-1""#])["code"]
             #expect(try await client.finish(code).isProblem(.secondFactorRequired))
             #expect(try await client.finish(code, more: #","secondFactorCode":"\#(codes[2])""#).status == 200)
-            #expect(try await client.finish(code, more: #","secondFactorCode":"\#(codes[3])""#).isProblem(.invalidToken))
+            #expect(
+                try await client.finish(code, more: #","secondFactorCode":"\#(codes[3])""#).isProblem(.invalidToken))
         }
     }
 
@@ -238,7 +265,9 @@ import Testing
         #expect(documents.count == DocumentCache.maximumCount + 2)
     }
 
-    @Test func `When the provider is away that is no wrong token, and what is no token is refused all the same`() async throws {
+    @Test func `When the provider is away that is no wrong token, and what is no token is refused all the same`()
+        async throws
+    {
         try await FakeProvider.run { client, provider in
             try await client.register(provider)
             provider.change { $0.isAway = true }
@@ -247,11 +276,16 @@ import Testing
             func encoded(_ text: String) -> String { Base64URL.encode(Array(text.utf8)) }
             let signed = good[1] + "." + good[2]
             let malformed = [
-                "", "x", "a.b", "..", "a.b.c", "a.b.c.d", "null", good[0] + "." + good[1], good[0] + "." + good[1] + ".!", "é." + signed,
-                encoded("[]") + "." + signed, encoded("{}") + "." + signed, encoded("{") + "." + signed, encoded(#"{"alg":1}"#) + "." + signed,
-                encoded(#"{"alg":"none"}"#) + "." + good[1] + ".", encoded(#"{"alg":"HS256"}"#) + "." + signed, encoded(#"{"alg":"RS256","kid":7}"#) + "." + signed,
-                encoded(#"{"alg":"RS256","crit":["x"]}"#) + "." + signed, good[0] + "." + encoded("[1]") + "." + good[2], good[0] + ".x." + good[2],
-                encoded(String(repeating: "[", count: 5_000)) + "." + signed, good[0] + "." + String(repeating: "A", count: 17_000) + "." + good[2],
+                "", "x", "a.b", "..", "a.b.c", "a.b.c.d", "null", good[0] + "." + good[1],
+                good[0] + "." + good[1] + ".!", "é." + signed,
+                encoded("[]") + "." + signed, encoded("{}") + "." + signed, encoded("{") + "." + signed,
+                encoded(#"{"alg":1}"#) + "." + signed,
+                encoded(#"{"alg":"none"}"#) + "." + good[1] + ".", encoded(#"{"alg":"HS256"}"#) + "." + signed,
+                encoded(#"{"alg":"RS256","kid":7}"#) + "." + signed,
+                encoded(#"{"alg":"RS256","crit":["x"]}"#) + "." + signed,
+                good[0] + "." + encoded("[1]") + "." + good[2], good[0] + ".x." + good[2],
+                encoded(String(repeating: "[", count: 5_000)) + "." + signed,
+                good[0] + "." + String(repeating: "A", count: 17_000) + "." + good[2],
             ]
             for (number, text) in malformed.enumerated() {
                 var client = client
@@ -263,13 +297,19 @@ import Testing
         }
     }
 
-    @Test func `A key that the issuer does not publish is a wrong token, and an issuer without keys is away`() async throws {
+    @Test func `A key that the issuer does not publish is a wrong token, and an issuer without keys is away`()
+        async throws
+    {
         try await FakeProvider.run { client, provider in
             try await client.register(provider)
-            #expect(try await client.signIn(idToken: try provider.token(key: .p256("ec-9"))).isProblem(.invalidToken, field: "idToken"))
-            let facebook = #"{"kind":"facebook","clientIDs":["ios.app"],"issuer":"\#(provider.url)","nonceRequired":false,"endpoints":{"keys":"\#(provider.url)/user"}}"#
+            #expect(
+                try await client.signIn(idToken: try provider.token(key: .p256("ec-9"))).isProblem(
+                    .invalidToken, field: "idToken"))
+            let facebook =
+                #"{"kind":"facebook","clientIDs":["ios.app"],"issuer":"\#(provider.url)","nonceRequired":false,"endpoints":{"keys":"\#(provider.url)/user"}}"#
             #expect(try await client.master("PUT", "providers/other", facebook).status == 200)
-            let answer = try await client.send("POST", "idtoken", #"{"provider":"other","idToken":"\#(try provider.token())"}"#)
+            let answer = try await client.send(
+                "POST", "idtoken", #"{"provider":"other","idToken":"\#(try provider.token())"}"#)
             #expect(answer.isProblem(.unavailable), "\(answer)")
         }
     }

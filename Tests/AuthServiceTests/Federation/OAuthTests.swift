@@ -15,17 +15,26 @@ import Testing
             try await client.register(provider)
             let (url, state) = try await client.begin()
             let query = try fields(inQueryOf: url)
-            #expect(url.hasPrefix(provider.url + "/authorize?") && query["state"] == state && query["response_type"] == "code")
-            #expect(query["client_id"] == "ios.app" && query["scope"] == "openid email profile" && query["code_challenge_method"] == "S256")
-            #expect(query["code_challenge"]?.utf8.count == 43 && query["nonce"]?.utf8.count == 43 && query["response_mode"] == nil)
+            #expect(
+                url.hasPrefix(provider.url + "/authorize?") && query["state"] == state
+                    && query["response_type"] == "code")
+            #expect(
+                query["client_id"] == "ios.app" && query["scope"] == "openid email profile"
+                    && query["code_challenge_method"] == "S256")
+            #expect(
+                query["code_challenge"]?.utf8.count == 43 && query["nonce"]?.utf8.count == 43
+                    && query["response_mode"] == nil)
             #expect(query["code_challenge"] != "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM")
             let callback = try #require(query["redirect_uri"])
-            #expect(callback.hasPrefix("http://127.0.0.1:8080/api/mk_") && callback.hasSuffix("/auth/oauth/callback"), "\(callback)")
+            #expect(
+                callback.hasPrefix("http://127.0.0.1:8080/api/mk_") && callback.hasSuffix("/auth/oauth/callback"),
+                "\(callback)")
             let listed = try await client.master("GET", "providers")
             #expect(listed.string("data.0.callbackURL") == callback)
 
             let back = try await client.callBack([
-                ("code", try provider.approve(url, ["email": #""ada@example.org""#, "email_verified": "true"])), ("state", state),
+                ("code", try provider.approve(url, ["email": #""ada@example.org""#, "email_verified": "true"])),
+                ("state", state),
             ])
             let call = try back.appCall()
             #expect(call["state"] == state && call["error"] == nil)
@@ -33,7 +42,9 @@ import Testing
             #expect(signedIn.status == 201 && signedIn["user.email"] == #""ada@example.org""#, "\(signedIn)")
             let form = try #require(provider.look(\.tokenRequests).first)
             // The issuer says nothing of how clients show who they are: Basic.
-            #expect(form["authorization"] == "Basic " + Data("ios.app:s3cret".utf8).base64EncodedString() && form["client_secret"] == nil)
+            #expect(
+                form["authorization"] == "Basic " + Data("ios.app:s3cret".utf8).base64EncodedString()
+                    && form["client_secret"] == nil)
             #expect(form["client_id"] == nil && form["redirect_uri"] == callback)
             // Nothing of it is stored that opens anything, and nothing is left.
             #expect(try await client.finish(call["code"]).isProblem(.invalidToken))
@@ -58,7 +69,9 @@ import Testing
             }
             #expect(try await client.callBack([("code", code), ("state", state)], of: other).isProblem(.invalidLink))
             let answers = try await withThrowingTaskGroup(of: Int.self) { group in
-                for _ in 0..<6 { group.addTask { try await client.callBack([("code", code), ("state", state)]).status } }
+                for _ in 0..<6 {
+                    group.addTask { try await client.callBack([("code", code), ("state", state)]).status }
+                }
                 return try await group.reduce(into: []) { $0.append($1) }
             }
             #expect(answers.filter { $0 == 303 }.count == 1 && answers.filter { $0 == 403 }.count == 5, "\(answers)")
@@ -70,7 +83,9 @@ import Testing
                 _ = try await $0.execute("UPDATE auth.oauth_flows SET expires = now() - interval '1 second'")
             }
             #expect(try await client.callBack([("code", code), ("state", late)]).isProblem(.invalidLink))
-            #expect(try await client.count("SELECT count(*) FROM auth.oauth_flows WHERE state_hash = convert_to(\(late), 'UTF8')") == 0)
+            #expect(
+                try await client.count(
+                    "SELECT count(*) FROM auth.oauth_flows WHERE state_hash = convert_to(\(late), 'UTF8')") == 0)
             // Only by the link: neither app nor server may finish what the browser brings.
             #expect(try await client.send("GET", "oauth/callback?state=\(late)&code=x").isProblem(.forbidden))
         }
@@ -79,14 +94,17 @@ import Testing
     @Test func `What comes back is of use only to whoever began`() async throws {
         try await FakeProvider.run { client, provider in
             try await client.register(provider)
-            // Log-in CSRF and a code that another app on the device intercepted: without the verifier there is no session, and the code is burnt.
+            // Log-in CSRF and a code that another app on the device intercepted: without the verifier there is no
+            // session, and the code is burnt.
             let code = try await client.goThrough(provider)["code"]
             let stolen = try await client.finish(code, verifier: String(repeating: "x", count: 43))
             #expect(stolen.isProblem(.invalidToken, field: "codeVerifier"), "\(stolen)")
             #expect(try await client.finish(code).isProblem(.invalidToken))
             // What the app was not begun with is no verifier: neither the challenge itself nor an empty one.
             for verifier in ["", "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"] {
-                #expect(try await client.finish(try await client.goThrough(provider)["code"], verifier: verifier).isProblem(.invalidToken))
+                #expect(
+                    try await client.finish(try await client.goThrough(provider)["code"], verifier: verifier).isProblem(
+                        .invalidToken))
             }
             // Session fixation: the state is no code, and a code of our own making is none.
             let (_, state) = try await client.begin()
@@ -109,14 +127,18 @@ import Testing
     }
 
     @Test(arguments: [
-        "com.example.shop:/signed-in/", "com.example.shop:/signed-in?x", "com.example.shop:/SIGNED-IN", "COM.EXAMPLE.SHOP:/signed-in",
-        "com.example.shop:/signed-in#x", "https://shop.example.org/in", "https://shop.example.org/in?x=1&y", "https://shop.example.org.evil.org/in?x=1",
-        "https://shop.example.org@evil.org/in?x=1", "//evil.org", "https:/\\evil.org", "javascript:alert(1)", "", "com.example.shop:/signed-in\n",
+        "com.example.shop:/signed-in/", "com.example.shop:/signed-in?x", "com.example.shop:/SIGNED-IN",
+        "COM.EXAMPLE.SHOP:/signed-in",
+        "com.example.shop:/signed-in#x", "https://shop.example.org/in", "https://shop.example.org/in?x=1&y",
+        "https://shop.example.org.evil.org/in?x=1",
+        "https://shop.example.org@evil.org/in?x=1", "//evil.org", "https:/\\evil.org", "javascript:alert(1)", "",
+        "com.example.shop:/signed-in\n",
     ])
     func `The app is returned to exactly where its server said, and nowhere else`(url: String) async throws {
         try await FakeProvider.run { client, provider in
             try await client.register(provider)
-            let body = #"{"redirectURL":\#(JSONValue.quote(url)),"codeChallenge":"E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"}"#
+            let body =
+                #"{"redirectURL":\#(JSONValue.quote(url)),"codeChallenge":"E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"}"#
             let answer = try await client.send("POST", "oauth/acme/start", body)
             #expect(answer.isProblem(.invalidBody, field: "redirectURL"), "\(answer)")
             #expect(try await client.count("SELECT count(*) FROM auth.oauth_flows") == 0)
@@ -131,7 +153,8 @@ import Testing
                 let answer = try await client.send("POST", "oauth/acme/start", body)
                 #expect(answer.isProblem(.invalidBody, field: "codeChallenge"), "\(answer)")
             }
-            let answer = try await client.send("POST", "oauth/nobody/start", #"{"redirectURL":"a","codeChallenge":"b"}"#)
+            let answer = try await client.send(
+                "POST", "oauth/nobody/start", #"{"redirectURL":"a","codeChallenge":"b"}"#)
             #expect(answer.isProblem(.notFound), "\(answer)")
             // A query of the app's own stays.
             let (url, state) = try await client.begin(redirectURL: "https://shop.example.org/in?x=1")
@@ -146,19 +169,24 @@ import Testing
             func back(_ parameters: [(String, String)]) async throws -> [String: String] {
                 let (url, state) = try await client.begin()
                 let code = try provider.approve(url)
-                let answer = try await client.callBack(parameters.map { ($0.0, $0.1 == "good" ? code : $0.1) } + [("state", state)])
+                let answer = try await client.callBack(
+                    parameters.map { ($0.0, $0.1 == "good" ? code : $0.1) } + [("state", state)])
                 let call = try answer.appCall()
                 #expect(call["state"] == state && call["code"] == nil, "\(call)")
                 return call
             }
-            #expect(try await back([("error", "access_denied"), ("error_description", "no")])["error"] == "access_denied")
+            #expect(
+                try await back([("error", "access_denied"), ("error_description", "no")])["error"] == "access_denied")
             #expect(try await back([("error", "x&code=1\r\n")])["error"] == "server_error")
             #expect(try await back([("code", "wrong")])["error"] == "server_error")
             #expect(try await back([])["error"] == "server_error")
             // RFC 9207: mixed up with another issuer.
             #expect(try await back([("code", "good"), ("iss", "https://evil.example.org")])["error"] == "server_error")
             // The id token of another flow, or of another app.
-            for (claim, value) in [("nonce", #""other""#), ("nonce", ""), ("aud", #""web.app""#), ("iss", #""https://evil.example.org""#), ("exp", "1")] {
+            for (claim, value) in [
+                ("nonce", #""other""#), ("nonce", ""), ("aud", #""web.app""#), ("iss", #""https://evil.example.org""#),
+                ("exp", "1"),
+            ] {
                 provider.change { $0.forgedClaims = [claim: value] }
                 #expect(try await back([("code", "good")])["error"] == "server_error", "\(claim)")
             }
@@ -175,7 +203,9 @@ import Testing
             #expect(try await client.goThrough(provider)["error"] == "server_error")
             provider.change { $0.user = #"{"sub":"s-1","email":"ada@example.org","email_verified":true}"# }
             let signedIn = try await client.finish(try await client.goThrough(provider)["code"])
-            #expect(signedIn["user.email"] == #""ada@example.org""# && signedIn["user.emailVerified"] == "true", "\(signedIn)")
+            #expect(
+                signedIn["user.email"] == #""ada@example.org""# && signedIn["user.emailVerified"] == "true",
+                "\(signedIn)")
         }
     }
 
@@ -189,7 +219,9 @@ import Testing
                     """
             }
             let first = try await client.finish(try await client.goThrough(provider, "github")["code"])
-            #expect(first.status == 201 && first["user.email"] == #""mona@example.org""# && first["user.private.name"] == #""Mona""#, "\(first)")
+            #expect(
+                first.status == 201 && first["user.email"] == #""mona@example.org""#
+                    && first["user.private.name"] == #""Mona""#, "\(first)")
             let form = try #require(provider.look(\.tokenRequests).first)
             #expect(form["client_id"] == "ios.app" && form["client_secret"] == "s3cret" && form["authorization"] == nil)
             let list = try await client.send("GET", "me/identities", as: try Tokens(first))
@@ -200,8 +232,12 @@ import Testing
                 $0.emails = #"[{"email":"mona2@example.org","primary":true,"verified":false}]"#
             }
             let other = try await client.finish(try await client.goThrough(provider, "github")["code"])
-            #expect(other.status == 201 && other["user.email"] == "null" && other["user.id"] != first["user.id"], "\(other)")
-            #expect(try await client.signIn(idToken: try provider.token(), "github").isProblem(.invalidBody, field: "provider"))
+            #expect(
+                other.status == 201 && other["user.email"] == "null" && other["user.id"] != first["user.id"], "\(other)"
+            )
+            #expect(
+                try await client.signIn(idToken: try provider.token(), "github").isProblem(
+                    .invalidBody, field: "provider"))
         }
     }
 
@@ -212,7 +248,9 @@ import Testing
             #expect(try await client.master("PATCH", "users/\(anna.userID)", #"{"emailVerified":true}"#).status == 200)
             provider.change { $0.user = #"{"id":"10158","name":"Anna","email":"anna@example.org"}"# }
             let first = try await client.finish(try await client.goThrough(provider, "facebook")["code"])
-            #expect(first.status == 201 && first["user.email"] == "null" && first.string("user.id") != anna.userID, "\(first)")
+            #expect(
+                first.status == 201 && first["user.email"] == "null" && first.string("user.id") != anna.userID,
+                "\(first)")
             let token = try provider.token(["sub": #""10158""#])
             #expect(try await client.signIn(idToken: token, "facebook")["user.id"] == first["user.id"])
         }

@@ -15,7 +15,8 @@ import Testing
             let tokens = try await client.signUpByAddress(address, more: #","language":"de""#)
             let mail = try await MailServer.shared.mail(to: address)
             #expect(mail.subject == "Shop: E-Mail-Adresse bestätigen" && mail.text.contains("24 Stunden"), "\(mail)")
-            let confirmed = try await client.send("POST", "email/verify/confirm", #"{"email":"\#(address)","mailCode":"\#(mail.code)"}"#)
+            let confirmed = try await client.send(
+                "POST", "email/verify/confirm", #"{"email":"\#(address)","mailCode":"\#(mail.code)"}"#)
             #expect(confirmed.status == 204, "\(confirmed)")
             #expect(try await client.send("GET", "me", as: tokens)["emailVerified"] == "true")
             let again = try await client.send("POST", "email/verify", as: tokens)
@@ -31,15 +32,21 @@ import Testing
             let first = try await MailServer.shared.mail(to: address)
             #expect(try await client.send("POST", "email/verify", as: tokens).status == 202)
             let second = try await MailServer.shared.mail(to: address, number: 2)
-            #expect(try await client.send("POST", "email/verify/confirm", #"{"token":"\#(first.token)"}"#).isProblem(.signInFailed))
+            #expect(
+                try await client.send("POST", "email/verify/confirm", #"{"token":"\#(first.token)"}"#).isProblem(
+                    .signInFailed))
             let id = try #require(UUID(uuidString: tokens.userID))
             _ = try await client.master("PATCH", "users/\(id)", #"{"email":"\#(UserClient.address("other"))"}"#)
-            #expect(try await client.send("POST", "email/verify/confirm", #"{"token":"\#(second.token)"}"#).isProblem(.signInFailed))
+            #expect(
+                try await client.send("POST", "email/verify/confirm", #"{"token":"\#(second.token)"}"#).isProblem(
+                    .signInFailed))
             #expect(try await client.send("GET", "me", as: tokens)["emailVerified"] == "false")
         }
     }
 
-    @Test func `A password is reset by mail: all sessions end, and the second factor is asked for as before`() async throws {
+    @Test func `A password is reset by mail: all sessions end, and the second factor is asked for as before`()
+        async throws
+    {
         try await UserClient.runWithMail { client in
             let address = UserClient.address()
             let tokens = try await client.signUpVerified(address)
@@ -47,12 +54,14 @@ import Testing
             #expect(try await client.send("POST", "password/reset", #"{"email":"\#(address)"}"#).status == 202)
             let mail = try await MailServer.shared.mail(to: address, number: 2)
             // A password that may not be is refused before anything is used up.
-            let weak = try await client.send("POST", "password/reset/confirm", #"{"token":"\#(mail.token)","newPassword":"password"}"#)
+            let weak = try await client.send(
+                "POST", "password/reset/confirm", #"{"token":"\#(mail.token)","newPassword":"password"}"#)
             #expect(weak.isProblem(.invalidBody, field: "newPassword"), "\(weak)")
             let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
                 let code = try mail.code
                 for number in 0..<3 {
-                    let body = #"{"email":"\#(address)","mailCode":"\#(code)","newPassword":"another horse \#(number)"}"#
+                    let body =
+                        #"{"email":"\#(address)","mailCode":"\#(code)","newPassword":"another horse \#(number)"}"#
                     group.addTask { try await client.send("POST", "password/reset/confirm", body).status }
                 }
                 return try await group.reduce(into: [Int]()) { $0.append($1) }
@@ -69,7 +78,8 @@ import Testing
                 let answer = try await client.logIn(address: address, password: "another horse \(number)")
                 if answer.isProblem(.secondFactorRequired) {
                     isAsked += 1
-                    let full = #"{"email":"\#(address)","password":"another horse \#(number)","code":"\#(UserClient.code(secret, 1))"}"#
+                    let full =
+                        #"{"email":"\#(address)","password":"another horse \#(number)","code":"\#(UserClient.code(secret, 1))"}"#
                     #expect(try await client.send("POST", "login", full).status == 200)
                 }
             }
@@ -83,9 +93,12 @@ import Testing
             let tokens = try await client.signUpByAddress(address)
             let other = try await client.signUpByAddress(disabled)
             _ = try await client.master("PATCH", "users/\(other.userID)", #"{"disabled":true}"#)
-            for address in [disabled, address] { _ = try await client.send("POST", "password/reset", #"{"email":"\#(address)"}"#) }
+            for address in [disabled, address] {
+                _ = try await client.send("POST", "password/reset", #"{"email":"\#(address)"}"#)
+            }
             let mail = try await MailServer.shared.mail(to: address)
-            let answer = try await client.send("POST", "password/reset/confirm", #"{"token":"\#(mail.token)","newPassword":"another horse"}"#)
+            let answer = try await client.send(
+                "POST", "password/reset/confirm", #"{"token":"\#(mail.token)","newPassword":"another horse"}"#)
             #expect(answer.status == 204, "\(answer)")
             let user = try await client.master("GET", "users/\(tokens.userID)")
             #expect(user["emailVerified"] == "true", "\(user)")
@@ -98,21 +111,26 @@ import Testing
         try await UserClient.runWithMail { client in
             let old = UserClient.address("old"), new = UserClient.address("new")
             let tokens = try await client.signUpVerified(old)
-            let asked = try await client.send("PUT", "me/email", #"{"email":"\#(new)","password":"correct horse"}"#, as: tokens)
+            let asked = try await client.send(
+                "PUT", "me/email", #"{"email":"\#(new)","password":"correct horse"}"#, as: tokens)
             #expect(asked.status == 202, "\(asked)")
             let mail = try await MailServer.shared.mail(to: new)
             #expect(try await client.send("GET", "me", as: tokens).string("email") == old)
             // The code is the user's who asked.
             let eve = try await client.signUp("eve")
-            let stolen = try await client.send("POST", "email/change/confirm", #"{"mailCode":"\#(mail.code)"}"#, as: eve)
+            let stolen = try await client.send(
+                "POST", "email/change/confirm", #"{"mailCode":"\#(mail.code)"}"#, as: eve)
             #expect(stolen.isProblem(.signInFailed), "\(stolen)")
-            let confirmed = try await client.send("POST", "email/change/confirm", #"{"mailCode":"\#(mail.code)"}"#, as: tokens)
+            let confirmed = try await client.send(
+                "POST", "email/change/confirm", #"{"mailCode":"\#(mail.code)"}"#, as: tokens)
             #expect(confirmed.status == 204, "\(confirmed)")
             let me = try await client.send("GET", "me", as: tokens)
             #expect(me.string("email") == new && me["emailVerified"] == "true", "\(me)")
             let told = try await MailServer.shared.mail(to: old, number: 2)
             #expect(told.subject == "Shop: your e-mail address was changed" && told.text.contains(new), "\(told)")
-            #expect(try await client.send("POST", "email/change/confirm", #"{"token":"\#(mail.token)"}"#).isProblem(.signInFailed))
+            #expect(
+                try await client.send("POST", "email/change/confirm", #"{"token":"\#(mail.token)"}"#).isProblem(
+                    .signInFailed))
         }
     }
 
@@ -122,8 +140,10 @@ import Testing
             _ = try await client.signUpVerified(taken)
             let tokens = try await client.signUp("eve")
             let answers = [
-                try await client.send("PUT", "me/email", #"{"email":"\#(taken)","password":"correct horse"}"#, as: tokens),
-                try await client.send("PUT", "me/email", #"{"email":"\#(free)","password":"correct horse"}"#, as: tokens),
+                try await client.send(
+                    "PUT", "me/email", #"{"email":"\#(taken)","password":"correct horse"}"#, as: tokens),
+                try await client.send(
+                    "PUT", "me/email", #"{"email":"\#(free)","password":"correct horse"}"#, as: tokens),
             ]
             #expect(answers.allSatisfy { $0.status == 202 && $0.text.isEmpty })
             let mail = try await MailServer.shared.mail(to: free)
@@ -141,14 +161,17 @@ import Testing
             let address = UserClient.address()
             _ = try await client.signUpVerified(address, more: #","device":"phone","private":{"language":"de"}"#)
             func logIn(_ device: String) async throws {
-                let answer = try await client.send("POST", "login", #"{"email":"\#(address)","password":"correct horse","device":"\#(device)"}"#)
+                let answer = try await client.send(
+                    "POST", "login", #"{"email":"\#(address)","password":"correct horse","device":"\#(device)"}"#)
                 #expect(answer.status == 200, "\(answer)")
             }
             try await logIn("phone")
             try await logIn("Eve's\\r\\nBcc: x@example.org tablet")
             try await logIn("Eve's\\r\\nBcc: x@example.org tablet")
             let told = try await MailServer.shared.mail(to: address, number: 2)
-            #expect(told.subject == "Shop: Anmeldung von einem neuen Gerät" && told.text.contains("Eve's Bcc: x@example.org tablet"), "\(told)")
+            #expect(
+                told.subject == "Shop: Anmeldung von einem neuen Gerät"
+                    && told.text.contains("Eve's Bcc: x@example.org tablet"), "\(told)")
             #expect(told.to == [address] && told.headerCount == 8, "\(told)")
             try await client.set(#""notices":false"#)
             try await logIn("television")
@@ -178,14 +201,17 @@ import Testing
         try await UserClient.runWithMail { client in
             let (address, other) = (UserClient.address(), UserClient.address("thief"))
             let thief = try await client.signUpVerified(address)
-            let asked = try await client.send("PUT", "me/email", #"{"email":"\#(other)","password":"correct horse"}"#, as: thief)
+            let asked = try await client.send(
+                "PUT", "me/email", #"{"email":"\#(other)","password":"correct horse"}"#, as: thief)
             #expect(asked.status == 202, "\(asked)")
             let mail = try await MailServer.shared.mail(to: other)
             try await client.waitForJobs()
             let owner = try Tokens(try await client.logIn(address: address))
             let change = #"{"password":"correct horse","newPassword":"another horse"}"#
             #expect(try await client.send("PUT", "me/password", change, as: owner).status == 204)
-            #expect(try await client.send("POST", "email/change/confirm", #"{"token":"\#(mail.token)"}"#).isProblem(.signInFailed))
+            #expect(
+                try await client.send("POST", "email/change/confirm", #"{"token":"\#(mail.token)"}"#).isProblem(
+                    .signInFailed))
             #expect(try await client.send("GET", "me", as: owner).string("email") == address)
         }
     }

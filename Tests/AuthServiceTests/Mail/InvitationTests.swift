@@ -9,7 +9,8 @@ import Testing
 @Suite struct InvitationTests {
     private func signUp(_ client: UserClient, _ name: String, _ code: String?) async throws -> Answer {
         let invitation = code.map { #","invitation":"\#($0)""# } ?? ""
-        return try await client.send("POST", "signup", #"{"userName":"\#(name)","password":"correct horse"\#(invitation)}"#)
+        return try await client.send(
+            "POST", "signup", #"{"userName":"\#(name)","password":"correct horse"\#(invitation)}"#)
     }
 
     @Test func `Where one is needed nobody signs up without, and each lets one in`() async throws {
@@ -20,7 +21,9 @@ import Testing
             #expect(try await client.send("POST", "anonymous").isProblem(.forbidden))
             let made = try await client.master("POST", "invitations", #"{"days":1}"#)
             let code = try #require(made.string("code"))
-            #expect(made.status == 201 && code.count == 19 && made["email"] == "null" && made.header("cache-control") == "no-store", "\(made)")
+            #expect(
+                made.status == 201 && code.count == 19 && made["email"] == "null"
+                    && made.header("cache-control") == "no-store", "\(made)")
             // Not in the other environment.
             var test = client
             test.environment = .test
@@ -37,14 +40,17 @@ import Testing
         }
     }
 
-    @Test func `A name that is taken uses up no invitation; one that has expired or is taken back is none`() async throws {
+    @Test func `A name that is taken uses up no invitation; one that has expired or is taken back is none`()
+        async throws
+    {
         try await UserClient.run { client in
             _ = try await client.signUp("ada")
             try await client.set(#""inviteOnly":true"#)
             let made = try await client.master("POST", "invitations")
             let code = try #require(made.string("code"))
             #expect(try await signUp(client, "ada", code).isProblem(.conflict, field: "userName"))
-            _ = try await client.auth.postgres.execute("UPDATE auth.invitations SET expires = now() - interval '1 second'")
+            _ = try await client.auth.postgres.execute(
+                "UPDATE auth.invitations SET expires = now() - interval '1 second'")
             #expect(try await signUp(client, "bob", code).isProblem(.invalidBody, field: "invitation"))
             _ = try await client.auth.postgres.execute("UPDATE auth.invitations SET expires = now() + interval '1 day'")
             let id = try #require(made.string("id"))
@@ -53,22 +59,31 @@ import Testing
             #expect(try await client.master("DELETE", "invitations/\(UUID())").isProblem(.notFound))
             #expect(try await client.send("POST", "invitations").isProblem(.forbidden))
             #expect(try await client.send("GET", "invitations").isProblem(.forbidden))
-            #expect(try await client.master("POST", "invitations", #"{"email":"ada@example.org"}"#).isProblem(.notImplemented))
-            #expect(try await client.master("POST", "invitations", #"{"days":91}"#).isProblem(.invalidBody, field: "days"))
-            #expect(try await client.master("GET", "invitations?before=x").isProblem(.invalidParameter, field: "before"))
+            #expect(
+                try await client.master("POST", "invitations", #"{"email":"ada@example.org"}"#).isProblem(
+                    .notImplemented))
+            #expect(
+                try await client.master("POST", "invitations", #"{"days":91}"#).isProblem(.invalidBody, field: "days"))
+            #expect(
+                try await client.master("GET", "invitations?before=x").isProblem(.invalidParameter, field: "before"))
         }
     }
 
-    @Test(.enabled(if: MailServer.isThere)) func `An invitation by mail is for its address, and verifies it`() async throws {
+    @Test(.enabled(if: MailServer.isThere)) func `An invitation by mail is for its address, and verifies it`()
+        async throws
+    {
         try await UserClient.runWithMail(#""inviteOnly":true,"requireVerifiedEmail":true"#) { client in
             let address = UserClient.address()
             let made = try await client.master("POST", "invitations", #"{"email":"\#(address)","language":"de"}"#)
             #expect(made.status == 201 && made["code"] == nil && made.string("email") == address, "\(made)")
             let mail = try await MailServer.shared.mail(to: address)
             let code = try #require(mail.text.firstMatch(of: /[0-9a-z]{4}(-[0-9a-z]{4}){3}/).map { String($0.0) })
-            #expect(mail.subject == "Einladung zu Shop" && mail.text.contains("shop://auth?kind=invitation&token=\(code)"), "\(mail)")
+            #expect(
+                mail.subject == "Einladung zu Shop" && mail.text.contains("shop://auth?kind=invitation&token=\(code)"),
+                "\(mail)")
             func signUp(_ email: String) async throws -> Answer {
-                try await client.send("POST", "signup", #"{"email":"\#(email)","password":"correct horse","invitation":"\#(code)"}"#)
+                try await client.send(
+                    "POST", "signup", #"{"email":"\#(email)","password":"correct horse","invitation":"\#(code)"}"#)
             }
             #expect(try await signUp(UserClient.address("eve")).isProblem(.invalidBody, field: "invitation"))
             let answer = try await signUp(address)
@@ -83,7 +98,8 @@ import Testing
             let refused = try await client.send("POST", "signup", body)
             #expect(refused.isProblem(.invalidBody, field: "email"), "\(refused)")
             let nobody = try Tokens(try await client.send("POST", "anonymous"))
-            #expect(try await client.send("POST", "me/upgrade", body, as: nobody).isProblem(.invalidBody, field: "email"))
+            #expect(
+                try await client.send("POST", "me/upgrade", body, as: nobody).isProblem(.invalidBody, field: "email"))
             let ada = try await client.signUp("ada")
             let change = try await client.send("PUT", "me/email", body, as: ada)
             #expect(change.isProblem(.invalidBody, field: "email"), "\(change)")

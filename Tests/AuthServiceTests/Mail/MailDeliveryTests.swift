@@ -11,13 +11,18 @@ import Testing
 
 /// By which server mail goes, in which words, and what becomes of what is refused.
 @Suite(.enabled(if: MailServer.isThere)) struct MailDeliveryTests {
-    private func state(_ client: UserClient, of address: String) async throws -> (state: String, attempt: Int, code: String?) {
+    private func state(_ client: UserClient, of address: String) async throws -> (
+        state: String, attempt: Int, code: String?
+    ) {
         let row = try await client.auth.postgres.query(
-            "SELECT state, attempt, error_code FROM auth.jobs WHERE parameters ->> 'email' = \(address) ORDER BY id DESC LIMIT 1")[0]
+            "SELECT state, attempt, error_code FROM auth.jobs WHERE parameters ->> 'email' = \(address) ORDER BY id DESC LIMIT 1"
+        )[0]
         return (try row.decode(0), try row.decode(1), try row.decode(2))
     }
 
-    @Test func `What the server refuses for now is tried again with another proof, what it refuses for good is not`() async throws {
+    @Test func `What the server refuses for now is tried again with another proof, what it refuses for good is not`()
+        async throws
+    {
         try await UserClient.runWithMail { client in
             let late = UserClient.address("later"), refused = UserClient.address("refuse")
             _ = try await client.signUpByAddress(late)
@@ -55,11 +60,14 @@ import Testing
         }
     }
 
-    @Test(arguments: [true, false]) func `After no answer nobody asks for a while where mail came back from`(_ rests: Bool) async throws {
+    @Test(arguments: [true, false]) func `After no answer nobody asks for a while where mail came back from`(
+        _ rests: Bool
+    ) async throws {
         let notifications = try await OtherService.start("notifications")
         let space = UserSpace(appID: "app1", environment: .live)
         let returned = ReturnedMail(
-            notifications: notifications.address, calls: ServiceCalls(caller: "auth", internalSecret: Secret("an-internal-secret-of-the-tests-0123456789")),
+            notifications: notifications.address,
+            calls: ServiceCalls(caller: "auth", internalSecret: Secret("an-internal-secret-of-the-tests-0123456789")),
             pause: rests ? .seconds(3_600) : .zero)
         notifications.noteReturned(.init(app: "app1", environment: .live, address: "gone@example.org"))
         #expect(try await returned.isKnown(from: "gone@example.org", in: space))
@@ -77,9 +85,11 @@ import Testing
         }
         try await UserClient.run(mail: MailSettings(arePrivateServersAllowed: true)) { client in
             let server = try await MailServer.shared.server()
-            let body = #"{"name":"Shöp, \"& Co\"","address":"hello@shop.example","host":"127.0.0.1","port":\#(server.port),"tls":"off"}"#
+            let body =
+                #"{"name":"Shöp, \"& Co\"","address":"hello@shop.example","host":"127.0.0.1","port":\#(server.port),"tls":"off"}"#
             let answer = try await client.master("PUT", "mail", body)
-            #expect(answer.status == 200 && answer["available"] == "true" && answer["hasPassword"] == "false", "\(answer)")
+            #expect(
+                answer.status == 200 && answer["available"] == "true" && answer["hasPassword"] == "false", "\(answer)")
             let address = UserClient.address()
             _ = try await client.signUpByAddress(address)
             let mail = try await MailServer.shared.mail(to: address)
@@ -89,12 +99,18 @@ import Testing
             test.environment = .test
             #expect(try await test.master("GET", "mail")["address"] == nil)
 
-            let sealed = #"{"address":"hello@shop.example","host":"smtp.shop.example","user":"shop","password":"a very secret word"}"#
+            let sealed =
+                #"{"address":"hello@shop.example","host":"smtp.shop.example","user":"shop","password":"a very secret word"}"#
             #expect(try await client.master("PUT", "mail", sealed).status == 200)
             let read = try await client.master("GET", "mail")
-            #expect(read["hasPassword"] == "true" && read["port"] == "587" && read.string("tls") == "starttls" && !read.text.contains("very secret"), "\(read)")
-            let stored: String = try await client.auth.postgres.query("SELECT m::text FROM auth.mail_senders AS m")[0].decode(0)
-            #expect(!stored.contains("secret word") && !stored.contains(Data("secret word".utf8).map { String($0, radix: 16) }.joined()))
+            #expect(
+                read["hasPassword"] == "true" && read["port"] == "587" && read.string("tls") == "starttls"
+                    && !read.text.contains("very secret"), "\(read)")
+            let stored: String = try await client.auth.postgres.query("SELECT m::text FROM auth.mail_senders AS m")[0]
+                .decode(0)
+            #expect(
+                !stored.contains("secret word")
+                    && !stored.contains(Data("secret word".utf8).map { String($0, radix: 16) }.joined()))
             #expect(try await client.master("DELETE", "mail").status == 204)
             #expect(try await client.master("GET", "mail")["available"] == "false")
             #expect(try await client.send("GET", "mail").isProblem(.forbidden))
@@ -116,13 +132,17 @@ import Testing
     }
 
     @Test(arguments: [
-        (#"{}"#, "address"), (#"{"address":"nobody"}"#, "address"), (#"{"address":"a@example.org\r\nBcc: b@example.org"}"#, "address"),
+        (#"{}"#, "address"), (#"{"address":"nobody"}"#, "address"),
+        (#"{"address":"a@example.org\r\nBcc: b@example.org"}"#, "address"),
         (#"{"address":"a@example.org","port":25}"#, "port"), (#"{"address":"a@example.org","host":"a b"}"#, "host"),
-        (#"{"address":"a@example.org","host":"evil.example/x"}"#, "host"), (#"{"address":"a@example.org","host":"a.example","port":0}"#, "port"),
-        (#"{"address":"a@example.org","host":"a.example","port":"25"}"#, "port"), (#"{"address":"a@example.org","host":"a.example","tls":"ssl"}"#, "tls"),
+        (#"{"address":"a@example.org","host":"evil.example/x"}"#, "host"),
+        (#"{"address":"a@example.org","host":"a.example","port":0}"#, "port"),
+        (#"{"address":"a@example.org","host":"a.example","port":"25"}"#, "port"),
+        (#"{"address":"a@example.org","host":"a.example","tls":"ssl"}"#, "tls"),
         (#"{"address":"a@example.org","host":"a.example","user":"u"}"#, "password"),
         (#"{"address":"a@example.org","host":"a.example","user":"u","password":"a\nb"}"#, "password"),
-        (#"{"address":"a@example.org","host":"a.example","tls":"off","user":"u","password":"p"}"#, "tls"), (#"{"address":"a@example.org","sender":"x"}"#, "sender"),
+        (#"{"address":"a@example.org","host":"a.example","tls":"off","user":"u","password":"p"}"#, "tls"),
+        (#"{"address":"a@example.org","sender":"x"}"#, "sender"),
     ])
     func `A sender that cannot be is refused`(body: String, field: String) async throws {
         try await UserClient.run { client in
@@ -135,7 +155,8 @@ import Testing
     @Test func `An app's own words are taken, in the language that somebody reads best`() async throws {
         try await UserClient.runWithMail(#""verifyOnSignUp":false,"language":"nl""#) { client in
             func put(_ language: String, _ subject: String) async throws {
-                let body = #"{"subject":"\#(subject) {{app}}","text":"{{code}}\n{{#link}}{{link}}{{/link}}","html":"<b>{{code}}</b> {{app}}"}"#
+                let body =
+                    #"{"subject":"\#(subject) {{app}}","text":"{{code}}\n{{#link}}{{link}}{{/link}}","html":"<b>{{code}}</b> {{app}}"}"#
                 let answer = try await client.master("PUT", "mail/templates/sign-in/\(language)", body)
                 #expect(answer.status == 200, "\(answer)")
             }
@@ -157,20 +178,27 @@ import Testing
             _ = try await client.send("PATCH", "me", #"{"profile":{}}"#, as: tokens)
             _ = try await client.send("POST", "login/mail", #"{"email":"\#(address)","language":"de"}"#)
             #expect(try await MailServer.shared.mail(to: address, number: 3).subject == "Dag Shop")
-            for language in ["fr", "nl", "pt-BR"] { #expect(try await client.master("DELETE", "mail/templates/sign-in/\(language)").status == 204) }
+            for language in ["fr", "nl", "pt-BR"] {
+                #expect(try await client.master("DELETE", "mail/templates/sign-in/\(language)").status == 204)
+            }
             #expect(try await client.master("DELETE", "mail/templates/sign-in/fr").isProblem(.notFound))
             #expect(try await client.master("GET", "mail/templates/sign-in/fr").isProblem(.notFound))
         }
     }
 
     @Test(arguments: [
-        ("sign-in/en", #"{"text":"{{code}}"}"#, ErrorCode.invalidBody, "subject"), ("sign-in/en", #"{"subject":"x","text":"no proof in it"}"#, .invalidBody, "text"),
+        ("sign-in/en", #"{"text":"{{code}}"}"#, ErrorCode.invalidBody, "subject"),
+        ("sign-in/en", #"{"subject":"x","text":"no proof in it"}"#, .invalidBody, "text"),
         ("sign-in/en", #"{"subject":"x","text":"{{#link}}{{code}}{{/link}}"}"#, .invalidBody, "text"),
         ("sign-in/en", #"{"subject":"x","text":"{{code}}","html":"<p></p>"}"#, .invalidBody, "html"),
-        ("sign-in/en", #"{"subject":"x","text":"{{code}} {{user}}"}"#, .invalidBody, "text"), ("sign-in/en", #"{"subject":"{{","text":"{{code}}"}"#, .invalidBody, "subject"),
-        ("greeting/en", #"{"subject":"x","text":"y"}"#, .invalidName, "kind"), ("sign-in/e", #"{"subject":"x","text":"{{code}}"}"#, .invalidName, "language"),
+        ("sign-in/en", #"{"subject":"x","text":"{{code}} {{user}}"}"#, .invalidBody, "text"),
+        ("sign-in/en", #"{"subject":"{{","text":"{{code}}"}"#, .invalidBody, "subject"),
+        ("greeting/en", #"{"subject":"x","text":"y"}"#, .invalidName, "kind"),
+        ("sign-in/e", #"{"subject":"x","text":"{{code}}"}"#, .invalidName, "language"),
     ])
-    func `A template that would be of no use is refused`(path: String, body: String, code: ErrorCode, field: String) async throws {
+    func `A template that would be of no use is refused`(path: String, body: String, code: ErrorCode, field: String)
+        async throws
+    {
         try await UserClient.run { client in
             let answer = try await client.master("PUT", "mail/templates/\(path)", body)
             #expect(answer.isProblem(code, field: field), "\(answer)")
@@ -181,7 +209,9 @@ import Testing
     @Test func `An app mails no more in an hour than it may, and a recipient gets no more than that`() async throws {
         try await UserClient.runWithMail(#""mailsPerHour":2"#) { client in
             let address = UserClient.address()
-            for status in [202, 202, 429] { #expect(try await client.send("POST", "login/mail", #"{"email":"\#(address)"}"#).status == status) }
+            for status in [202, 202, 429] {
+                #expect(try await client.send("POST", "login/mail", #"{"email":"\#(address)"}"#).status == status)
+            }
             // What nobody asked for does not stop what they did ask for.
             _ = try await client.signUpByAddress(UserClient.address())
             try await client.set(#""mailsPerHour":1000"#)
@@ -199,8 +229,10 @@ import Testing
     }
 
     @Test(arguments: [
-        (#"{"inviteOnly":"yes"}"#, "inviteOnly"), (#"{"linkURLs":["http://a.example/{token}"]}"#, "linkURLs"), (#"{"linkURLs":"shop://{token}"}"#, "linkURLs"),
-        (#"{"linkURLs":[7]}"#, "linkURLs"), (#"{"language":"../en"}"#, "language"), (#"{"mailsPerHour":0}"#, "mailsPerHour"), (#"{"mailsPerHour":1.5}"#, "mailsPerHour"),
+        (#"{"inviteOnly":"yes"}"#, "inviteOnly"), (#"{"linkURLs":["http://a.example/{token}"]}"#, "linkURLs"),
+        (#"{"linkURLs":"shop://{token}"}"#, "linkURLs"),
+        (#"{"linkURLs":[7]}"#, "linkURLs"), (#"{"language":"../en"}"#, "language"),
+        (#"{"mailsPerHour":0}"#, "mailsPerHour"), (#"{"mailsPerHour":1.5}"#, "mailsPerHour"),
         (#"{"invite":true}"#, "invite"),
     ])
     func `Settings that cannot be are refused`(body: String, field: String) async throws {
@@ -213,9 +245,12 @@ import Testing
 
     @Test func `Settings are of one app and environment, and for its server only`() async throws {
         try await UserClient.run { client in
-            try await client.set(#""inviteOnly":true,"linkURLs":["https://shop.example.org/#{token}"],"mailsPerHour":5"#)
+            try await client.set(
+                #""inviteOnly":true,"linkURLs":["https://shop.example.org/#{token}"],"mailsPerHour":5"#)
             let read = try await client.master("GET", "settings")
-            #expect(read["inviteOnly"] == "true" && read["mailsPerHour"] == "5" && read["verifyOnSignUp"] == "true" && read.string("language") == "en", "\(read)")
+            #expect(
+                read["inviteOnly"] == "true" && read["mailsPerHour"] == "5" && read["verifyOnSignUp"] == "true"
+                    && read.string("language") == "en", "\(read)")
             var test = client
             test.environment = .test
             #expect(try await test.master("GET", "settings")["inviteOnly"] == "false")

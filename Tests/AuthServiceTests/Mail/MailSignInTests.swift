@@ -13,10 +13,12 @@ import Testing
 extension UserClient {
     /// With a mail server, and links that lead to the app.
     static func runWithMail(
-        _ settings: String = "", services: @Sendable (MigratedDatabase) async throws -> [ServiceAddress] = { _ in [] }, _ body: @Sendable (UserClient) async throws -> Void
+        _ settings: String = "", services: @Sendable (MigratedDatabase) async throws -> [ServiceAddress] = { _ in [] },
+        _ body: @Sendable (UserClient) async throws -> Void
     ) async throws {
         try await run(mail: try await MailServer.shared.settings(), services: services) { client in
-            try await client.set(#""linkURLs":["shop://auth?kind={kind}&token={token}"]"# + (settings.isEmpty ? "" : "," + settings))
+            try await client.set(
+                #""linkURLs":["shop://auth?kind={kind}&token={token}"]"# + (settings.isEmpty ? "" : "," + settings))
             try await body(client)
         }
     }
@@ -51,7 +53,8 @@ extension UserClient {
 
     /// Every job of the queue has come to its end, but what is said of sessions that ended.
     func waitForJobs() async throws {
-        let query: PostgresQuery = "SELECT count(*) FROM auth.jobs WHERE finished IS NULL AND kind <> \(SignOutOfPush.kind)"
+        let query: PostgresQuery =
+            "SELECT count(*) FROM auth.jobs WHERE finished IS NULL AND kind <> \(SignOutOfPush.kind)"
         try await eventually("all jobs are finished") { try await count(query) == 0 }
     }
 }
@@ -65,17 +68,27 @@ extension UserClient {
         try await UserClient.runWithMail { client in
             let address = UserClient.address()
             let tokens = try await client.signUpVerified(address)
-            let asked = try await client.send("POST", "login/mail", #"{"email":"\#(address.uppercased())","language":"de-AT"}"#)
+            let asked = try await client.send(
+                "POST", "login/mail", #"{"email":"\#(address.uppercased())","language":"de-AT"}"#)
             #expect(asked.status == 202 && asked.text.isEmpty, "\(asked)")
             let mail = try await MailServer.shared.mail(to: address, number: 2)
             let code = try mail.code
-            #expect(mail.subject == "Shop: dein Code ist \(code)" && mail.headers["from"]?.hasPrefix("Shop") == true, "\(mail)")
-            #expect(mail.text.contains("shop://auth?kind=sign-in&token=") && mail.html?.contains("shop://auth?kind=sign-in&amp;token=") == true, "\(mail)")
+            #expect(
+                mail.subject == "Shop: dein Code ist \(code)" && mail.headers["from"]?.hasPrefix("Shop") == true,
+                "\(mail)")
+            #expect(
+                mail.text.contains("shop://auth?kind=sign-in&token=")
+                    && mail.html?.contains("shop://auth?kind=sign-in&amp;token=") == true, "\(mail)")
 
-            let answer = try await confirm(client, #""email":"\#(address)","mailCode":"\#(mail.code)","device":"phone""#)
-            #expect(answer.status == 200 && answer.string("user.id") == tokens.userID && answer.header("cache-control") == "no-store", "\(answer)")
+            let answer = try await confirm(
+                client, #""email":"\#(address)","mailCode":"\#(mail.code)","device":"phone""#)
+            #expect(
+                answer.status == 200 && answer.string("user.id") == tokens.userID
+                    && answer.header("cache-control") == "no-store", "\(answer)")
             // Neither of both is good any more.
-            #expect(try await confirm(client, #""email":"\#(address)","mailCode":"\#(mail.code)""#).isProblem(.signInFailed))
+            #expect(
+                try await confirm(client, #""email":"\#(address)","mailCode":"\#(mail.code)""#).isProblem(.signInFailed)
+            )
             #expect(try await confirm(client, #""token":"\#(mail.token)""#).isProblem(.signInFailed))
             // The password, and the session from before, stay: the address had been verified.
             #expect(try await client.logIn(address: address).status == 200)
@@ -89,27 +102,36 @@ extension UserClient {
             _ = try await client.signUpVerified(known)
             try await client.waitForJobs()
             for path in ["login/mail", "password/reset"] {
-                let answers = try await [known, unknown].asyncMap { try await client.send("POST", path, #"{"email":"\#($0)"}"#) }
+                let answers = try await [known, unknown].asyncMap {
+                    try await client.send("POST", path, #"{"email":"\#($0)"}"#)
+                }
                 #expect(answers.allSatisfy { $0.status == 202 && $0.text.isEmpty })
             }
             // The same was written for both: an order, and a count.
             for address in [known, unknown] {
                 let orders = try await client.count(
-                    "SELECT count(*) FROM auth.jobs WHERE parameters ->> 'email' = \(address) AND parameters ->> 'kind' IN ('sign-in', 'reset-password')")
+                    "SELECT count(*) FROM auth.jobs WHERE parameters ->> 'email' = \(address) AND parameters ->> 'kind' IN ('sign-in', 'reset-password')"
+                )
                 #expect(orders == 2)
             }
             try await client.waitForJobs()
             #expect(try await MailServer.shared.mails(to: unknown).isEmpty)
             #expect(try await MailServer.shared.mails(to: known).count == 3)
             // Wrong codes are refused alike.
-            let answers = try await [known, unknown].asyncMap { try await confirm(client, #""email":"\#($0)","mailCode":"00000000""#) }
+            let answers = try await [known, unknown].asyncMap {
+                try await confirm(client, #""email":"\#($0)","mailCode":"00000000""#)
+            }
             #expect(answers.allSatisfy { $0.isProblem(.signInFailed) } && answers[0].text == answers[1].text)
             // Nobody sent a name or a password, so nothing is said of them.
-            #expect(answers[0].string("detail")?.contains("ask for another mail") == true && !answers[0].text.contains("assword"), "\(answers[0])")
+            #expect(
+                answers[0].string("detail")?.contains("ask for another mail") == true
+                    && !answers[0].text.contains("assword"), "\(answers[0])")
             // And so are too many requests.
             for address in [known, unknown] {
                 var statuses: [Int] = []
-                for _ in 0..<7 { statuses.append(try await client.send("POST", "password/reset", #"{"email":"\#(address)"}"#).status) }
+                for _ in 0..<7 {
+                    statuses.append(try await client.send("POST", "password/reset", #"{"email":"\#(address)"}"#).status)
+                }
                 #expect(statuses.prefix(3).allSatisfy { $0 == 202 } && statuses.contains(429), "\(statuses)")
             }
         }
@@ -142,14 +164,20 @@ extension UserClient {
             _ = try await client.send("POST", "login/mail", #"{"email":"\#(address)"}"#)
             let mail = try await MailServer.shared.mail(to: address, number: 2)
             let code = try mail.code, wrong = code == "12345678" ? "12345679" : "12345678"
-            for _ in 0..<5 { #expect(try await confirm(client, #""email":"\#(address)","mailCode":"\#(wrong)""#).isProblem(.signInFailed)) }
+            for _ in 0..<5 {
+                #expect(
+                    try await confirm(client, #""email":"\#(address)","mailCode":"\#(wrong)""#).isProblem(.signInFailed)
+                )
+            }
             #expect(try await confirm(client, #""email":"\#(address)","mailCode":"\#(code)""#).isProblem(.signInFailed))
             // A new mail has a new code, and only that is good; guesses go on being counted for the address.
             _ = try await client.send("POST", "login/mail", #"{"email":"\#(address)"}"#)
             let next = try await MailServer.shared.mail(to: address, number: 3)
             #expect(try await confirm(client, #""token":"\#(mail.token)""#).isProblem(.signInFailed))
             var statuses: [Int] = []
-            for _ in 0..<9 { statuses.append(try await confirm(client, #""email":"\#(address)","mailCode":"\#(wrong)""#).status) }
+            for _ in 0..<9 {
+                statuses.append(try await confirm(client, #""email":"\#(address)","mailCode":"\#(wrong)""#).status)
+            }
             #expect(statuses.contains(429), "\(statuses)")
             // The link is not guessed, and waits for nobody.
             #expect(try await confirm(client, #""token":"\#(next.token)""#).status == 200)
@@ -169,12 +197,14 @@ extension UserClient {
             let (code, token) = (try mail.code, try mail.token)
             for proof in [#""token":"\#(token)""#, #""email":"\#(address)","mailCode":"\#(code)""#] {
                 for stranger in [test, other] { #expect(try await confirm(stranger, proof).isProblem(.signInFailed)) }
-                let reset = try await client.send("POST", "password/reset/confirm", #"{\#(proof),"newPassword":"another horse"}"#)
+                let reset = try await client.send(
+                    "POST", "password/reset/confirm", #"{\#(proof),"newPassword":"another horse"}"#)
                 #expect(reset.isProblem(.signInFailed), "\(reset)")
                 #expect(try await client.send("POST", "email/verify/confirm", "{\(proof)}").isProblem(.signInFailed))
             }
             // Time is moved, not waited for.
-            _ = try await client.auth.postgres.execute("UPDATE auth.mail_proofs SET expires = now() - interval '1 second'")
+            _ = try await client.auth.postgres.execute(
+                "UPDATE auth.mail_proofs SET expires = now() - interval '1 second'")
             #expect(try await confirm(client, #""token":"\#(mail.token)""#).isProblem(.signInFailed))
         }
     }
@@ -198,19 +228,25 @@ extension UserClient {
     @Test func `Who is new gets an account where the app allows it`() async throws {
         try await UserClient.runWithMail(#""signUpByMail":true,"refuseDisposable":true"#) { client in
             let address = UserClient.address(), disposable = "ada\(UInt32.random(in: 0 ... .max))@mailinator.com"
-            for address in [address, disposable] { #expect(try await client.send("POST", "login/mail", #"{"email":"\#(address)"}"#).status == 202) }
+            for address in [address, disposable] {
+                #expect(try await client.send("POST", "login/mail", #"{"email":"\#(address)"}"#).status == 202)
+            }
             let mail = try await MailServer.shared.mail(to: address)
             let answer = try await confirm(client, #""token":"\#(mail.token)""#)
-            #expect(answer.status == 201 && answer["user.emailVerified"] == "true" && answer["user.isAnonymous"] == "false", "\(answer)")
+            #expect(
+                answer.status == 201 && answer["user.emailVerified"] == "true" && answer["user.isAnonymous"] == "false",
+                "\(answer)")
             try await client.waitForJobs()
             #expect(try await MailServer.shared.mails(to: disposable).isEmpty)
             // Whoever has just signed in may have a password; later it takes a new sign-in, or a reset.
             let old = "UPDATE auth.sessions SET created = created - interval '11 minutes'" as PostgresQuery
             try await client.auth.postgres.execute(old)
-            let late = try await client.send("POST", "me/upgrade", #"{"userName":"eve","password":"correct horse"}"#, as: Tokens(answer))
+            let late = try await client.send(
+                "POST", "me/upgrade", #"{"userName":"eve","password":"correct horse"}"#, as: Tokens(answer))
             #expect(late.isProblem(.recentSignInRequired), "\(late)")
             try await client.auth.postgres.execute("UPDATE auth.sessions SET created = now()")
-            let upgrade = try await client.send("POST", "me/upgrade", #"{"userName":"eve","password":"correct horse"}"#, as: Tokens(answer))
+            let upgrade = try await client.send(
+                "POST", "me/upgrade", #"{"userName":"eve","password":"correct horse"}"#, as: Tokens(answer))
             #expect(upgrade.status == 200, "\(upgrade)")
             try await client.set(#""signUpByMail":false"#)
             let other = UserClient.address()
@@ -221,16 +257,21 @@ extension UserClient {
     }
 
     /// Drill: an account made beforehand with somebody else's address.
-    @Test func `Who signs in by an address that was not verified leaves nothing to whoever made the account`() async throws {
+    @Test func `Who signs in by an address that was not verified leaves nothing to whoever made the account`()
+        async throws
+    {
         try await UserClient.runWithMail(#""verifyOnSignUp":false"#) { client in
             let address = UserClient.address()
             let eve = try await client.signUpByAddress(address)
             // Her second factor would keep the owner out.
             try await client.auth.postgres.execute(
-                "INSERT INTO auth.second_factors (user_id, sealed_secret, confirmed) VALUES (\(eve.userID)::uuid, \(Data([0])), now())")
+                "INSERT INTO auth.second_factors (user_id, sealed_secret, confirmed) VALUES (\(eve.userID)::uuid, \(Data([0])), now())"
+            )
             _ = try await client.send("POST", "login/mail", #"{"email":"\#(address)"}"#)
             let answer = try await confirm(client, #""token":"\#(MailServer.shared.mail(to: address).token)""#)
-            #expect(answer.status == 200 && answer["user.emailVerified"] == "true" && answer.string("user.id") == eve.userID, "\(answer)")
+            #expect(
+                answer.status == 200 && answer["user.emailVerified"] == "true"
+                    && answer.string("user.id") == eve.userID, "\(answer)")
             #expect(try await client.count("SELECT count(*) FROM auth.second_factors") == 0)
             #expect(try await client.logIn(address: address).isProblem(.signInFailed))
             #expect(try await client.refresh(eve.refresh).isProblem(.invalidToken))
@@ -239,11 +280,16 @@ extension UserClient {
     }
 
     @Test(arguments: [
-        ("login/mail", #"{}"#, "email"), ("login/mail", #"{"email":"nobody"}"#, "email"), ("login/mail", #"{"email":"a@example.org","link":"https://evil.example/{token}"}"#, "link"),
-        ("login/mail", #"{"email":"a@example.org","language":"../en"}"#, "language"), ("login/mail", #"{"email":"a@example.org","userName":"x"}"#, "userName"),
-        ("password/reset", #"{"email":"a@example.org\r\nBcc: b@example.org"}"#, "email"), ("login/mail/confirm", #"{}"#, "token"),
-        ("login/mail/confirm", #"{"token":"x","mailCode":"y","email":"a@example.org"}"#, "token"), ("login/mail/confirm", #"{"mailCode":"12345678"}"#, "email"),
-        ("password/reset/confirm", #"{"token":"x"}"#, "newPassword"), ("password/reset/confirm", #"{"token":"x","newPassword":"short"}"#, "newPassword"),
+        ("login/mail", #"{}"#, "email"), ("login/mail", #"{"email":"nobody"}"#, "email"),
+        ("login/mail", #"{"email":"a@example.org","link":"https://evil.example/{token}"}"#, "link"),
+        ("login/mail", #"{"email":"a@example.org","language":"../en"}"#, "language"),
+        ("login/mail", #"{"email":"a@example.org","userName":"x"}"#, "userName"),
+        ("password/reset", #"{"email":"a@example.org\r\nBcc: b@example.org"}"#, "email"),
+        ("login/mail/confirm", #"{}"#, "token"),
+        ("login/mail/confirm", #"{"token":"x","mailCode":"y","email":"a@example.org"}"#, "token"),
+        ("login/mail/confirm", #"{"mailCode":"12345678"}"#, "email"),
+        ("password/reset/confirm", #"{"token":"x"}"#, "newPassword"),
+        ("password/reset/confirm", #"{"token":"x","newPassword":"short"}"#, "newPassword"),
     ])
     func `What is refused sends nothing`(path: String, body: String, field: String) async throws {
         try await UserClient.runWithMail { client in
@@ -259,7 +305,8 @@ extension UserClient {
     func addFactor(_ tokens: Tokens) async throws -> Data {
         let user = try #require(UUID(uuidString: tokens.userID))
         let store = SecondFactorStore(
-            postgres: auth.postgres, keys: ServerKeys(internalSecret: Secret("an-internal-secret-of-the-tests-0123456789")), logger: .silent)
+            postgres: auth.postgres,
+            keys: ServerKeys(internalSecret: Secret("an-internal-secret-of-the-tests-0123456789")), logger: .silent)
         let secret = Data(try #require(try await store.begin(of: user)))
         _ = try #require(try await store.confirm(Self.code(secret, 0), of: user))
         return secret

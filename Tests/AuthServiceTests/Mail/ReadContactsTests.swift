@@ -10,7 +10,9 @@ import Testing
 
 /// How other services learn where users' mail goes.
 @Suite struct ReadContactsTests {
-    private func contacts(_ client: UserClient, _ users: [String], app: String? = nil, _ environment: AppEnvironment = .live) async throws -> MailContacts {
+    private func contacts(
+        _ client: UserClient, _ users: [String], app: String? = nil, _ environment: AppEnvironment = .live
+    ) async throws -> MailContacts {
         let request = MailContacts.Request(app: app ?? client.app.id, environment: environment, users: users)
         let body = String(decoding: try JSONEncoder().encode(request), as: UTF8.self)
         let answer = try await client.auth.gateway.post("/internal/users/contacts", body)
@@ -20,11 +22,16 @@ import Testing
 
     @Test func `An address is told when it is verified and its user is not disabled`() async throws {
         try await UserClient.run { client in
-            let user = try await client.signUp("anna", more: #","email":"Anna@Example.org","private":{"language":"de-AT"}"#).userID
+            let user = try await client.signUp(
+                "anna", more: #","email":"Anna@Example.org","private":{"language":"de-AT"}"#
+            ).userID
             #expect(try await contacts(client, [user]).users == [.init(id: user, email: nil, language: "de-AT")])
             try await client.auth.postgres.execute("UPDATE auth.users SET email_verified = TRUE")
             let known = try await contacts(client, [user.uppercased(), "7", UUID().uuidString])
-            #expect(known == MailContacts(app: "Shop", users: [.init(id: user, email: "anna@example.org", language: "de-AT")]))
+            #expect(
+                known
+                    == MailContacts(app: "Shop", users: [.init(id: user, email: "anna@example.org", language: "de-AT")])
+            )
             try await client.auth.postgres.execute("UPDATE auth.users SET disabled = TRUE")
             #expect(try await contacts(client, [user]).users.first?.email == nil)
             // Test knows nothing of live, nor one app of another.
@@ -40,14 +47,19 @@ import Testing
             let body = #"{"app":"\#(client.app.id)","environment":"live","users":[]}"#
             for kind in [Principal.Kind.client, .master, .staff, .visitor] {
                 let asking = client.auth.gateway.asking(
-                    as: Principal(kind: kind, appID: client.app.id, appNumber: 1, environment: .live, credentialID: "x"))
+                    as: Principal(kind: kind, appID: client.app.id, appNumber: 1, environment: .live, credentialID: "x")
+                )
                 let answer = try await asking.post("/internal/users/contacts", body)
                 #expect(answer.isProblem(.forbidden))
             }
-            #expect(try await client.auth.gateway.asking(as: nil).post("/internal/users/contacts", body).isProblem(.unauthorized))
+            #expect(
+                try await client.auth.gateway.asking(as: nil).post("/internal/users/contacts", body).isProblem(
+                    .unauthorized))
             let many = (0...MailContacts.Request.maximumUsers).map { _ in #""x""# }.joined(separator: ",")
             let tooMany = #"{"app":"\#(client.app.id)","environment":"live","users":[\#(many)]}"#
-            #expect(try await client.auth.gateway.post("/internal/users/contacts", tooMany).isProblem(.limitExceeded, field: "users"))
+            #expect(
+                try await client.auth.gateway.post("/internal/users/contacts", tooMany).isProblem(
+                    .limitExceeded, field: "users"))
         }
     }
 }

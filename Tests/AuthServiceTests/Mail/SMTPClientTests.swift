@@ -9,19 +9,25 @@ import Testing
 
 /// Against PyPI's aiosmtpd.
 @Suite(.enabled(if: MailServer.isThere)) struct SMTPClientTests {
-    private func send(_ address: String, _ server: SMTPServer, edit: (inout MailMessage) -> Void = { _ in }) async throws {
+    private func send(_ address: String, _ server: SMTPServer, edit: (inout MailMessage) -> Void = { _ in })
+        async throws
+    {
         let client = SMTPClient(concurrency: 1)
         var message = try MailMessage(
-            from: MailAddress(name: "Shöp \"&\" Söhne", address: "shop@example.org"), to: MailAddress(name: "Ada", address: address),
+            from: MailAddress(name: "Shöp \"&\" Söhne", address: "shop@example.org"),
+            to: MailAddress(name: "Ada", address: address),
             subject: "Grüße an alle, die eine sehr lange Zeile als Betreff nicht stört, weil sie gefaltet wird 😀",
-            text: "Guten Tag,\n\n.\n..\n.one dot\nhier ist = und ein Blank \nÄÖÜ 😀\n" + String(repeating: "lang ", count: 60),
+            text: "Guten Tag,\n\n.\n..\n.one dot\nhier ist = und ein Blank \nÄÖÜ 😀\n"
+                + String(repeating: "lang ", count: 60),
             html: "<p>Grüße</p>")
         edit(&message)
         let run = Task { try await client.run() }
         defer { run.cancel() }
         // The pool starts with the service.
         try await eventually("the pool has started") {
-            do { try await client.send(message, by: server) } catch let error where !(error is SMTPError) { return false }
+            do { try await client.send(message, by: server) } catch let error where !(error is SMTPError) {
+                return false
+            }
             return true
         }
     }
@@ -34,10 +40,19 @@ import Testing
         try await send(address, MailServer.shared.server(security))
         let mail = try await MailServer.shared.mail(to: address)
         #expect(mail.port == security.rawValue && mail.user == (security == .off ? nil : "shop"))
-        #expect(mail.from == "shop@example.org" && mail.to == [address] && mail.defects == [] && mail.isASCII && mail.longestLine <= 78)
-        #expect(mail.subject == "Grüße an alle, die eine sehr lange Zeile als Betreff nicht stört, weil sie gefaltet wird 😀")
-        #expect(mail.headers["from"]?.contains("Shöp") == true && mail.headers["to"] == "Ada <\(address)>", "\(mail.headers)")
-        #expect(mail.text.trimmingCharacters(in: .newlines) == "Guten Tag,\n\n.\n..\n.one dot\nhier ist = und ein Blank \nÄÖÜ 😀\n" + String(repeating: "lang ", count: 60))
+        #expect(
+            mail.from == "shop@example.org" && mail.to == [address] && mail.defects == [] && mail.isASCII
+                && mail.longestLine <= 78)
+        #expect(
+            mail.subject == "Grüße an alle, die eine sehr lange Zeile als Betreff nicht stört, weil sie gefaltet wird 😀"
+        )
+        #expect(
+            mail.headers["from"]?.contains("Shöp") == true && mail.headers["to"] == "Ada <\(address)>",
+            "\(mail.headers)")
+        #expect(
+            mail.text.trimmingCharacters(in: .newlines)
+                == "Guten Tag,\n\n.\n..\n.one dot\nhier ist = und ein Blank \nÄÖÜ 😀\n"
+                + String(repeating: "lang ", count: 60))
         #expect(mail.html?.trimmingCharacters(in: .newlines) == "<p>Grüße</p>")
     }
 
@@ -50,7 +65,9 @@ import Testing
         await #expect(throws: SMTPError.refused(status: 451)) { try await send(late, server) }
         try await send(late, server)
         #expect(try await MailServer.shared.mails(to: late).count == 1)
-        #expect(SMTPError.refused(status: 550).isFinal && SMTPError.noMailbox(status: 550).isFinal && !SMTPError.refused(status: 451).isFinal && !SMTPError.notAuthenticated.isFinal)
+        #expect(
+            SMTPError.refused(status: 550).isFinal && SMTPError.noMailbox(status: 550).isFinal
+                && !SMTPError.refused(status: 451).isFinal && !SMTPError.notAuthenticated.isFinal)
     }
 
     /// Drill: somebody on the way who takes STARTTLS away, or answers with a certificate of their own.
@@ -63,7 +80,9 @@ import Testing
             var stranger = try await MailServer.shared.server(security)
             stranger.certificatesFile = nil
             await #expect(throws: SMTPError.notSecure) { try await send(address, stranger) }
-            await #expect(throws: SMTPError.notAuthenticated) { try await send(address, MailServer.shared.server(security, password: "wrong")) }
+            await #expect(throws: SMTPError.notAuthenticated) {
+                try await send(address, MailServer.shared.server(security, password: "wrong"))
+            }
         }
         #expect(try await MailServer.shared.mails(to: address).isEmpty)
     }
@@ -74,7 +93,9 @@ import Testing
         let address = address("ada")
         for host in ["127.0.0.1", "localhost"] {
             server.host = host
-            await #expect { try await send(address, server) } throws: { if case SMTPError.unreachable = $0 { true } else { false } }
+            await #expect { try await send(address, server) } throws: {
+                if case SMTPError.unreachable = $0 { true } else { false }
+            }
         }
         #expect(try await MailServer.shared.mails(to: address).isEmpty)
     }
@@ -82,6 +103,8 @@ import Testing
     @Test func `A server that is not there, or says nothing, is given up`() async throws {
         var server = try await MailServer.shared.server()
         server.port = try FreePort.find()
-        await #expect { try await send(address("ada"), server) } throws: { if case SMTPError.unreachable = $0 { true } else { false } }
+        await #expect { try await send(address("ada"), server) } throws: {
+            if case SMTPError.unreachable = $0 { true } else { false }
+        }
     }
 }

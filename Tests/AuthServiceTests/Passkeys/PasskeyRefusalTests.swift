@@ -34,7 +34,9 @@ import Testing
         Lie("nobody there") { $0.flags = 4 },
         Lie("copied, though it cannot be") { $0.flags = 0x15 },
         Lie("a frame of another origin") { $0.moreClientData = #","crossOrigin":true"# },
-        Lie("a frame below another page") { $0.moreClientData = #","crossOrigin":false,"topOrigin":"https://example.com""# },
+        Lie("a frame below another page") {
+            $0.moreClientData = #","crossOrigin":false,"topOrigin":"https://example.com""#
+        },
         Lie("bytes behind the authenticator data") { $0.trailing = Data([0]) },
         Lie("extensions announced, and none there") { $0.flags = 0x85 },
         Lie("extensions that are no map") { ($0.flags, $0.trailing) = (0x85, Data([0x01])) },
@@ -44,35 +46,58 @@ import Testing
         Lie("client data that is no JSON") { $0.moreClientData = "," },
     ]
 
-    @Test(arguments: lies + [
-        Lie("the other ceremony") { $0.type = "webauthn.get" },
-        Lie("another id than the authenticator's") { $0.attestedID = Data(repeating: 9, count: 32) },
-        Lie("a short id") { $0.id = Data(repeating: 9, count: 15) },
-        Lie("a long id") { $0.id = Data(repeating: 9, count: 1_024) },
-        Lie("an attestation of nothing that says something") { $0.statement = Data([0xa1]) + CBORWriter.text("sig") + CBORWriter.bytes([1]) },
-        Lie("an attestation statement that is no map") { $0.statement = Data([0x80]) },
-        Lie("self attestation without a signature") { $0.format = "packed" },
-        Lie("self attestation with another's signature") { device in
-            device.format = "packed"
-            device.statement = Data([0xa2]) + CBORWriter.text("alg") + CBORWriter.int(-7) + CBORWriter.text("sig") + CBORWriter.bytes([0x30, 6, 2, 1, 1, 2, 1, 1])
-        },
-        Lie("an attestation object as deep as bytes allow") { $0.statement = Data(repeating: 0x81, count: 8_000) + [0] },
-        Lie("an attestation object that promises much") { $0.statement = Data([0x9b, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff]) },
-        Lie("no public key") { $0.publicKey = Data([0xf6]) },
-        Lie("a point that is not on the curve") { device in
-            device.publicKey = Data([0xa5, 1, 2, 3, 0x26, 0x20, 1, 0x21]) + CBORWriter.bytes([UInt8](repeating: 1, count: 32)) + [0x22] + CBORWriter.bytes([UInt8](repeating: 1, count: 32))
-        },
-        Lie("the point at infinity") { device in
-            device.publicKey = Data([0xa5, 1, 2, 3, 0x26, 0x20, 1, 0x21]) + CBORWriter.bytes([UInt8](repeating: 0, count: 32)) + [0x22] + CBORWriter.bytes([UInt8](repeating: 0, count: 32))
-        },
-        Lie("an algorithm that was not asked for") { $0.publicKey = Data([0xa5, 1, 2, 3, 0x38, 0x22, 0x20, 2, 0x21, 0x40, 0x22, 0x40]) },
-        Lie("an RSA key of 1024 bits") { device in
-            device.publicKey = Data([0xa4, 1, 3, 3, 0x39, 1, 0, 0x20]) + CBORWriter.bytes([UInt8](repeating: 0xff, count: 128)) + [0x21] + CBORWriter.bytes([1, 0, 1])
-        },
-        Lie("an RSA key with exponent 1") { device in
-            device.publicKey = Data([0xa4, 1, 3, 3, 0x39, 1, 0, 0x20]) + CBORWriter.bytes([UInt8](repeating: 0xff, count: 256)) + [0x21] + CBORWriter.bytes([1])
-        },
-    ])
+    @Test(
+        arguments: lies + [
+            Lie("the other ceremony") { $0.type = "webauthn.get" },
+            Lie("another id than the authenticator's") { $0.attestedID = Data(repeating: 9, count: 32) },
+            Lie("a short id") { $0.id = Data(repeating: 9, count: 15) },
+            Lie("a long id") { $0.id = Data(repeating: 9, count: 1_024) },
+            Lie("an attestation of nothing that says something") {
+                $0.statement = Data([0xa1]) + CBORWriter.text("sig") + CBORWriter.bytes([1])
+            },
+            Lie("an attestation statement that is no map") { $0.statement = Data([0x80]) },
+            Lie("self attestation without a signature") { $0.format = "packed" },
+            Lie("self attestation with another's signature") { device in
+                device.format = "packed"
+                device.statement =
+                    Data([0xa2]) + CBORWriter.text("alg") + CBORWriter.int(-7) + CBORWriter.text("sig")
+                    + CBORWriter.bytes([0x30, 6, 2, 1, 1, 2, 1, 1])
+            },
+            Lie("an attestation object as deep as bytes allow") {
+                $0.statement = Data(repeating: 0x81, count: 8_000) + [0]
+            },
+            Lie("an attestation object that promises much") {
+                $0.statement = Data([0x9b, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff])
+            },
+            Lie("no public key") { $0.publicKey = Data([0xf6]) },
+            Lie("a point that is not on the curve") { device in
+                device.publicKey =
+                    Data([0xa5, 1, 2, 3, 0x26, 0x20, 1, 0x21]) + CBORWriter.bytes([UInt8](repeating: 1, count: 32)) + [
+                        0x22
+                    ] + CBORWriter.bytes([UInt8](repeating: 1, count: 32))
+            },
+            Lie("the point at infinity") { device in
+                device.publicKey =
+                    Data([0xa5, 1, 2, 3, 0x26, 0x20, 1, 0x21]) + CBORWriter.bytes([UInt8](repeating: 0, count: 32)) + [
+                        0x22
+                    ] + CBORWriter.bytes([UInt8](repeating: 0, count: 32))
+            },
+            Lie("an algorithm that was not asked for") {
+                $0.publicKey = Data([0xa5, 1, 2, 3, 0x38, 0x22, 0x20, 2, 0x21, 0x40, 0x22, 0x40])
+            },
+            Lie("an RSA key of 1024 bits") { device in
+                device.publicKey =
+                    Data([0xa4, 1, 3, 3, 0x39, 1, 0, 0x20]) + CBORWriter.bytes([UInt8](repeating: 0xff, count: 128)) + [
+                        0x21
+                    ] + CBORWriter.bytes([1, 0, 1])
+            },
+            Lie("an RSA key with exponent 1") { device in
+                device.publicKey =
+                    Data([0xa4, 1, 3, 3, 0x39, 1, 0, 0x20]) + CBORWriter.bytes([UInt8](repeating: 0xff, count: 256)) + [
+                        0x21
+                    ] + CBORWriter.bytes([1])
+            },
+        ])
     func `Registration refuses`(lie: Lie) async throws {
         try await UserClient.runWithPasskeys { client in
             let tokens = try await client.signUp()
@@ -81,20 +106,22 @@ import Testing
             let answer = try await client.addPasskey(&device, as: tokens)
             #expect(answer.isProblem(.invalidBody, field: "credential"), "\(answer)")
             let signUp = try await client.send("POST", "passkeys/signup/options", #"{"userName":"berta"}"#)
-            let other = try await client.send("POST", "passkeys/signup", #"{"userName":"berta","credential":\#(try device.create(signUp))}"#)
+            let other = try await client.send(
+                "POST", "passkeys/signup", #"{"userName":"berta","credential":\#(try device.create(signUp))}"#)
             #expect(other.isProblem(.invalidBody, field: "credential"), "\(other)")
             #expect(try await client.count("SELECT count(*) FROM auth.passkeys") == 0)
             #expect(try await client.count("SELECT count(*) FROM auth.users") == 1)
         }
     }
 
-    @Test(arguments: lies + [
-        Lie("the other ceremony") { $0.type = "webauthn.create" },
-        Lie("a credential's data where none is due") { $0.flags = 0x45 },
-        Lie("another user's handle") { $0.userHandle = Data(repeating: 1, count: 16) },
-        Lie("another key") { $0.key = .es256(P256.Signing.PrivateKey()) },
-        Lie("an unknown passkey") { $0.id = Data(repeating: 9, count: 32) },
-    ])
+    @Test(
+        arguments: lies + [
+            Lie("the other ceremony") { $0.type = "webauthn.create" },
+            Lie("a credential's data where none is due") { $0.flags = 0x45 },
+            Lie("another user's handle") { $0.userHandle = Data(repeating: 1, count: 16) },
+            Lie("another key") { $0.key = .es256(P256.Signing.PrivateKey()) },
+            Lie("an unknown passkey") { $0.id = Data(repeating: 9, count: 32) },
+        ])
     func `Signing in refuses`(lie: Lie) async throws {
         try await UserClient.runWithPasskeys { client in
             var device = SoftPasskey()
@@ -124,7 +151,8 @@ import Testing
                 let answer = try await client.send("POST", path, #"{"credential":\#(credential)}"#, as: tokens)
                 #expect(answer.isProblem(.invalidBody, field: "credential"), "\(answer)")
             }
-            let signUp = try await client.send("POST", "passkeys/signup", #"{"userName":"berta","credential":\#(credential)}"#)
+            let signUp = try await client.send(
+                "POST", "passkeys/signup", #"{"userName":"berta","credential":\#(credential)}"#)
             #expect(signUp.isProblem(.invalidBody, field: "credential"), "\(signUp)")
         }
     }
@@ -144,11 +172,13 @@ import Testing
             #expect(try await client.signIn(try device.get(registration)).isProblem(.signInFailed))
             var second = SoftPasskey()
             second.challenge = try await client.signInOptions().string("challenge")
-            let added = try await client.send("POST", "me/passkeys", #"{"credential":\#(try second.create(registration))}"#, as: tokens)
+            let added = try await client.send(
+                "POST", "me/passkeys", #"{"credential":\#(try second.create(registration))}"#, as: tokens)
             #expect(added.isProblem(.invalidBody, field: "credential"), "\(added)")
             // Too late.
             let late = try device.get(try await client.signInOptions())
-            _ = try await client.auth.postgres.execute("UPDATE auth.passkey_challenges SET expires = now() - interval '1 second'")
+            _ = try await client.auth.postgres.execute(
+                "UPDATE auth.passkey_challenges SET expires = now() - interval '1 second'")
             #expect(try await client.signIn(late).isProblem(.signInFailed))
             // The next one clears them away.
             _ = try await client.signInOptions()
@@ -156,7 +186,8 @@ import Testing
         }
     }
 
-    @Test func `A registration counts once, also when it comes many times at once, and for its user only`() async throws {
+    @Test func `A registration counts once, also when it comes many times at once, and for its user only`() async throws
+    {
         try await UserClient.runWithPasskeys { client in
             let (anna, berta) = (try await client.signUp(), try await client.signUp("berta"))
             var device = SoftPasskey()
@@ -201,8 +232,12 @@ import Testing
                 try await stranger.allowPasskeys()
                 #expect(try await stranger.signIn(by: &device).isProblem(.signInFailed))
                 // A challenge of theirs is none of ours, nor the other way round.
-                #expect(try await client.signIn(try device.get(try await stranger.signInOptions())).isProblem(.signInFailed))
-                #expect(try await stranger.signIn(try device.get(try await client.signInOptions())).isProblem(.signInFailed))
+                #expect(
+                    try await client.signIn(try device.get(try await stranger.signInOptions())).isProblem(.signInFailed)
+                )
+                #expect(
+                    try await stranger.signIn(try device.get(try await client.signInOptions())).isProblem(.signInFailed)
+                )
                 // The same authenticator may have a user in each.
                 var same = device
                 let tokens = try await stranger.signUp(by: &same)
@@ -217,7 +252,10 @@ import Testing
             var device = SoftPasskey()
             device.count = 7
             _ = try await client.signUp(by: &device)
-            for (count, isTaken) in [(7, false), (6, false), (0, false), (8, true), (8, false), (7, false), (100, true), (UInt32.max, true), (0, false)] as [(UInt32, Bool)] {
+            for (count, isTaken) in [
+                (7, false), (6, false), (0, false), (8, true), (8, false), (7, false), (100, true), (UInt32.max, true),
+                (0, false),
+            ] as [(UInt32, Bool)] {
                 device.count = count
                 let answer = try await client.signIn(by: &device)
                 #expect(isTaken ? answer.status == 200 : answer.isProblem(.signInFailed), "\(count): \(answer)")
@@ -227,7 +265,9 @@ import Testing
             _ = try await client.signUp("berta", by: &counting)
             counting.count = 5
             var copy = counting
-            let proofs = [try counting.get(try await client.signInOptions()), try copy.get(try await client.signInOptions())]
+            let proofs = [
+                try counting.get(try await client.signInOptions()), try copy.get(try await client.signInOptions()),
+            ]
             let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
                 for proof in proofs { group.addTask { try await client.signIn(proof).status } }
                 return try await group.reduce(into: [Int]()) { $0.append($1) }
@@ -252,7 +292,8 @@ import Testing
             var device = SoftPasskey()
             _ = try await client.signUp(by: &device)
             let changes: [@Sendable (Data) -> Data] = [
-                { _ in Data([0]) }, { $0 + [0] }, { $0.dropLast() }, { _ in Data(repeating: 0, count: 64) }, { Data($0.reversed()) },
+                { _ in Data([0]) }, { $0 + [0] }, { $0.dropLast() }, { _ in Data(repeating: 0, count: 64) },
+                { Data($0.reversed()) },
                 // r = s = 0, r = s = 1
                 { _ in Data([0x30, 6, 2, 1, 0, 2, 1, 0]) }, { _ in Data([0x30, 6, 2, 1, 1, 2, 1, 1]) },
                 // r and s as they are, without DER.
@@ -267,7 +308,9 @@ import Testing
             // Both s and n - s sign the same: the proof is taken by its challenge, once.
             let options = try await client.signInOptions()
             var copy = device
-            let (first, second) = (try device.get(options, signature: Self.lowS), try copy.get(options, signature: Self.highS))
+            let (first, second) = (
+                try device.get(options, signature: Self.lowS), try copy.get(options, signature: Self.highS)
+            )
             #expect(try await client.signIn(first).status == 200)
             #expect(try await client.signIn(second).isProblem(.signInFailed))
         }
@@ -278,17 +321,21 @@ import Testing
     /// With n - s in the place of s (the group's order, SEC 2 §2.4.2).
     private static func highS(_ signature: Data) -> Data {
         let order: [UInt8] = [
-            0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xbc, 0xe6, 0xfa, 0xad, 0xa7, 0x17, 0x9e, 0x84, 0xf3, 0xb9, 0xca, 0xc2,
+            0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xbc, 0xe6, 0xfa, 0xad,
+            0xa7, 0x17, 0x9e, 0x84, 0xf3, 0xb9, 0xca, 0xc2,
             0xfc, 0x63, 0x25, 0x51,
         ]
-        guard let raw = try? P256.Signing.ECDSASignature(derRepresentation: signature).rawRepresentation else { return signature }
+        guard let raw = try? P256.Signing.ECDSASignature(derRepresentation: signature).rawRepresentation else {
+            return signature
+        }
         var borrow = 0
         var difference = [UInt8](repeating: 0, count: 32)
         for (place, (n, s)) in zip(order, raw.suffix(32)).enumerated().reversed() {
             let value = Int(n) - Int(s) - borrow
             (difference[place], borrow) = (UInt8(truncatingIfNeeded: value), value < 0 ? 1 : 0)
         }
-        return (try? P256.Signing.ECDSASignature(rawRepresentation: raw.prefix(32) + difference).derRepresentation) ?? signature
+        return (try? P256.Signing.ECDSASignature(rawRepresentation: raw.prefix(32) + difference).derRepresentation)
+            ?? signature
     }
 
     @Test func `Who is disabled, and who is gone, is refused like the unknown`() async throws {
@@ -310,7 +357,9 @@ import Testing
             let options = try await client.signInOptions()
             #expect(options["allowCredentials"] == "[]" && options.string("rpId") == "example.org", "\(options)")
             // No name is asked for, so none can be tried.
-            #expect(try await client.send("POST", "passkeys/options", #"{"userName":"anna"}"#).isProblem(.invalidBody, field: "userName"))
+            #expect(
+                try await client.send("POST", "passkeys/options", #"{"userName":"anna"}"#).isProblem(
+                    .invalidBody, field: "userName"))
             func shape(_ answer: Answer) -> String { answer.text.replacing(/"(challenge|id)":"[^"]*"/, with: "") }
             let known = try await client.send("POST", "passkeys/signup/options", #"{"userName":"anna"}"#)
             let unknown = try await client.send("POST", "passkeys/signup/options", #"{"userName":"otto"}"#)
@@ -321,7 +370,9 @@ import Testing
     @Test func `Challenges come ever more slowly to one address, and failures too`() async throws {
         try await UserClient.runWithPasskeys { client in
             var statuses: [Int] = []
-            while !statuses.contains(429), statuses.count < 600 { statuses.append(try await client.send("POST", "passkeys/options").status) }
+            while !statuses.contains(429), statuses.count < 600 {
+                statuses.append(try await client.send("POST", "passkeys/options").status)
+            }
             #expect(statuses.count > 200 && statuses.last == 429)
             var other = client
             other.address = "0:2"
@@ -329,14 +380,19 @@ import Testing
             var device = SoftPasskey()
             let credential = try device.get(try await other.signInOptions())
             var failures: [Int] = []
-            while !failures.contains(429), failures.count < 200 { failures.append(try await other.signIn(credential).status) }
+            while !failures.contains(429), failures.count < 200 {
+                failures.append(try await other.signIn(credential).status)
+            }
             #expect(failures.count > 100 && failures.last == 429)
         }
     }
 
     @Test func `Without a user there is nothing to register`() async throws {
         try await UserClient.runWithPasskeys { client async throws in
-            for (method, path) in [("POST", "me/passkeys/options"), ("POST", "me/passkeys"), ("GET", "me/passkeys"), ("PATCH", "me/passkeys/\(UUID())"), ("DELETE", "me/passkeys/\(UUID())")] {
+            for (method, path) in [
+                ("POST", "me/passkeys/options"), ("POST", "me/passkeys"), ("GET", "me/passkeys"),
+                ("PATCH", "me/passkeys/\(UUID())"), ("DELETE", "me/passkeys/\(UUID())"),
+            ] {
                 #expect(try await client.send(method, path).isProblem(.invalidToken), "\(method) \(path)")
             }
         }

@@ -10,31 +10,42 @@ import Testing
             #expect(try await client.master("GET", "passkeys/settings").isProblem(.notFound))
             #expect(try await client.master("DELETE", "passkeys/settings").isProblem(.notFound))
             for path in ["passkeys/options", "passkeys/signup/options"] {
-                #expect(try await client.send("POST", path, path.contains("signup") ? #"{"userName":"anna"}"# : nil).isProblem(.notFound), "\(path)")
+                #expect(
+                    try await client.send("POST", path, path.contains("signup") ? #"{"userName":"anna"}"# : nil)
+                        .isProblem(.notFound), "\(path)")
             }
-            let body = #"{"origins":["https://example.org","https://a.example.org:8443","android:apk-key-hash:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"],"rpId":"example.org","rpName":"Shop"}"#
+            let body =
+                #"{"origins":["https://example.org","https://a.example.org:8443","android:apk-key-hash:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"],"rpId":"example.org","rpName":"Shop"}"#
             let set = try await client.master("PUT", "passkeys/settings", body)
             #expect(set.status == 200 && set.text == body, "\(set)")
             #expect(try await client.master("GET", "passkeys/settings").text == body)
             // Of the app's server alone, and of live alone.
             for method in ["GET", "PUT", "DELETE"] {
-                #expect(try await client.send(method, "passkeys/settings", method == "PUT" ? body : nil).isProblem(.forbidden), "\(method)")
+                #expect(
+                    try await client.send(method, "passkeys/settings", method == "PUT" ? body : nil).isProblem(
+                        .forbidden), "\(method)")
             }
             var test = client
             test.environment = .test
             #expect(try await test.master("GET", "passkeys/settings").isProblem(.notFound))
-            let changed = try await client.master("PUT", "passkeys/settings", #"{"rpId":"localhost","rpName":"Shop","origins":["http://localhost:3000"]}"#)
+            let changed = try await client.master(
+                "PUT", "passkeys/settings", #"{"rpId":"localhost","rpName":"Shop","origins":["http://localhost:3000"]}"#
+            )
             #expect(changed.status == 200 && changed.string("rpId") == "localhost", "\(changed)")
             #expect(try await client.master("DELETE", "passkeys/settings").status == 204)
             #expect(try await client.send("POST", "passkeys/options").isProblem(.notFound))
         }
     }
 
-    @Test func `With another relying party older passkeys open nothing, and with the old one again they do`() async throws {
+    @Test func `With another relying party older passkeys open nothing, and with the old one again they do`()
+        async throws
+    {
         try await UserClient.runWithPasskeys { client in
             var device = SoftPasskey()
             _ = try await client.signUp(by: &device)
-            _ = try await client.master("PUT", "passkeys/settings", #"{"rpId":"example.net","rpName":"Shop","origins":["https://example.net"]}"#)
+            _ = try await client.master(
+                "PUT", "passkeys/settings", #"{"rpId":"example.net","rpName":"Shop","origins":["https://example.net"]}"#
+            )
             #expect(try await client.signIn(by: &device).isProblem(.signInFailed))
             var other = device
             other.origin = "https://example.net"
@@ -71,7 +82,10 @@ import Testing
         (#"{"rpId":"example.org","rpName":"Shop","origins":["https://*.example.org"]}"#, "origins"),
         (#"{"rpId":"example.org","rpName":"Shop","origins":["android:apk-key-hash:AAAA"]}"#, "origins"),
         (#"{"rpId":"example.org","rpName":"Shop","origins":["ios:bundle-id:org.example"]}"#, "origins"),
-        (#"{"rpId":"example.org","rpName":"Shop","origins":["https://example.org"],"attestation":"direct"}"#, "attestation"),
+        (
+            #"{"rpId":"example.org","rpName":"Shop","origins":["https://example.org"],"attestation":"direct"}"#,
+            "attestation"
+        ),
     ])
     func `What binds to nothing, or to too much, is refused`(body: String, field: String) async throws {
         try await UserClient.run { client in

@@ -17,16 +17,26 @@ import Testing
             let options = try await client.passkeyOptions(as: tokens)
             #expect(options.header("cache-control") == "no-store")
             #expect(options["rp"] == #"{"id":"example.org","name":"Shop"}"# && options.string("user.name") == "anna")
-            #expect(options["pubKeyCredParams"] == #"[{"alg":-7,"type":"public-key"},{"alg":-8,"type":"public-key"},{"alg":-257,"type":"public-key"}]"#)
-            #expect(options["excludeCredentials"] == "[]" && options["timeout"] == "300000" && options.string("attestation") == "none")
+            #expect(
+                options["pubKeyCredParams"]
+                    == #"[{"alg":-7,"type":"public-key"},{"alg":-8,"type":"public-key"},{"alg":-257,"type":"public-key"}]"#
+            )
+            #expect(
+                options["excludeCredentials"] == "[]" && options["timeout"] == "300000"
+                    && options.string("attestation") == "none")
             #expect(options.string("authenticatorSelection.residentKey") == "required")
             #expect(Base64URL.decode(options.string("challenge") ?? "")?.count == 32)
             // The handle is the id, and tells nobody a name.
-            #expect(Base64URL.decode(options.string("user.id") ?? "").map(Array.init) == UUID(uuidString: tokens.userID)?.bytes)
+            #expect(
+                Base64URL.decode(options.string("user.id") ?? "").map(Array.init)
+                    == UUID(uuidString: tokens.userID)?.bytes)
 
-            let added = try await client.send("POST", "me/passkeys", #"{"credential":\#(try device.create(options)),"name":"phone"}"#, as: tokens)
+            let added = try await client.send(
+                "POST", "me/passkeys", #"{"credential":\#(try device.create(options)),"name":"phone"}"#, as: tokens)
             #expect(added.status == 201 && added.string("name") == "phone" && added["lastUsed"] == "null", "\(added)")
-            #expect(added["transports"] == #"["hybrid","internal"]"# && added.string("model") == "07070707-0707-0707-0707-070707070707")
+            #expect(
+                added["transports"] == #"["hybrid","internal"]"#
+                    && added.string("model") == "07070707-0707-0707-0707-070707070707")
             let signedIn = try await client.signIn(by: &device, more: #","device":"phone""#)
             #expect(signedIn.status == 200 && signedIn.header("cache-control") == "no-store", "\(signedIn)")
             #expect(try Tokens(signedIn).userID == tokens.userID)
@@ -38,8 +48,10 @@ import Testing
             let again = try await client.passkeyOptions(as: tokens)
             #expect(again.string("excludeCredentials.0.id") == Base64URL.encode(device.id))
             // Nothing of a challenge can be read from the database.
-            let stored: [Data] = try await client.auth.postgres.query("SELECT sha256 FROM auth.passkey_challenges").map { try $0.decode(0) }
-            #expect(stored == [Data(SHA256.hash(data: try #require(Base64URL.decode(again.string("challenge") ?? ""))))])
+            let stored: [Data] = try await client.auth.postgres.query("SELECT sha256 FROM auth.passkey_challenges").map
+            { try $0.decode(0) }
+            #expect(
+                stored == [Data(SHA256.hash(data: try #require(Base64URL.decode(again.string("challenge") ?? ""))))])
         }
     }
 
@@ -47,7 +59,8 @@ import Testing
         try await UserClient.runWithPasskeys { client in
             let tokens = try await client.signUp()
             let keys: [SoftPasskey.Key] = [
-                .es256(P256.Signing.PrivateKey()), .edDSA(Curve25519.Signing.PrivateKey()), .rs256(try _RSA.Signing.PrivateKey(keySize: .bits2048)),
+                .es256(P256.Signing.PrivateKey()), .edDSA(Curve25519.Signing.PrivateKey()),
+                .rs256(try _RSA.Signing.PrivateKey(keySize: .bits2048)),
             ]
             for key in keys {
                 for format in ["none", "packed self"] {
@@ -69,7 +82,9 @@ import Testing
             var device = SoftPasskey()
             device.format = "packed"
             // With a certificate, whose chain nobody checks.
-            device.statement = Data([0xa3]) + CBORWriter.text("alg") + CBORWriter.int(-7) + CBORWriter.text("sig") + CBORWriter.bytes([1]) + CBORWriter.text("x5c") + Data([0x81]) + CBORWriter.bytes([2])
+            device.statement =
+                Data([0xa3]) + CBORWriter.text("alg") + CBORWriter.int(-7) + CBORWriter.text("sig")
+                + CBORWriter.bytes([1]) + CBORWriter.text("x5c") + Data([0x81]) + CBORWriter.bytes([2])
             #expect(try await client.addPasskey(&device, as: tokens).status == 201)
         }
     }
@@ -77,15 +92,22 @@ import Testing
     @Test func `Somebody signs up by a passkey alone`() async throws {
         try await UserClient.runWithPasskeys { client in
             var device = SoftPasskey()
-            let options = try await client.send("POST", "passkeys/signup/options", #"{"userName":"anna","email":"anna@example.org"}"#)
-            #expect(options.status == 200 && options.string("user.name") == "anna" && options["excludeCredentials"] == "[]", "\(options)")
+            let options = try await client.send(
+                "POST", "passkeys/signup/options", #"{"userName":"anna","email":"anna@example.org"}"#)
+            #expect(
+                options.status == 200 && options.string("user.name") == "anna" && options["excludeCredentials"] == "[]",
+                "\(options)")
             let credential = try device.create(options)
-            let body = #"{"userName":"anna","email":"anna@example.org","credential":\#(credential),"name":"laptop","profile":{"a":1},"device":"d"}"#
+            let body =
+                #"{"userName":"anna","email":"anna@example.org","credential":\#(credential),"name":"laptop","profile":{"a":1},"device":"d"}"#
             let made = try await client.send("POST", "passkeys/signup", body)
-            #expect(made.status == 201 && made["user.isAnonymous"] == "false" && made["user.profile.a"] == "1", "\(made)")
+            #expect(
+                made.status == 201 && made["user.isAnonymous"] == "false" && made["user.profile.a"] == "1", "\(made)")
             #expect(made["user.emailVerified"] == "false")
             let tokens = try Tokens(made)
-            #expect(Base64URL.decode(options.string("user.id") ?? "").map(Array.init) == UUID(uuidString: tokens.userID)?.bytes)
+            #expect(
+                Base64URL.decode(options.string("user.id") ?? "").map(Array.init)
+                    == UUID(uuidString: tokens.userID)?.bytes)
             #expect(try await client.signIn(by: &device).string("user.id") == tokens.userID)
             // There is no password, and none opens the account.
             #expect(try await client.logIn().isProblem(.signInFailed))
@@ -100,12 +122,17 @@ import Testing
         try await UserClient.runWithPasskeys { client in
             #expect(try await client.master("PUT", "settings", #"{"requireVerifiedEmail":true}"#).status == 200)
             var device = SoftPasskey()
-            let options = try await client.send("POST", "passkeys/signup/options", #"{"userName":"anna","email":"anna@example.org"}"#)
+            let options = try await client.send(
+                "POST", "passkeys/signup/options", #"{"userName":"anna","email":"anna@example.org"}"#)
             let credential = try device.create(options)
-            let nameOnly = try await client.send("POST", "passkeys/signup", #"{"userName":"anna","credential":\#(credential)}"#)
+            let nameOnly = try await client.send(
+                "POST", "passkeys/signup", #"{"userName":"anna","credential":\#(credential)}"#)
             #expect(nameOnly.isProblem(.invalidBody, field: "email"), "\(nameOnly)")
-            let made = try await client.send("POST", "passkeys/signup", #"{"userName":"anna","email":"anna@example.org","credential":\#(credential)}"#)
-            #expect(made.status == 202 && made["accessToken"] == nil && made["user.emailVerified"] == "false", "\(made)")
+            let made = try await client.send(
+                "POST", "passkeys/signup",
+                #"{"userName":"anna","email":"anna@example.org","credential":\#(credential)}"#)
+            #expect(
+                made.status == 202 && made["accessToken"] == nil && made["user.emailVerified"] == "false", "\(made)")
             #expect(try await client.count("SELECT count(*) FROM auth.sessions") == 0)
             let proof = try device.get(try await client.signInOptions())
             #expect(try await client.signIn(proof).isProblem(.forbidden))
@@ -131,17 +158,21 @@ import Testing
         }
     }
 
-    @Test func `A name that somebody has is told at the end only, and the passkey made for it goes with another`() async throws {
+    @Test func `A name that somebody has is told at the end only, and the passkey made for it goes with another`()
+        async throws
+    {
         try await UserClient.runWithPasskeys { client in
             _ = try await client.signUp("anna")
             var device = SoftPasskey()
             let options = try await client.send("POST", "passkeys/signup/options", #"{"userName":"anna"}"#)
             #expect(options.status == 200)
             let credential = try device.create(options)
-            let taken = try await client.send("POST", "passkeys/signup", #"{"userName":"anna","credential":\#(credential)}"#)
+            let taken = try await client.send(
+                "POST", "passkeys/signup", #"{"userName":"anna","credential":\#(credential)}"#)
             #expect(taken.isProblem(.conflict, field: "userName"), "\(taken)")
             #expect(try await client.count("SELECT count(*) FROM auth.passkeys") == 0)
-            let made = try await client.send("POST", "passkeys/signup", #"{"userName":"anne","credential":\#(credential)}"#)
+            let made = try await client.send(
+                "POST", "passkeys/signup", #"{"userName":"anne","credential":\#(credential)}"#)
             #expect(made.status == 201, "\(made)")
         }
     }
@@ -154,7 +185,8 @@ import Testing
             #expect(try await client.send("GET", "me", as: tokens)["isAnonymous"] == "false")
             #expect(try await client.signIn(by: &device).string("user.id") == tokens.userID)
             // The passkey may get a name and a password beside it.
-            let upgrade = try await client.send("POST", "me/upgrade", #"{"userName":"anna","password":"correct horse"}"#, as: tokens)
+            let upgrade = try await client.send(
+                "POST", "me/upgrade", #"{"userName":"anna","password":"correct horse"}"#, as: tokens)
             #expect(upgrade.status == 200, "\(upgrade)")
             #expect(try await client.logIn().string("user.id") == tokens.userID)
         }
@@ -166,12 +198,16 @@ import Testing
             let secret = try await client.addSecondFactor(as: tokens)
             var device = SoftPasskey()
             // It would open the account without a code, so adding it takes one.
-            let refused = try await client.send("POST", "me/passkeys/options", #"{"password":"correct horse"}"#, as: tokens)
+            let refused = try await client.send(
+                "POST", "me/passkeys/options", #"{"password":"correct horse"}"#, as: tokens)
             #expect(refused.isProblem(.secondFactorRequired), "\(refused)")
-            let wrong = try await client.send("POST", "me/passkeys/options", #"{"password":"correct horse","code":"000000"}"#, as: tokens)
+            let wrong = try await client.send(
+                "POST", "me/passkeys/options", #"{"password":"correct horse","code":"000000"}"#, as: tokens)
             #expect(wrong.isProblem(.signInFailed), "\(wrong)")
             let code = secret.recoveryCodes[0]
-            #expect(try await client.addPasskey(&device, as: tokens, #"{"password":"correct horse","code":"\#(code)"}"#).status == 201)
+            #expect(
+                try await client.addPasskey(&device, as: tokens, #"{"password":"correct horse","code":"\#(code)"}"#)
+                    .status == 201)
 
             #expect(try await client.signIn(by: &device).status == 200)
             device.flags = 1
@@ -196,16 +232,29 @@ import Testing
             let renamed = try await client.send("PATCH", "me/passkeys/\(id)", #"{"name":"old phone"}"#, as: tokens)
             #expect(renamed.status == 200 && renamed.string("name") == "old phone", "\(renamed)")
             let long = String(repeating: "x", count: 101)
-            #expect(try await client.send("PATCH", "me/passkeys/\(id)", #"{"name":"\#(long)"}"#, as: tokens).isProblem(.invalidBody, field: "name"))
-            #expect(try await client.send("PATCH", "me/passkeys/\(id)", "{}", as: tokens).isProblem(.invalidBody, field: "name"))
+            #expect(
+                try await client.send("PATCH", "me/passkeys/\(id)", #"{"name":"\#(long)"}"#, as: tokens).isProblem(
+                    .invalidBody, field: "name"))
+            #expect(
+                try await client.send("PATCH", "me/passkeys/\(id)", "{}", as: tokens).isProblem(
+                    .invalidBody, field: "name"))
             // Nobody else's.
-            #expect(try await client.send("PATCH", "me/passkeys/\(id)", #"{"name":"x"}"#, as: other).isProblem(.passkeyNotFound))
+            #expect(
+                try await client.send("PATCH", "me/passkeys/\(id)", #"{"name":"x"}"#, as: other).isProblem(
+                    .passkeyNotFound))
             let password = #"{"password":"correct horse"}"#
-            #expect(try await client.send("DELETE", "me/passkeys/\(id)", password, as: other).isProblem(.passkeyNotFound))
+            #expect(
+                try await client.send("DELETE", "me/passkeys/\(id)", password, as: other).isProblem(.passkeyNotFound))
             #expect(try await client.send("DELETE", "me/passkeys/x", password, as: tokens).isProblem(.passkeyNotFound))
-            #expect(try await client.send("DELETE", "me/passkeys/\(id)", as: tokens).isProblem(.invalidBody, field: "password"))
-            #expect(try await client.send("DELETE", "me/passkeys/\(id)", #"{"password":"wrong horse"}"#, as: tokens).isProblem(.signInFailed))
-            #expect(try await client.send("POST", "me/passkeys/options", "{}", as: tokens).isProblem(.invalidBody, field: "password"))
+            #expect(
+                try await client.send("DELETE", "me/passkeys/\(id)", as: tokens).isProblem(
+                    .invalidBody, field: "password"))
+            #expect(
+                try await client.send("DELETE", "me/passkeys/\(id)", #"{"password":"wrong horse"}"#, as: tokens)
+                    .isProblem(.signInFailed))
+            #expect(
+                try await client.send("POST", "me/passkeys/options", "{}", as: tokens).isProblem(
+                    .invalidBody, field: "password"))
             #expect(try await client.signIn(by: &device).status == 200)
             #expect(try await client.send("DELETE", "me/passkeys/\(id)", password, as: tokens).status == 204)
             #expect(try await client.signIn(by: &device).isProblem(.signInFailed))
@@ -220,26 +269,37 @@ import Testing
             let list = try await client.send("GET", "me/passkeys", as: tokens)
             let ids = try [#require(list.string("data.0.id")), #require(list.string("data.1.id"))]
             let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
-                for id in ids { group.addTask { try await client.send("DELETE", "me/passkeys/\(id)", as: tokens).status } }
+                for id in ids {
+                    group.addTask { try await client.send("DELETE", "me/passkeys/\(id)", as: tokens).status }
+                }
                 return try await group.reduce(into: [Int]()) { $0.append($1) }
             }
             #expect(statuses.sorted() == [204, 409])
             // With a password the other one may go.
-            #expect(try await client.send("POST", "me/upgrade", #"{"userName":"anna","password":"correct horse"}"#, as: tokens).status == 200)
+            #expect(
+                try await client.send(
+                    "POST", "me/upgrade", #"{"userName":"anna","password":"correct horse"}"#, as: tokens
+                ).status == 200)
             #expect(try await client.logIn().status == 200)
             let left = try #require(try await client.send("GET", "me/passkeys", as: tokens).string("data.0.id"))
-            #expect(try await client.send("DELETE", "me/passkeys/\(left)", #"{"password":"correct horse"}"#, as: tokens).status == 204)
+            #expect(
+                try await client.send("DELETE", "me/passkeys/\(left)", #"{"password":"correct horse"}"#, as: tokens)
+                    .status == 204)
         }
     }
 
-    @Test func `Who has no password has to have signed in just now for what a stolen access token must not do`() async throws {
+    @Test func `Who has no password has to have signed in just now for what a stolen access token must not do`()
+        async throws
+    {
         try await UserClient.runWithPasskeys { client in
             var device = SoftPasskey()
             let old = try await client.signUp(by: &device)
-            _ = try await client.auth.postgres.execute("UPDATE auth.sessions SET created = now() - interval '11 minutes'")
+            _ = try await client.auth.postgres.execute(
+                "UPDATE auth.sessions SET created = now() - interval '11 minutes'")
             let id = try #require(try await client.send("GET", "me/passkeys", as: old).string("data.0.id"))
             for (method, path, body) in [
-                ("POST", "me/passkeys/options", "{}"), ("DELETE", "me/passkeys/\(id)", "{}"), ("POST", "me/upgrade", #"{"userName":"anna","password":"correct horse"}"#),
+                ("POST", "me/passkeys/options", "{}"), ("DELETE", "me/passkeys/\(id)", "{}"),
+                ("POST", "me/upgrade", #"{"userName":"anna","password":"correct horse"}"#),
                 ("PATCH", "me", #"{"userName":"berta"}"#), ("DELETE", "me", "{}"),
             ] {
                 let refused = try await client.send(method, path, body, as: old)
@@ -260,7 +320,8 @@ import Testing
             var (device, others) = (SoftPasskey(), SoftPasskey())
             let tokens = try await client.signUp(by: &device)
             _ = try await client.signUp("berta", by: &others)
-            #expect(try await client.send("DELETE", "users/\(tokens.userID)/passkeys", as: tokens).isProblem(.forbidden))
+            #expect(
+                try await client.send("DELETE", "users/\(tokens.userID)/passkeys", as: tokens).isProblem(.forbidden))
             #expect(try await client.master("DELETE", "users/\(UUID())/passkeys").isProblem(.userNotFound))
             var test = client
             test.environment = .test
@@ -268,7 +329,9 @@ import Testing
             #expect(try await client.master("DELETE", "users/\(tokens.userID)/passkeys").status == 204)
             #expect(try await client.signIn(by: &device).isProblem(.signInFailed))
             #expect(try await client.signIn(by: &others).status == 200)
-            #expect(try await client.master("PATCH", "users/\(tokens.userID)", #"{"password":"correct horse"}"#).status == 200)
+            #expect(
+                try await client.master("PATCH", "users/\(tokens.userID)", #"{"password":"correct horse"}"#).status
+                    == 200)
             #expect(try await client.logIn().string("user.id") == tokens.userID)
         }
     }
@@ -293,7 +356,10 @@ import Testing
                 """)
             let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
                 for credential in credentials {
-                    group.addTask { try await client.send("POST", "me/passkeys", #"{"credential":\#(credential)}"#, as: tokens).status }
+                    group.addTask {
+                        try await client.send("POST", "me/passkeys", #"{"credential":\#(credential)}"#, as: tokens)
+                            .status
+                    }
                 }
                 return try await group.reduce(into: [Int]()) { $0.append($1) }
             }
@@ -311,7 +377,8 @@ import Testing
             let added = try await client.send("POST", "me/passkeys", #"{"credential":\#(made)}"#, as: tokens)
             #expect(added.status == 201, "\(added)")
             for _ in 0..<2 {
-                let signedIn = try await client.signIn(try device.do("get", try await client.signInOptions(), origin: origin))
+                let signedIn = try await client.signIn(
+                    try device.do("get", try await client.signInOptions(), origin: origin))
                 #expect(signedIn.status == 200 && signedIn.string("user.id") == tokens.userID, "\(signedIn)")
             }
             let elsewhere = try device.do("get", try await client.signInOptions(), origin: "https://example.com")
@@ -320,9 +387,11 @@ import Testing
             let newcomer = try ForeignPasskeyDevice()
             let options = try await client.send("POST", "passkeys/signup/options", #"{"email":"berta@example.org"}"#)
             let credential = try newcomer.do("create", options, origin: origin)
-            let signedUp = try await client.send("POST", "passkeys/signup", #"{"email":"berta@example.org","credential":\#(credential)}"#)
+            let signedUp = try await client.send(
+                "POST", "passkeys/signup", #"{"email":"berta@example.org","credential":\#(credential)}"#)
             #expect(signedUp.status == 201, "\(signedUp)")
-            let again = try await client.signIn(try newcomer.do("get", try await client.signInOptions(), origin: origin))
+            let again = try await client.signIn(
+                try newcomer.do("get", try await client.signInOptions(), origin: origin))
             #expect(again.string("user.email") == "berta@example.org", "\(again)")
         }
     }
@@ -331,10 +400,16 @@ import Testing
 extension UserClient {
     /// Puts an authenticator app in force.
     func addSecondFactor(as tokens: Tokens) async throws -> (secret: String, recoveryCodes: [String]) {
-        let secret = try #require(try await send("POST", "me/totp", #"{"password":"correct horse"}"#, as: tokens).string("secret"))
+        let secret = try #require(
+            try await send("POST", "me/totp", #"{"password":"correct horse"}"#, as: tokens).string("secret"))
         let digits = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567")
-        let bits = secret.flatMap { character in (0..<5).reversed().map { (digits.firstIndex(of: character) ?? 0) >> $0 & 1 } }
-        let key = Data(stride(from: 0, to: bits.count / 8 * 8, by: 8).map { start in bits[start..<start + 8].reduce(UInt8(0)) { $0 << 1 | UInt8($1) } })
+        let bits = secret.flatMap { character in
+            (0..<5).reversed().map { (digits.firstIndex(of: character) ?? 0) >> $0 & 1 }
+        }
+        let key = Data(
+            stride(from: 0, to: bits.count / 8 * 8, by: 8).map { start in
+                bits[start..<start + 8].reduce(UInt8(0)) { $0 << 1 | UInt8($1) }
+            })
         let code = OneTimePassword.code(secret: key, counter: Int64(Date().timeIntervalSince1970) / 30)
         let confirmed = try await send("POST", "me/totp/confirm", #"{"code":"\#(code)"}"#, as: tokens)
         try #require(confirmed.status == 200, "\(confirmed)")

@@ -15,23 +15,33 @@ import Testing
             _ = try await provider.users.signUp()
             var browser = provider.browser()
             let logIn = try await browser.authorize(provider.request(["login_hint": "anna"]))
-            #expect(logIn.status == 200 && logIn.isPage && logIn.text.contains("value=\"anna\"") && logIn.text.contains("Calendar"), "\(logIn)")
+            #expect(
+                logIn.status == 200 && logIn.isPage && logIn.text.contains("value=\"anna\"")
+                    && logIn.text.contains("Calendar"), "\(logIn)")
             let consent = try await browser.logIn(logIn)
-            #expect(consent.status == 200 && consent.isPage && consent.text.contains("see your e-mail address"), "\(consent)")
+            #expect(
+                consent.status == 200 && consent.isPage && consent.text.contains("see your e-mail address"),
+                "\(consent)")
             let cookie = try #require(browser.setCookies.first { $0.hasPrefix("martlet_session=mpb_") })
             let properties = Set(cookie.components(separatedBy: "; ").dropFirst())
             #expect(properties == ["Path=\(provider.path)", "HttpOnly", "SameSite=Lax"])
             let back = try await browser.submit(consent, ["decision": "allow"])
-            #expect(back.status == 303 && back.location?.hasPrefix("https://calendar.example/back?code=") == true, "\(back)")
+            #expect(
+                back.status == 303 && back.location?.hasPrefix("https://calendar.example/back?code=") == true, "\(back)"
+            )
             #expect(back.parameters["state"] == "s/1" && back.parameters["iss"] == provider.issuer)
             #expect(back.header("cache-control") == "no-store" && back.header("referrer-policy") == "no-referrer")
 
             let again = try await browser.authorize(provider.request())
-            #expect(again.status == 303 && again.parameters["code"] != nil && again.parameters["code"] != back.parameters["code"], "\(again)")
+            #expect(
+                again.status == 303 && again.parameters["code"] != nil
+                    && again.parameters["code"] != back.parameters["code"], "\(again)")
             let silent = try await browser.authorize(provider.request(["prompt": "none"]))
             #expect(silent.status == 303 && silent.parameters["code"] != nil, "\(silent)")
-            let stored: [String] = try await provider.users.auth.postgres.query("SELECT encode(sha256, 'hex') || redirect_uri FROM auth.authorization_codes")
-                .map { try $0.decode(0) }
+            let stored: [String] = try await provider.users.auth.postgres.query(
+                "SELECT encode(sha256, 'hex') || redirect_uri FROM auth.authorization_codes"
+            )
+            .map { try $0.decode(0) }
             #expect(stored.count == 3 && !stored.contains { $0.contains(back.parameters["code"] ?? "?") })
         }
     }
@@ -40,15 +50,22 @@ import Testing
         try await TestProvider.run { provider async throws in
             _ = try await provider.users.signUp()
             var browser = provider.browser()
-            #expect(try await browser.authorize(provider.request(["prompt": "none"])).parameters["error"] == "login_required")
+            #expect(
+                try await browser.authorize(provider.request(["prompt": "none"])).parameters["error"]
+                    == "login_required")
             let consent = try await browser.logIn(try await browser.authorize(provider.request()))
             let asked = try await browser.authorize(provider.request(["prompt": "none"]))
-            #expect(asked.parameters["error"] == "consent_required" && asked.parameters["state"] == "s/1" && asked.parameters["iss"] == provider.issuer)
+            #expect(
+                asked.parameters["error"] == "consent_required" && asked.parameters["state"] == "s/1"
+                    && asked.parameters["iss"] == provider.issuer)
             _ = try await browser.submit(consent, ["decision": "allow"])
             for prompt in ["login", "select_account", "login consent"] {
-                #expect(try await browser.authorize(provider.request(["prompt": prompt])).text.contains("name=\"password\""), "\(prompt)")
+                #expect(
+                    try await browser.authorize(provider.request(["prompt": prompt])).text.contains(
+                        "name=\"password\""), "\(prompt)")
             }
-            #expect(try await browser.authorize(provider.request(["prompt": "consent"])).text.contains("name=\"decision\""))
+            #expect(
+                try await browser.authorize(provider.request(["prompt": "consent"])).text.contains("name=\"decision\""))
             #expect(try await browser.authorize(provider.request(["max_age": "0"])).text.contains("name=\"password\""))
             #expect(try await browser.authorize(provider.request(["max_age": "100000"])).status == 303)
             // Who signs in because of them is not asked again.
@@ -60,7 +77,9 @@ import Testing
             var narrow = provider.browser()
             _ = try await provider.users.signUp("berta")
             _ = try await narrow.walk(provider.request(["scope": "openid"]), name: "berta")
-            #expect(try await narrow.authorize(provider.request(["scope": "openid email"])).text.contains("name=\"decision\""))
+            #expect(
+                try await narrow.authorize(provider.request(["scope": "openid email"])).text.contains(
+                    "name=\"decision\""))
         }
     }
 
@@ -70,24 +89,37 @@ import Testing
             var browser = provider.browser()
             let consent = try await browser.logIn(try await browser.authorize(provider.request()))
             let back = try await browser.submit(consent, ["decision": "deny"])
-            #expect(back.status == 303 && back.parameters["error"] == "access_denied" && back.parameters["code"] == nil && back.parameters["iss"] == provider.issuer)
+            #expect(
+                back.status == 303 && back.parameters["error"] == "access_denied" && back.parameters["code"] == nil
+                    && back.parameters["iss"] == provider.issuer)
             #expect(try await provider.users.count("SELECT count(*) FROM auth.client_grants") == 0)
             let errors: [([String: String?], String)] = [
-                (["response_type": "token"], "unsupported_response_type"), (["response_type": nil], "unsupported_response_type"),
-                (["response_type": "code id_token"], "unsupported_response_type"), (["response_mode": "fragment"], "invalid_request"),
-                (["scope": nil], "invalid_scope"), (["scope": "admin"], "invalid_scope"), (["prompt": "none login"], "invalid_request"),
-                (["prompt": "x"], "invalid_request"), (["max_age": "-1"], "invalid_request"), (["max_age": "x"], "invalid_request"),
-                (["request": "x.y."], "request_not_supported"), (["request_uri": "https://evil.example/"], "request_uri_not_supported"),
-                (["registration": "{}"], "registration_not_supported"), (["nonce": String(repeating: "n", count: 1_001)], "invalid_request"),
+                (["response_type": "token"], "unsupported_response_type"),
+                (["response_type": nil], "unsupported_response_type"),
+                (["response_type": "code id_token"], "unsupported_response_type"),
+                (["response_mode": "fragment"], "invalid_request"),
+                (["scope": nil], "invalid_scope"), (["scope": "admin"], "invalid_scope"),
+                (["prompt": "none login"], "invalid_request"),
+                (["prompt": "x"], "invalid_request"), (["max_age": "-1"], "invalid_request"),
+                (["max_age": "x"], "invalid_request"),
+                (["request": "x.y."], "request_not_supported"),
+                (["request_uri": "https://evil.example/"], "request_uri_not_supported"),
+                (["registration": "{}"], "registration_not_supported"),
+                (["nonce": String(repeating: "n", count: 1_001)], "invalid_request"),
                 // PKCE left out, plain, plain by default, and too short.
-                (["code_challenge": nil, "code_challenge_method": nil], "invalid_request"), (["code_challenge_method": "plain"], "invalid_request"),
+                (["code_challenge": nil, "code_challenge_method": nil], "invalid_request"),
+                (["code_challenge_method": "plain"], "invalid_request"),
                 (["code_challenge_method": nil], "invalid_request"), (["code_challenge": "short"], "invalid_request"),
                 (["code_challenge": String(repeating: "*", count: 43)], "invalid_request"),
             ]
             for (changes, error) in errors {
                 let answer = try await browser.authorize(provider.request(changes))
-                #expect(answer.status == 303 && answer.parameters["error"] == error && answer.parameters["state"] == "s/1", "\(changes): \(answer)")
-                #expect(answer.parameters["iss"] == provider.issuer && answer.location?.hasPrefix("https://calendar.example/back?error=") == true)
+                #expect(
+                    answer.status == 303 && answer.parameters["error"] == error && answer.parameters["state"] == "s/1",
+                    "\(changes): \(answer)")
+                #expect(
+                    answer.parameters["iss"] == provider.issuer
+                        && answer.location?.hasPrefix("https://calendar.example/back?error=") == true)
             }
             #expect(try await provider.users.count("SELECT count(*) FROM auth.authorization_codes") == 0)
         }
@@ -99,18 +131,27 @@ import Testing
             _ = try await provider.users.signUp()
             var browser = provider.browser()
             _ = try await browser.walk(provider.request())
-            let other = try await TestProvider.makeClient(provider.users, name: "Other", redirectURI: "https://other.example/back")
+            let other = try await TestProvider.makeClient(
+                provider.users, name: "Other", redirectURI: "https://other.example/back")
             for uri in [
-                "https://evil.example/back", "https://calendar.example/back/", "https://calendar.example/back/../x", "https://calendar.example/backx",
-                "https://calendar.example@evil.example/back", "https://calendar.example/back#x", "https://calendar.example/Back", "https://calendar.example:444/back",
-                "http://calendar.example/back", "//calendar.example/back", "/back", "javascript:alert(1)", other.redirectURI, "https://calendar.example/bac\u{212A}",
+                "https://evil.example/back", "https://calendar.example/back/", "https://calendar.example/back/../x",
+                "https://calendar.example/backx",
+                "https://calendar.example@evil.example/back", "https://calendar.example/back#x",
+                "https://calendar.example/Back", "https://calendar.example:444/back",
+                "http://calendar.example/back", "//calendar.example/back", "/back", "javascript:alert(1)",
+                other.redirectURI, "https://calendar.example/bac\u{212A}",
             ] {
-                for more in [[:], ["response_type": "token"], ["code_challenge": nil], ["prompt": "none"]] as [[String: String?]] {
-                    let answer = try await browser.authorize(provider.request(more.merging(["redirect_uri": uri]) { $1 }))
+                for more in [[:], ["response_type": "token"], ["code_challenge": nil], ["prompt": "none"]]
+                    as [[String: String?]]
+                {
+                    let answer = try await browser.authorize(
+                        provider.request(more.merging(["redirect_uri": uri]) { $1 }))
                     #expect(answer.status == 400 && answer.isPage && answer.location == nil, "\(uri): \(answer)")
                 }
             }
-            for changes in [["redirect_uri": nil], ["client_id": nil], ["client_id": "x"], ["client_id": UUID().uuidString]] as [[String: String?]] {
+            for changes in [
+                ["redirect_uri": nil], ["client_id": nil], ["client_id": "x"], ["client_id": UUID().uuidString],
+            ] as [[String: String?]] {
                 let answer = try await browser.authorize(provider.request(changes))
                 #expect(answer.status == 400 && answer.isPage && answer.location == nil, "\(changes): \(answer)")
             }
@@ -119,7 +160,8 @@ import Testing
             // Of another environment, and of another app.
             var test = provider.users
             test.environment = .test
-            #expect(try await provider.visitor.get("\(provider.path)-test/authorize?" + provider.request()).status == 400)
+            #expect(
+                try await provider.visitor.get("\(provider.path)-test/authorize?" + provider.request()).status == 400)
             #expect(try await provider.visitor.get("/oidc/nobody/authorize?" + provider.request()).isProblem(.notFound))
         }
     }
@@ -129,23 +171,32 @@ import Testing
             var browser = provider.browser()
             let evil = "\"><script>alert(1)</script>"
             let page = try await browser.authorize(provider.request(["login_hint": evil, "state": evil]))
-            #expect(page.status == 200 && !page.text.contains("<script") && page.text.contains("&quot;&gt;&lt;script&gt;"), "\(page)")
+            #expect(
+                page.status == 200 && !page.text.contains("<script") && page.text.contains("&quot;&gt;&lt;script&gt;"),
+                "\(page)")
             let failed = try await browser.logIn(page, name: evil)
             #expect(failed.status == 403 && !failed.text.contains("<script"), "\(failed)")
             let failure = try await browser.authorize(provider.request(["client_id": evil]))
             #expect(!failure.text.contains("<script"))
             for answer in [page, failed, failure] {
                 let policy = try #require(answer.header("content-security-policy"))
-                #expect(policy.hasPrefix("default-src 'none'; style-src 'sha256-") && policy.contains("frame-ancestors 'none'") && policy.contains("base-uri 'none'"))
-                #expect(!policy.contains("unsafe") && answer.header("x-frame-options") == "DENY" && answer.header("x-content-type-options") == "nosniff")
-                #expect(answer.header("cache-control") == "no-store" && answer.header("referrer-policy") == "no-referrer")
+                #expect(
+                    policy.hasPrefix("default-src 'none'; style-src 'sha256-")
+                        && policy.contains("frame-ancestors 'none'") && policy.contains("base-uri 'none'"))
+                #expect(
+                    !policy.contains("unsafe") && answer.header("x-frame-options") == "DENY"
+                        && answer.header("x-content-type-options") == "nosniff")
+                #expect(
+                    answer.header("cache-control") == "no-store" && answer.header("referrer-policy") == "no-referrer")
             }
             #expect(page.header("content-security-policy")?.contains("form-action 'self' https:;") == true)
             #expect(failure.header("content-security-policy")?.contains("form-action 'self';") == true)
         }
     }
 
-    @Test func `A form counts in the browser that it was sent to, for its request, once somebody signed in there`() async throws {
+    @Test func `A form counts in the browser that it was sent to, for its request, once somebody signed in there`()
+        async throws
+    {
         try await TestProvider.run { provider async throws in
             _ = try await provider.users.signUp()
             _ = try await provider.users.signUp("mallory")
@@ -158,7 +209,10 @@ import Testing
             #expect(forced.status == 403 && victim.cookies["martlet_session"] == nil, "\(forced)")
             // Without a token, with another one, without cookies.
             let query = provider.request()
-            for form in [["name": "anna", "password": "correct horse"], ["name": "anna", "password": "correct horse", "form_token": "AAAA"]] {
+            for form in [
+                ["name": "anna", "password": "correct horse"],
+                ["name": "anna", "password": "correct horse", "form_token": "AAAA"],
+            ] {
                 let answer = try await victim.send("POST", "login?" + query, form: form)
                 #expect(answer.status == 403 && victim.cookies["martlet_session"] == nil)
             }
@@ -174,14 +228,22 @@ import Testing
             // The token of one request for another, and of one form for another.
             let token = String(try #require(consent.text.firstMatch(of: /name="form_token" value="([^"]+)"/)?.1))
             let wider = provider.request(["state": "other"])
-            #expect(try await victim.send("POST", "consent?" + wider, form: ["form_token": token, "decision": "allow"]).status == 400)
-            #expect(try await victim.send("POST", "login?" + query, form: ["form_token": token, "name": "anna", "password": "correct horse"]).status == 403)
+            #expect(
+                try await victim.send("POST", "consent?" + wider, form: ["form_token": token, "decision": "allow"])
+                    .status == 400)
+            #expect(
+                try await victim.send(
+                    "POST", "login?" + query, form: ["form_token": token, "name": "anna", "password": "correct horse"]
+                ).status == 403)
             #expect(try await provider.users.count("SELECT count(*) FROM auth.client_grants") == 0)
             #expect(try await provider.users.count("SELECT count(*) FROM auth.authorization_codes") == 0)
             // Not a form at all.
             let json = try await provider.visitor.send(
                 "POST", provider.path + "/consent?" + query, "{}",
-                headers: ["content-type": "application/json", "cookie": victim.cookies.map { "\($0.key)=\($0.value)" }.joined(separator: "; ")])
+                headers: [
+                    "content-type": "application/json",
+                    "cookie": victim.cookies.map { "\($0.key)=\($0.value)" }.joined(separator: "; "),
+                ])
             #expect(json.status == 400)
             #expect(try await victim.submit(consent, ["decision": "allow"]).parameters["code"] != nil)
         }
@@ -202,7 +264,10 @@ import Testing
             // The planted one is of no use to anybody any more.
             #expect(try await attacker.authorize(provider.request()).text.contains("name=\"password\""))
             let own = try #require(victim.cookies["martlet_session"])
-            for forged in [planted, "x", "mpb_", own.dropLast(8) + "AAAAAAAA", "mpa_" + own.dropFirst(4), anna.access, anna.refresh, anna.sessionID] {
+            for forged in [
+                planted, "x", "mpb_", own.dropLast(8) + "AAAAAAAA", "mpa_" + own.dropFirst(4), anna.access,
+                anna.refresh, anna.sessionID,
+            ] {
                 victim.cookies["martlet_session"] = String(forged)
                 #expect(try await victim.authorize(provider.request()).text.contains("name=\"password\""), "\(forged)")
             }
@@ -217,11 +282,15 @@ import Testing
             #expect(try await provider.users.send("DELETE", "sessions/\(id)", as: anna).status == 204)
             // Where the public address is https, the cookie goes by https only.
             let browsers = Browsers(
-                sessions: ClientSessionStore(postgres: provider.users.auth.postgres), tokens: ProviderTokens(key: SymmetricKey(size: .bits256)),
+                sessions: ClientSessionStore(postgres: provider.users.auth.postgres),
+                tokens: ProviderTokens(key: SymmetricKey(size: .bits256)),
                 formKey: SymmetricKey(size: .bits256))
-            let issuer = Issuer(publicURL: "https://x.example", space: UserSpace(appID: "shop", environment: .live), appName: "Shop")
+            let issuer = Issuer(
+                publicURL: "https://x.example", space: UserSpace(appID: "shop", environment: .live), appName: "Shop")
             let cookie = browsers.sessionCookie(UUID(), issuer)
-            #expect(cookie.name == "__Secure-martlet_session" && cookie.secure && cookie.httpOnly && cookie.path == "/oidc/shop")
+            #expect(
+                cookie.name == "__Secure-martlet_session" && cookie.secure && cookie.httpOnly
+                    && cookie.path == "/oidc/shop")
             #expect(try await victim.authorize(provider.request()).text.contains("name=\"password\""))
         }
     }
@@ -236,7 +305,9 @@ import Testing
             }
             let wrong = try await browser.logIn(page, password: "wrong horse")
             let nobody = try await browser.logIn(page, name: "nobody")
-            #expect(wrong.status == 403 && nobody.status == 403 && without(wrong, "anna") == without(nobody, "nobody"), "\(wrong) \(nobody)")
+            #expect(
+                wrong.status == 403 && nobody.status == 403 && without(wrong, "anna") == without(nobody, "nobody"),
+                "\(wrong) \(nobody)")
             var last = wrong
             for _ in 0..<8 where last.status != 429 { last = try await browser.logIn(page, password: "wrong horse") }
             #expect(last.status == 429 && last.header("retry-after") != nil, "\(last)")
@@ -253,16 +324,22 @@ import Testing
             let secret = SecondFactorTests.decodeBase32(try #require(added.string("secret")))
             let first = OneTimePassword.code(secret: secret, counter: Int64(Date().timeIntervalSince1970) / 30)
             let confirmed = try await provider.users.send("POST", "me/totp/confirm", #"{"code":"\#(first)"}"#, as: anna)
-            guard case .array(let codes)? = confirmed.json?["recoveryCodes"], case .string(let recoveryCode)? = codes.first else {
+            guard case .array(let codes)? = confirmed.json?["recoveryCodes"],
+                case .string(let recoveryCode)? = codes.first
+            else {
                 Issue.record("\(confirmed)")
                 return
             }
             var browser = provider.browser()
             let page = try await browser.authorize(provider.request())
             let asked = try await browser.logIn(page)
-            #expect(asked.status == 403 && asked.text.contains("name=\"code\"") && browser.cookies["martlet_session"] == nil, "\(asked)")
+            #expect(
+                asked.status == 403 && asked.text.contains("name=\"code\"")
+                    && browser.cookies["martlet_session"] == nil, "\(asked)")
             let wrong = try await browser.logIn(asked, code: "000000")
-            #expect(wrong.status == 403 && wrong.text.contains("name=\"code\"") && browser.cookies["martlet_session"] == nil)
+            #expect(
+                wrong.status == 403 && wrong.text.contains("name=\"code\"") && browser.cookies["martlet_session"] == nil
+            )
             #expect(try await browser.logIn(asked, code: first).status == 403, "taken before")
             let consent = try await browser.logIn(asked, code: recoveryCode)
             #expect(consent.status == 200 && consent.text.contains("name=\"decision\""), "\(consent)")
@@ -278,19 +355,24 @@ import Testing
             #expect(try await provider.users.master("PUT", "settings", #"{"requireVerifiedEmail":true}"#).status == 200)
             var browser = provider.browser()
             let page = try await browser.logIn(try await browser.authorize(provider.request()))
-            #expect(page.status == 403 && page.isPage && page.text.contains("has to be verified") && page.text.contains("name=\"password\""), "\(page)")
+            #expect(
+                page.status == 403 && page.isPage && page.text.contains("has to be verified")
+                    && page.text.contains("name=\"password\""), "\(page)")
             #expect(browser.cookies["martlet_session"] == nil)
         }
     }
 
     /// What another program catches in its place is worth nothing without the secret.
     @Test(arguments: ["http://127.0.0.1:1/back", "http://localhost:3000/back", "com.example.desk:/back"])
-    func `A confidential client is remembered wherever it is sent back to, and nobody else in its place`(uri: String) async throws {
+    func `A confidential client is remembered wherever it is sent back to, and nobody else in its place`(uri: String)
+        async throws
+    {
         try await TestProvider.run { provider async throws in
             _ = try await provider.users.signUp()
             let desk = provider.with(try await TestProvider.makeClient(provider.users, name: "Desk", redirectURI: uri))
             var browser = desk.browser()
-            #expect(try await browser.logIn(try await browser.authorize(desk.request())).text.contains("name=\"decision\""))
+            #expect(
+                try await browser.logIn(try await browser.authorize(desk.request())).text.contains("name=\"decision\""))
             let consent = try await browser.authorize(desk.request())
             #expect(try await browser.submit(consent, ["decision": "allow"]).parameters["code"] != nil)
             for changes in [[:], ["prompt": "none"]] as [[String: String?]] {
@@ -300,35 +382,51 @@ import Testing
                 #expect(try await desk.exchange(code).status == 200)
             }
             // More than was allowed is asked about, and so is what wants to be asked about.
-            let narrow = provider.with(try await TestProvider.makeClient(provider.users, name: "Narrow", redirectURI: uri))
+            let narrow = provider.with(
+                try await TestProvider.makeClient(provider.users, name: "Narrow", redirectURI: uri))
             #expect(try await browser.walk(narrow.request(["scope": "openid"])).parameters["code"] != nil)
             #expect(try await browser.authorize(narrow.request()).text.contains("name=\"decision\""))
             #expect(try await browser.authorize(desk.request(["prompt": "consent"])).text.contains("name=\"decision\""))
         }
     }
 
-    /// Any program may listen on a port of this machine or claim a scheme: what a public client was allowed once is asked again (RFC 8252 §8.6).
+    /// Any program may listen on a port of this machine or claim a scheme: what a public client was allowed once is
+    /// asked again (RFC 8252 §8.6).
     @Test func `A native app is asked about each time, and may choose its port`() async throws {
         try await TestProvider.run { provider async throws in
             _ = try await provider.users.signUp()
-            let native = provider.with(try await TestProvider.makeClient(provider.users, name: "Desk", type: "public", redirectURI: "http://127.0.0.1/back"))
+            let native = provider.with(
+                try await TestProvider.makeClient(
+                    provider.users, name: "Desk", type: "public", redirectURI: "http://127.0.0.1/back"))
             var browser = native.browser()
             for port in [50_000, 50_001] {
                 let uri = "http://127.0.0.1:\(port)/back"
                 let page = try await browser.authorize(native.request(["redirect_uri": uri]))
                 let consent = page.text.contains("name=\"password\"") ? try await browser.logIn(page) : page
-                #expect(consent.header("content-security-policy")?.contains("form-action 'self' https: http://127.0.0.1:\(port);") == true)
+                #expect(
+                    consent.header("content-security-policy")?.contains(
+                        "form-action 'self' https: http://127.0.0.1:\(port);") == true)
                 let back = try await browser.submit(consent, ["decision": "allow"])
                 #expect(back.location?.hasPrefix(uri + "?code=") == true, "\(back)")
                 let code = try #require(back.parameters["code"])
-                #expect(try await native.exchange(code).isOAuthError("invalid_grant"), "with the address that it is registered with")
+                #expect(
+                    try await native.exchange(code).isOAuthError("invalid_grant"),
+                    "with the address that it is registered with")
                 #expect(try await native.exchange(code, ["redirect_uri": uri]).status == 200)
             }
-            #expect(try await browser.authorize(native.request(["prompt": "none"])).parameters["error"] == "consent_required")
-            let own = provider.with(try await TestProvider.makeClient(provider.users, name: "Phone", type: "public", redirectURI: "com.example.phone:/back"))
+            #expect(
+                try await browser.authorize(native.request(["prompt": "none"])).parameters["error"]
+                    == "consent_required")
+            let own = provider.with(
+                try await TestProvider.makeClient(
+                    provider.users, name: "Phone", type: "public", redirectURI: "com.example.phone:/back"))
             let consent = try await browser.authorize(own.request())
-            #expect(consent.header("content-security-policy")?.contains("form-action 'self' https: com.example.phone:;") == true)
-            #expect(try await browser.submit(consent, ["decision": "allow"]).location?.hasPrefix("com.example.phone:/back?code=") == true)
+            #expect(
+                consent.header("content-security-policy")?.contains("form-action 'self' https: com.example.phone:;")
+                    == true)
+            #expect(
+                try await browser.submit(consent, ["decision": "allow"]).location?.hasPrefix(
+                    "com.example.phone:/back?code=") == true)
         }
     }
 
@@ -338,10 +436,13 @@ import Testing
             var browser = provider.browser()
             _ = try await browser.walk(provider.request())
             let answer = try await provider.visitor.send(
-                "POST", provider.path + "/authorize", provider.request(), headers: ["content-type": "application/x-www-form-urlencoded"])
+                "POST", provider.path + "/authorize", provider.request(),
+                headers: ["content-type": "application/x-www-form-urlencoded"])
             let location = try #require(answer.location)
             #expect(answer.status == 303 && location.hasPrefix(provider.issuer + "/authorize?"), "\(answer)")
-            #expect(try await browser.authorize(String(location.dropFirst((provider.issuer + "/authorize?").count))).parameters["code"] != nil)
+            #expect(
+                try await browser.authorize(String(location.dropFirst((provider.issuer + "/authorize?").count)))
+                    .parameters["code"] != nil)
         }
     }
 }

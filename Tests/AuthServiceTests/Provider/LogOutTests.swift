@@ -16,7 +16,8 @@ import Testing
             _ = try await provider.users.signUp()
             let set = try await provider.users.master(
                 "PUT", "clients/\(provider.client.id)",
-                #"{"name":"Calendar","redirectUris":["\#(provider.client.redirectURI)"],"postLogoutRedirectUris":["\#(Self.goodbye)"]}"#)
+                #"{"name":"Calendar","redirectUris":["\#(provider.client.redirectURI)"],"postLogoutRedirectUris":["\#(Self.goodbye)"]}"#
+            )
             try #require(set.status == 200, "\(set)")
             var browser = provider.browser()
             let code = try #require(try await browser.walk(provider.request(["scope": "openid"])).parameters["code"])
@@ -25,25 +26,35 @@ import Testing
         }
     }
 
-    private func query(_ fields: [String: String?]) -> String { FormFields.encode(fields.compactMap { name, value in value.map { (name, $0) } }) }
+    private func query(_ fields: [String: String?]) -> String {
+        FormFields.encode(fields.compactMap { name, value in value.map { (name, $0) } })
+    }
 
     private func isSignedIn(_ browser: TestBrowser) async throws -> Bool {
         var browser = browser
-        return try await browser.authorize(browser.provider.request(["prompt": "none", "scope": "openid"])).parameters["code"] != nil
+        return try await browser.authorize(browser.provider.request(["prompt": "none", "scope": "openid"])).parameters[
+            "code"] != nil
     }
 
     @Test func `A client with the user's ID token signs the browser out, and gets it back`() async throws {
         try await run { provider, known, token async throws in
             var browser = known
             #expect(try await isSignedIn(browser))
-            let answer = try await browser.send("GET", "logout?" + query(["id_token_hint": token, "post_logout_redirect_uri": Self.goodbye, "state": "s/2"]))
+            let answer = try await browser.send(
+                "GET",
+                "logout?" + query(["id_token_hint": token, "post_logout_redirect_uri": Self.goodbye, "state": "s/2"]))
             #expect(answer.status == 303 && answer.location == Self.goodbye + "&state=s%2F2", "\(answer)")
             #expect(answer.header("cache-control") == "no-store" && answer.header("referrer-policy") == "no-referrer")
-            #expect(browser.setCookies.contains { $0.hasPrefix("martlet_session=;") && $0.contains("Max-Age=0") }, "\(browser.setCookies)")
+            #expect(
+                browser.setCookies.contains { $0.hasPrefix("martlet_session=;") && $0.contains("Max-Age=0") },
+                "\(browser.setCookies)")
             // The session itself, not the cookie alone.
             #expect(try await !isSignedIn(known))
-            #expect(try await provider.users.count("SELECT count(*) FROM auth.sessions WHERE revoked IS NULL AND device = 'Browser'") == 0)
-            let again = try await browser.send("GET", "logout?" + query(["id_token_hint": token, "post_logout_redirect_uri": Self.goodbye]))
+            #expect(
+                try await provider.users.count(
+                    "SELECT count(*) FROM auth.sessions WHERE revoked IS NULL AND device = 'Browser'") == 0)
+            let again = try await browser.send(
+                "GET", "logout?" + query(["id_token_hint": token, "post_logout_redirect_uri": Self.goodbye]))
             #expect(again.status == 303 && again.location == Self.goodbye, "\(again)")
             #expect(try await browser.send("GET", "logout").text.contains("You are signed out of Shop"))
         }
@@ -53,7 +64,9 @@ import Testing
         try await run { provider, known, token async throws in
             var browser = known
             func tokens(_ scope: String) async throws -> ProviderAnswer {
-                try ProviderAnswer(try await provider.exchange(try #require(try await browser.walk(provider.request(["scope": scope])).parameters["code"])))
+                try ProviderAnswer(
+                    try await provider.exchange(
+                        try #require(try await browser.walk(provider.request(["scope": scope])).parameters["code"])))
             }
             let (online, offline) = (try await tokens("openid"), try await tokens("openid offline_access"))
             #expect(try await browser.send("GET", "logout?" + query(["id_token_hint": token])).status == 200)
@@ -66,26 +79,34 @@ import Testing
         try await run { provider, known, token async throws in
             _ = try await provider.users.signUp("berta")
             var other = provider.browser()
-            let code = try #require(try await other.walk(provider.request(["scope": "openid"]), name: "berta").parameters["code"])
+            let code = try #require(
+                try await other.walk(provider.request(["scope": "openid"]), name: "berta").parameters["code"])
             let ofBerta = try #require(try ProviderAnswer(try await provider.exchange(code)).id)
             let parts = token.split(separator: ".")
             let forged = "\(parts[0]).\(parts[1]).\(String(repeating: "A", count: parts[2].count))"
             for hint in [nil, ofBerta, forged, "x"] as [String?] {
                 var browser = known
-                let asked = query(["id_token_hint": hint, "client_id": provider.client.id, "post_logout_redirect_uri": Self.goodbye])
+                let asked = query([
+                    "id_token_hint": hint, "client_id": provider.client.id, "post_logout_redirect_uri": Self.goodbye,
+                ])
                 let page = try await browser.send("GET", "logout?" + asked)
                 #expect(page.status == 200 && page.isPage && page.text.contains("anna"), "\(page)")
                 #expect(try await isSignedIn(known))
                 // From elsewhere: no token, another's, or another request's.
                 #expect(try await browser.send("POST", "logout/confirm?" + asked, form: [:]).status == 400)
-                #expect(try await browser.send("POST", "logout/confirm?" + asked, form: ["form_token": "x"]).status == 400)
+                #expect(
+                    try await browser.send("POST", "logout/confirm?" + asked, form: ["form_token": "x"]).status == 400)
                 let action = try #require(page.text.firstMatch(of: /name="form_token" value="([^"]+)"/)?.1)
-                #expect(try await browser.send("POST", "logout/confirm?" + query(["state": "x"]), form: ["form_token": String(action)]).status == 400)
+                #expect(
+                    try await browser.send(
+                        "POST", "logout/confirm?" + query(["state": "x"]), form: ["form_token": String(action)]
+                    ).status == 400)
                 #expect(try await other.submit(page, [:]).status == 400)
             }
             #expect(try await isSignedIn(known))
             var browser = known
-            let page = try await browser.send("GET", "logout?" + query(["client_id": provider.client.id, "post_logout_redirect_uri": Self.goodbye]))
+            let page = try await browser.send(
+                "GET", "logout?" + query(["client_id": provider.client.id, "post_logout_redirect_uri": Self.goodbye]))
             let back = try await browser.submit(page, [:])
             #expect(back.status == 303 && back.location == Self.goodbye, "\(back)")
             #expect(try await !isSignedIn(known))
@@ -98,17 +119,21 @@ import Testing
             let other = try await TestProvider.makeClient(provider.users, name: "Other")
             var browser = known
             for uri in [
-                "https://evil.example/", "https://calendar.example/bye", Self.goodbye + "/", Self.goodbye + "&y", "https://calendar.example/back",
+                "https://evil.example/", "https://calendar.example/bye", Self.goodbye + "/", Self.goodbye + "&y",
+                "https://calendar.example/back",
                 "//calendar.example/bye?x=1", "javascript:alert(1)",
             ] {
                 for hint in [["id_token_hint": token], ["client_id": provider.client.id]] {
-                    let answer = try await browser.send("GET", "logout?" + query(hint.merging(["post_logout_redirect_uri": uri]) { $1 }))
+                    let answer = try await browser.send(
+                        "GET", "logout?" + query(hint.merging(["post_logout_redirect_uri": uri]) { $1 }))
                     #expect(answer.status == 400 && answer.isPage && answer.location == nil, "\(uri): \(answer)")
                 }
             }
             for fields in [
-                ["post_logout_redirect_uri": Self.goodbye], ["post_logout_redirect_uri": Self.goodbye, "client_id": other.id],
-                ["id_token_hint": token, "client_id": other.id], ["post_logout_redirect_uri": Self.goodbye, "client_id": "x"],
+                ["post_logout_redirect_uri": Self.goodbye],
+                ["post_logout_redirect_uri": Self.goodbye, "client_id": other.id],
+                ["id_token_hint": token, "client_id": other.id],
+                ["post_logout_redirect_uri": Self.goodbye, "client_id": "x"],
             ] {
                 let answer = try await browser.send("GET", "logout?" + query(fields))
                 #expect(answer.status == 400 && answer.isPage && answer.location == nil, "\(fields): \(answer)")
@@ -121,7 +146,9 @@ import Testing
         try await run { provider, known, token async throws in
             var browser = known
             let answer = try await browser.send("POST", "logout", form: ["id_token_hint": token])
-            #expect(answer.status == 303 && answer.location == provider.issuer + "/logout?" + query(["id_token_hint": token]), "\(answer)")
+            #expect(
+                answer.status == 303
+                    && answer.location == provider.issuer + "/logout?" + query(["id_token_hint": token]), "\(answer)")
             #expect(try await isSignedIn(known))
         }
     }

@@ -9,7 +9,8 @@ import Testing
 
 @Suite struct ProviderPartsTests {
     @Test(arguments: [
-        "https://app.example/back", "https://app.example:8443/back?x=1", "http://127.0.0.1/back", "http://[::1]:80/back", "http://localhost:3000/back",
+        "https://app.example/back", "https://app.example:8443/back?x=1", "http://127.0.0.1/back",
+        "http://[::1]:80/back", "http://localhost:3000/back",
         "com.example.app:/back", "com.example.app://back",
     ])
     func `An address that a client may have`(_ text: String) throws {
@@ -17,10 +18,14 @@ import Testing
     }
 
     @Test(arguments: [
-        "", "back", "/back", "http://app.example/back", "https://", "https:///back", "https://app.example/back#x", "https://u@app.example/",
-        "https://u:p@app.example/", "https://app.example/*", "https://*.example/", "https://app.example/a b", "https://app.example/\"",
-        "https://app.example/../x", "https://app.example/%2e%2E/x", "https://app.example\\x", "javascript:alert(1)", "data:text/html,x", "file:///etc/passwd",
-        "myapp:/back", "Com.Example.app:/back", "https://bücher.example/", "https://app.example/\n", "http://127.0.0.1.evil.example/", "http://localhost@evil.example/",
+        "", "back", "/back", "http://app.example/back", "https://", "https:///back", "https://app.example/back#x",
+        "https://u@app.example/",
+        "https://u:p@app.example/", "https://app.example/*", "https://*.example/", "https://app.example/a b",
+        "https://app.example/\"",
+        "https://app.example/../x", "https://app.example/%2e%2E/x", "https://app.example\\x", "javascript:alert(1)",
+        "data:text/html,x", "file:///etc/passwd",
+        "myapp:/back", "Com.Example.app:/back", "https://bücher.example/", "https://app.example/\n",
+        "http://127.0.0.1.evil.example/", "http://localhost@evil.example/",
         "https://a;b/x", "ftp://app.example/", "https://app.example/" + String(repeating: "x", count: 1_000),
     ])
     func `An address that none may have`(_ text: String) {
@@ -51,26 +56,36 @@ import Testing
         ("https://app.example/back", "https://app.example.evil.example/back", false),
         ("https://app.example/back", "https://app.example@evil.example/back", false),
         ("https://app.example/back", "https://app.example/back\u{0}", false),
-        // KELVIN SIGN and GREEK QUESTION MARK: canonically equal to K and ;, which is enough for `==` of two strings of Swift.
+        // KELVIN SIGN and GREEK QUESTION MARK: canonically equal to K and ;, which is enough for `==` of two strings of
+        // Swift.
         ("https://app.example/K", "https://app.example/\u{212A}", false),
         ("https://app.example/a;b", "https://app.example/a\u{37E}b", false),
     ])
-    func `Addresses match byte for byte, but for the port of this machine`(_ own: String, _ other: String, _ matches: Bool) throws {
+    func `Addresses match byte for byte, but for the port of this machine`(
+        _ own: String, _ other: String, _ matches: Bool
+    ) throws {
         #expect(try RedirectURI(registering: own).matches(other) == matches)
     }
 
     @Test func `Pages escape what they are given, also where a character is more than a quote`() {
         let evil = "<script>\"'&</script>\"\u{301}<\u{338}"
         let page: HTML = "<p title=\"\(evil)\">\(HTML(escaping: "a<b"))\(nil as HTML?)</p>"
-        #expect(page.text == "<p title=\"&lt;script&gt;&quot;&#39;&amp;&lt;/script&gt;&quot;\u{301}&lt;\u{338}\">a&lt;b</p>")
+        #expect(
+            page.text == "<p title=\"&lt;script&gt;&quot;&#39;&amp;&lt;/script&gt;&quot;\u{301}&lt;\u{338}\">a&lt;b</p>"
+        )
     }
 
     @Test func `Fields of forms are read as browsers write them`() throws {
         let fields = try FormFields("a=1&b=x+y%20z%2B&c=&d&%C3%A4=%E2%82%AC")
-        #expect(fields["a"] == "1" && fields["b"] == "x y z+" && fields["c"] == nil && fields["d"] == nil && fields["ä"] == "€")
+        #expect(
+            fields["a"] == "1" && fields["b"] == "x y z+" && fields["c"] == nil && fields["d"] == nil
+                && fields["ä"] == "€")
         #expect(try FormFields(fields.encoded).encoded == fields.encoded)
         #expect(fields.setting("a", "2")["a"] == "2")
-        for bad in ["a=1&a=2", "a=%", "a=%2", "a=%zz", "a=%ff", "a=%00", "a=%0a", "a=" + String(repeating: "x", count: 20_000), (0...100).map { "a\($0)" }.joined(separator: "&")] {
+        for bad in [
+            "a=1&a=2", "a=%", "a=%2", "a=%zz", "a=%ff", "a=%00", "a=%0a", "a=" + String(repeating: "x", count: 20_000),
+            (0...100).map { "a\($0)" }.joined(separator: "&"),
+        ] {
             #expect(throws: OAuthError.self, "\(bad.prefix(20))") { try FormFields(bad) }
         }
     }
@@ -101,7 +116,8 @@ import Testing
 
     @Test func `An issuer's address goes by the app's id, and live and test have one each`() {
         #expect(Issuer.url(publicURL: "https://x.example/", "shop", .live) == "https://x.example/oidc/shop")
-        let test = Issuer(publicURL: "https://x.example/y", space: UserSpace(appID: "shop", environment: .test), appName: "")
+        let test = Issuer(
+            publicURL: "https://x.example/y", space: UserSpace(appID: "shop", environment: .test), appName: "")
         #expect(test.url == "https://x.example/y/oidc/shop-test" && test.path == "/y/oidc/shop-test" && test.isSecure)
     }
 }

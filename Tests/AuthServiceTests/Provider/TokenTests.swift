@@ -16,10 +16,14 @@ import Testing
             let before = Int64(Date().timeIntervalSince1970)
             let answer = try await provider.exchange(try await provider.code())
             #expect(answer.status == 200 && answer.header("cache-control") == "no-store", "\(answer)")
-            #expect(answer.string("token_type") == "Bearer" && answer["expires_in"] == "900" && answer.string("scope") == "openid profile email offline_access")
+            #expect(
+                answer.string("token_type") == "Bearer" && answer["expires_in"] == "900"
+                    && answer.string("scope") == "openid profile email offline_access")
             let tokens = try ProviderAnswer(answer)
             let token = try await verified(try #require(tokens.id), provider)
-            #expect(token.iss == provider.issuer && token.sub == anna.userID && token.aud == provider.client.id && token.nonce == "n-1")
+            #expect(
+                token.iss == provider.issuer && token.sub == anna.userID && token.aud == provider.client.id
+                    && token.nonce == "n-1")
             #expect(token.at_hash == IDToken.hash(tokens.access) && token.exp == token.iat + 900 && token.iat >= before)
             #expect((before - 1...token.iat).contains(token.auth_time))
             let list = try await provider.users.send("GET", "sessions", as: anna)
@@ -27,27 +31,37 @@ import Testing
 
             let refreshed = try ProviderAnswer(try await provider.refresh(try #require(tokens.refresh)))
             let second = try await verified(try #require(refreshed.id), provider)
-            #expect(second.sub == token.sub && second.auth_time == token.auth_time && second.nonce == nil && second.sid == token.sid)
+            #expect(
+                second.sub == token.sub && second.auth_time == token.auth_time && second.nonce == nil
+                    && second.sid == token.sid)
             #expect(second.at_hash == IDToken.hash(refreshed.access) && refreshed.refresh != tokens.refresh)
         }
     }
 
-    @Test func `Each client has its ID tokens signed as it wants, and another one's change nothing for it`() async throws {
+    @Test func `Each client has its ID tokens signed as it wants, and another one's change nothing for it`()
+        async throws
+    {
         try await TestProvider.run { provider async throws in
             let anna = try await provider.users.signUp()
             // Of the time before there was a choice.
             let old = provider.with(try await TestProvider.makeClient(provider.users, name: "Old"))
             try await provider.users.auth.postgres.execute(
-                "UPDATE auth.clients SET id_token_algorithm = DEFAULT WHERE id = \(try #require(UUID(uuidString: old.client.id)))")
+                "UPDATE auth.clients SET id_token_algorithm = DEFAULT WHERE id = \(try #require(UUID(uuidString: old.client.id)))"
+            )
             let description = #""name":"Old","redirectUris":["https://calendar.example/back"]"#
             for (provider, algorithm) in [(provider, "RS256"), (old, "ES256")] {
-                #expect(try await provider.users.master("GET", "clients/\(provider.client.id)")["idTokenSignedResponseAlg"] == "\"\(algorithm)\"")
-                #expect(try await verified(try #require(try await provider.tokens().id), provider, by: algorithm).sub == anna.userID)
+                #expect(
+                    try await provider.users.master("GET", "clients/\(provider.client.id)")["idTokenSignedResponseAlg"]
+                        == "\"\(algorithm)\"")
+                #expect(
+                    try await verified(try #require(try await provider.tokens().id), provider, by: algorithm).sub
+                        == anna.userID)
             }
             // A description that says nothing of it leaves it as it is.
             let kept = try await old.users.master("PUT", "clients/\(old.client.id)", "{\(description)}")
             #expect(kept.status == 200 && kept["idTokenSignedResponseAlg"] == #""ES256""#, "\(kept)")
-            let changed = try await old.users.master("PUT", "clients/\(old.client.id)", #"{\#(description),"idTokenSignedResponseAlg":"RS256"}"#)
+            let changed = try await old.users.master(
+                "PUT", "clients/\(old.client.id)", #"{\#(description),"idTokenSignedResponseAlg":"RS256"}"#)
             #expect(changed.status == 200 && changed["idTokenSignedResponseAlg"] == #""RS256""#, "\(changed)")
             #expect(try await verified(try #require(try await old.tokens().id), old).sub == anna.userID)
         }
@@ -59,11 +73,14 @@ import Testing
             let plain = try await provider.tokens(["scope": "openid"])
             #expect(plain.refresh == nil && plain.id != nil)
             let info = try await provider.userInfo(plain.access)
-            #expect(info.status == 200 && info["preferred_username"] == nil && info["email"] == nil && info["sub"] != nil, "\(info)")
+            #expect(
+                info.status == 200 && info["preferred_username"] == nil && info["email"] == nil && info["sub"] != nil,
+                "\(info)")
             let noID = try await provider.tokens(["scope": "email"])
             #expect(noID.id == nil && noID.refresh == nil)
             #expect(try await provider.userInfo(noID.access).isOAuthError("insufficient_scope", status: 403))
-            let small = provider.with(try await TestProvider.makeClient(provider.users, name: "Small", scopes: ["openid", "profile"]))
+            let small = provider.with(
+                try await TestProvider.makeClient(provider.users, name: "Small", scopes: ["openid", "profile"]))
             let code = try await small.code()
             #expect(try await small.exchange(code).string("scope") == "openid profile")
         }
@@ -76,7 +93,8 @@ import Testing
             let other = provider.with(try await TestProvider.makeClient(provider.users, name: "Other"))
             #expect(try await other.exchange(code).isOAuthError("invalid_grant"))
             for changes in [
-                ["redirect_uri": "https://calendar.example/"], ["code_verifier": String(TestProvider.verifier.reversed())], ["code_verifier": TestProvider.challenge],
+                ["redirect_uri": "https://calendar.example/"],
+                ["code_verifier": String(TestProvider.verifier.reversed())], ["code_verifier": TestProvider.challenge],
                 ["code": code + "x"], ["code": "x"],
             ] {
                 #expect(try await provider.exchange(code, changes).isOAuthError("invalid_grant"), "\(changes)")
@@ -85,11 +103,14 @@ import Testing
                 #expect(try await provider.exchange(code, [missing: ""]).isOAuthError("invalid_request"), "\(missing)")
             }
             #expect(try await provider.users.count("SELECT count(*) FROM auth.client_sessions") == 0)
-            try await provider.users.auth.postgres.execute("UPDATE auth.authorization_codes SET expires = now() - interval '1 second'")
+            try await provider.users.auth.postgres.execute(
+                "UPDATE auth.authorization_codes SET expires = now() - interval '1 second'")
             #expect(try await provider.exchange(code).isOAuthError("invalid_grant"))
-            try await provider.users.auth.postgres.execute("UPDATE auth.authorization_codes SET expires = now() + interval '1 minute'")
+            try await provider.users.auth.postgres.execute(
+                "UPDATE auth.authorization_codes SET expires = now() + interval '1 minute'")
             #expect(try await provider.exchange(code).status == 200)
-            let lifetime = try await provider.users.count("SELECT extract(epoch FROM expires - now())::int8 FROM auth.authorization_codes")
+            let lifetime = try await provider.users.count(
+                "SELECT extract(epoch FROM expires - now())::int8 FROM auth.authorization_codes")
             #expect(lifetime <= 60)
         }
     }
@@ -102,7 +123,9 @@ import Testing
                 for _ in 0..<6 { group.addTask { try await provider.exchange(code) } }
                 return try await group.reduce(into: []) { $0.append($1) }
             }
-            #expect(answers.filter { $0.status == 200 }.count == 1 && answers.filter { $0.isOAuthError("invalid_grant") }.count == 5, "\(answers)")
+            #expect(
+                answers.filter { $0.status == 200 }.count == 1
+                    && answers.filter { $0.isOAuthError("invalid_grant") }.count == 5, "\(answers)")
             let tokens = try ProviderAnswer(try #require(answers.first { $0.status == 200 }))
             #expect(try await provider.userInfo(tokens.access).isOAuthError("invalid_token", status: 401))
             #expect(try await provider.refresh(try #require(tokens.refresh)).isOAuthError("invalid_grant"))
@@ -125,8 +148,13 @@ import Testing
             #expect(try ProviderAnswer(try await provider.refresh(token)).refresh == second.refresh)
             let other = provider.with(try await TestProvider.makeClient(provider.users, name: "Other"))
             #expect(try await other.refresh(try #require(second.refresh)).isOAuthError("invalid_grant"))
-            #expect(try await provider.post("token", ["grant_type": "refresh_token", "refresh_token": second.refresh ?? "", "scope": "openid admin"]).status == 200)
-            try await provider.users.auth.postgres.execute("UPDATE auth.sessions SET rotated = rotated - interval '11 seconds'")
+            #expect(
+                try await provider.post(
+                    "token",
+                    ["grant_type": "refresh_token", "refresh_token": second.refresh ?? "", "scope": "openid admin"]
+                ).status == 200)
+            try await provider.users.auth.postgres.execute(
+                "UPDATE auth.sessions SET rotated = rotated - interval '11 seconds'")
             #expect(try await provider.refresh(token).isOAuthError("invalid_grant"))
             #expect(try await provider.userInfo(second.access).isOAuthError("invalid_token", status: 401))
             for bad in ["", "x", "mpr_x", first.access, "mpa_" + token.dropFirst(4)] {
@@ -139,26 +167,42 @@ import Testing
         try await TestProvider.run { provider async throws in
             _ = try await provider.users.signUp()
             let code = try await provider.code()
-            let fields = ["grant_type": "authorization_code", "code": code, "redirect_uri": provider.client.redirectURI, "code_verifier": TestProvider.verifier]
+            let fields = [
+                "grant_type": "authorization_code", "code": code, "redirect_uri": provider.client.redirectURI,
+                "code_verifier": TestProvider.verifier,
+            ]
             let form = ["content-type": "application/x-www-form-urlencoded"]
-            func basic(_ text: String) -> [String: String] { form.merging(["authorization": "Basic " + Data(text.utf8).base64EncodedString()]) { $1 } }
+            func basic(_ text: String) -> [String: String] {
+                form.merging(["authorization": "Basic " + Data(text.utf8).base64EncodedString()]) { $1 }
+            }
             let (id, secret) = (provider.client.id, try #require(provider.client.secret))
             let other = try await TestProvider.makeClient(provider.users, name: "Other")
             let refused: [([String: String], [String: String])] = [
-                (form, [:]), (form, ["client_id": id]), (form, ["client_id": id, "client_secret": "x"]), (form, ["client_secret": secret]),
-                (basic("\(id):x"), [:]), (basic(id), [:]), (basic("\(id):"), [:]), (basic(":\(secret)"), [:]), (basic("\(UUID().uuidString):\(secret)"), [:]),
-                (basic("\(other.id):\(secret)"), [:]), (basic("\(id):\(other.secret ?? "")"), [:]), (basic("\(id):\(secret)"), ["client_id": other.id]),
-                (form.merging(["authorization": "Bearer \(secret)"]) { $1 }, ["client_id": id]), (form.merging(["authorization": "Basic %%%"]) { $1 }, [:]),
+                (form, [:]), (form, ["client_id": id]), (form, ["client_id": id, "client_secret": "x"]),
+                (form, ["client_secret": secret]),
+                (basic("\(id):x"), [:]), (basic(id), [:]), (basic("\(id):"), [:]), (basic(":\(secret)"), [:]),
+                (basic("\(UUID().uuidString):\(secret)"), [:]),
+                (basic("\(other.id):\(secret)"), [:]), (basic("\(id):\(other.secret ?? "")"), [:]),
+                (basic("\(id):\(secret)"), ["client_id": other.id]),
+                (form.merging(["authorization": "Bearer \(secret)"]) { $1 }, ["client_id": id]),
+                (form.merging(["authorization": "Basic %%%"]) { $1 }, [:]),
             ]
             for (headers, more) in refused {
                 for endpoint in ["token", "revoke", "introspect"] {
                     let body = FormFields.encode(fields.merging(more) { $1 }.map { ($0.key, $0.value) })
-                    let answer = try await provider.visitor.send("POST", provider.path + "/" + endpoint, body, headers: headers)
-                    #expect(answer.isOAuthError("invalid_client", status: 401) && answer.header("www-authenticate")?.hasPrefix("Basic") == true, "\(headers) \(more): \(answer)")
+                    let answer = try await provider.visitor.send(
+                        "POST", provider.path + "/" + endpoint, body, headers: headers)
+                    #expect(
+                        answer.isOAuthError("invalid_client", status: 401)
+                            && answer.header("www-authenticate")?.hasPrefix("Basic") == true,
+                        "\(headers) \(more): \(answer)")
                 }
             }
             let both = FormFields.encode(fields.merging(["client_secret": secret]) { $1 }.map { ($0.key, $0.value) })
-            #expect(try await provider.visitor.send("POST", provider.path + "/token", both, headers: basic("\(id):\(secret)")).isOAuthError("invalid_request"))
+            #expect(
+                try await provider.visitor.send(
+                    "POST", provider.path + "/token", both, headers: basic("\(id):\(secret)")
+                ).isOAuthError("invalid_request"))
             // A public client has no secret to send, and one that is made up does not help.
             let open = provider.with(try await TestProvider.makeClient(provider.users, name: "Open", type: "public"))
             var pretender = open
@@ -176,7 +220,10 @@ import Testing
             for grant in ["password", "client_credentials", "implicit"] {
                 #expect(try await fresh.post("token", ["grant_type": grant]).isOAuthError("unsupported_grant_type"))
             }
-            #expect(try await provider.visitor.send("POST", provider.path + "/token", "{}", headers: ["content-type": "application/json"]).isOAuthError("invalid_request"))
+            #expect(
+                try await provider.visitor.send(
+                    "POST", provider.path + "/token", "{}", headers: ["content-type": "application/json"]
+                ).isOAuthError("invalid_request"))
         }
     }
 
@@ -188,10 +235,15 @@ import Testing
             let id = try #require(tokens.id)
             for wrong in [id, try #require(tokens.refresh), anna.access, anna.refresh, "", tokens.access + "x", "x"] {
                 let answer = try await provider.userInfo(wrong)
-                #expect(answer.isOAuthError("invalid_token", status: 401) && answer.header("www-authenticate")?.hasPrefix("Bearer") == true, "\(answer)")
-                if wrong != tokens.refresh, !wrong.isEmpty { #expect(try await provider.post("introspect", ["token": wrong])["active"] == "false") }
+                #expect(
+                    answer.isOAuthError("invalid_token", status: 401)
+                        && answer.header("www-authenticate")?.hasPrefix("Bearer") == true, "\(answer)")
+                if wrong != tokens.refresh, !wrong.isEmpty {
+                    #expect(try await provider.post("introspect", ["token": wrong])["active"] == "false")
+                }
             }
-            #expect(try await provider.visitor.get(provider.path + "/userinfo").isOAuthError("invalid_token", status: 401))
+            #expect(
+                try await provider.visitor.get(provider.path + "/userinfo").isOAuthError("invalid_token", status: 401))
             // Not of the app: as the gateway looks at them, and as its refresh.
             let ring = try await provider.users.auth.ring(after: 0) { !$0.signingKeys.isEmpty }
             for text in [id, tokens.access, try #require(tokens.refresh)] {
@@ -206,7 +258,10 @@ import Testing
             // Of another client, of another environment.
             var test = provider.users
             test.environment = .test
-            #expect(try await provider.visitor.send("GET", provider.path + "-test/userinfo", headers: ["authorization": "Bearer " + tokens.access]).status == 401)
+            #expect(
+                try await provider.visitor.send(
+                    "GET", provider.path + "-test/userinfo", headers: ["authorization": "Bearer " + tokens.access]
+                ).status == 401)
             let other = provider.with(try await TestProvider.makeClient(provider.users, name: "Other"))
             for token in [tokens.access, try #require(tokens.refresh)] {
                 let answer = try await other.post("introspect", ["token": token])
@@ -219,25 +274,37 @@ import Testing
 
     @Test func `What its scopes open of a user`() async throws {
         try await TestProvider.run { provider async throws in
-            let anna = try await provider.users.signUp(more: #","email":"anna@example.org","profile":{"name":"Anna Ö","x":1},"private":{"name":"secret"}"#)
+            let anna = try await provider.users.signUp(
+                more: #","email":"anna@example.org","profile":{"name":"Anna Ö","x":1},"private":{"name":"secret"}"#)
             let tokens = try await provider.tokens()
             for method in ["GET", "POST"] {
                 let info = try await provider.userInfo(tokens.access, method: method)
                 #expect(info.status == 200 && info.header("cache-control") == "no-store", "\(info)")
-                #expect(info.string("sub") == anna.userID && info.string("name") == "Anna Ö" && info.string("preferred_username") == "anna")
-                #expect(info.string("email") == "anna@example.org" && info["email_verified"] == "false" && info["updated_at"] != nil && !info.text.contains("secret"))
+                #expect(
+                    info.string("sub") == anna.userID && info.string("name") == "Anna Ö"
+                        && info.string("preferred_username") == "anna")
+                #expect(
+                    info.string("email") == "anna@example.org" && info["email_verified"] == "false"
+                        && info["updated_at"] != nil && !info.text.contains("secret"))
             }
             let byForm = try await provider.visitor.send(
-                "POST", provider.path + "/userinfo", "access_token=" + tokens.access, headers: ["content-type": "application/x-www-form-urlencoded"])
+                "POST", provider.path + "/userinfo", "access_token=" + tokens.access,
+                headers: ["content-type": "application/x-www-form-urlencoded"])
             #expect(byForm.status == 200)
-            let active = try await provider.post("introspect", ["token": tokens.access, "token_type_hint": "access_token"])
-            #expect(active["active"] == "true" && active.string("sub") == anna.userID && active.string("username") == "anna" && active.string("client_id") == provider.client.id)
-            #expect(active.string("iss") == provider.issuer && active.string("token_type") == "Bearer" && active["exp"] != nil, "\(active)")
+            let active = try await provider.post(
+                "introspect", ["token": tokens.access, "token_type_hint": "access_token"])
+            #expect(
+                active["active"] == "true" && active.string("sub") == anna.userID && active.string("username") == "anna"
+                    && active.string("client_id") == provider.client.id)
+            #expect(
+                active.string("iss") == provider.issuer && active.string("token_type") == "Bearer"
+                    && active["exp"] != nil, "\(active)")
             let refresh = try await provider.post("introspect", ["token": try #require(tokens.refresh)])
             #expect(refresh["active"] == "true" && refresh["token_type"] == nil)
             // A public client cannot prove who it is.
             let open = provider.with(try await TestProvider.makeClient(provider.users, name: "Open", type: "public"))
-            #expect(try await open.post("introspect", ["token": tokens.access]).isOAuthError("invalid_client", status: 401))
+            #expect(
+                try await open.post("introspect", ["token": tokens.access]).isOAuthError("invalid_client", status: 401))
             // What the client may not ask for any more, its tokens do not open.
             let body = #"{"name":"Calendar","redirectUris":["https://calendar.example/back"],"scopes":["openid"]}"#
             #expect(try await provider.users.master("PUT", "clients/\(provider.client.id)", body).status == 200)
@@ -249,7 +316,8 @@ import Testing
     }
 
     enum End: String, CaseIterable {
-        case revokedByAccessToken, revokedByRefreshToken, grantRemoved, clientDeleted, userDisabled, userDeleted, passwordChanged, sessionEnded
+        case revokedByAccessToken, revokedByRefreshToken, grantRemoved, clientDeleted, userDisabled, userDeleted,
+            passwordChanged, sessionEnded
     }
 
     @Test(arguments: End.allCases)
@@ -262,12 +330,15 @@ import Testing
             let status =
                 switch end {
                 case .revokedByAccessToken: try await provider.post("revoke", ["token": tokens.access]).status
-                case .revokedByRefreshToken: try await provider.post("revoke", ["token": refresh, "token_type_hint": "refresh_token"]).status
+                case .revokedByRefreshToken:
+                    try await provider.post("revoke", ["token": refresh, "token_type_hint": "refresh_token"]).status
                 case .grantRemoved: try await users.send("DELETE", "me/grants/\(client)", as: anna).status
                 case .clientDeleted: try await users.master("DELETE", "clients/\(client)").status
-                case .userDisabled: try await users.master("PATCH", "users/\(anna.userID)", #"{"disabled":true}"#).status
+                case .userDisabled:
+                    try await users.master("PATCH", "users/\(anna.userID)", #"{"disabled":true}"#).status
                 case .userDeleted: try await users.master("DELETE", "users/\(anna.userID)").status
-                case .passwordChanged: try await users.master("PATCH", "users/\(anna.userID)", #"{"password":"another horse"}"#).status
+                case .passwordChanged:
+                    try await users.master("PATCH", "users/\(anna.userID)", #"{"password":"another horse"}"#).status
                 case .sessionEnded: try await users.send("DELETE", "sessions", as: anna).status
                 }
             #expect([200, 202, 204].contains(status), "\(status)")
@@ -278,9 +349,14 @@ import Testing
             } else {
                 #expect(refused.isOAuthError("invalid_grant"), "\(refused)")
                 #expect(try await provider.post("introspect", ["token": tokens.access])["active"] == "false")
-                if end != .revokedByAccessToken, end != .revokedByRefreshToken { #expect(try await provider.exchange(unused).isOAuthError("invalid_grant")) }
+                if end != .revokedByAccessToken, end != .revokedByRefreshToken {
+                    #expect(try await provider.exchange(unused).isOAuthError("invalid_grant"))
+                }
             }
-            #expect(try await users.count("SELECT count(*) FROM auth.sessions AS s JOIN auth.client_sessions AS c ON c.session_id = s.id WHERE s.revoked IS NULL") == 0)
+            #expect(
+                try await users.count(
+                    "SELECT count(*) FROM auth.sessions AS s JOIN auth.client_sessions AS c ON c.session_id = s.id WHERE s.revoked IS NULL"
+                ) == 0)
         }
     }
 
@@ -307,14 +383,22 @@ import Testing
             _ = try await provider.code(["scope": "openid"])
             _ = try await provider.code(["scope": "openid email"])
             let list = try await provider.users.send("GET", "me/grants", as: anna)
-            #expect(list["count"] == "1" && list.string("data.0.client") == provider.client.id && list.string("data.0.name") == "Calendar", "\(list)")
-            #expect(list["data.0.scopes"] == #"["email", "openid"]"# || list["data.0.scopes"] == #"["email","openid"]"#, "\(list)")
+            #expect(
+                list["count"] == "1" && list.string("data.0.client") == provider.client.id
+                    && list.string("data.0.name") == "Calendar", "\(list)")
+            #expect(
+                list["data.0.scopes"] == #"["email", "openid"]"# || list["data.0.scopes"] == #"["email","openid"]"#,
+                "\(list)")
             let berta = try await provider.users.signUp("berta")
             #expect(try await provider.users.send("GET", "me/grants", as: berta)["count"] == "0")
-            #expect(try await provider.users.send("DELETE", "me/grants/\(provider.client.id)", as: berta).isProblem(.notFound))
+            #expect(
+                try await provider.users.send("DELETE", "me/grants/\(provider.client.id)", as: berta).isProblem(
+                    .notFound))
             #expect(try await provider.users.send("DELETE", "me/grants/x", as: anna).isProblem(.notFound))
             #expect(try await provider.users.send("DELETE", "me/grants/\(provider.client.id)", as: anna).status == 204)
-            #expect(try await provider.users.send("DELETE", "me/grants/\(provider.client.id)", as: anna).isProblem(.notFound))
+            #expect(
+                try await provider.users.send("DELETE", "me/grants/\(provider.client.id)", as: anna).isProblem(
+                    .notFound))
             var browser = provider.browser()
             let page = try await browser.logIn(try await browser.authorize(provider.request(["scope": "openid"])))
             #expect(page.text.contains("name=\"decision\""))
@@ -332,7 +416,10 @@ import Testing
                 first = first ?? tokens
             }
             #expect(try await provider.userInfo(try #require(first).access).status == 401)
-            #expect(try await provider.users.count("SELECT count(*) FROM auth.client_sessions AS c JOIN auth.sessions AS s ON s.id = c.session_id WHERE s.revoked IS NULL") == 20)
+            #expect(
+                try await provider.users.count(
+                    "SELECT count(*) FROM auth.client_sessions AS c JOIN auth.sessions AS s ON s.id = c.session_id WHERE s.revoked IS NULL"
+                ) == 20)
         }
     }
 
@@ -340,8 +427,13 @@ import Testing
         try await TestProvider.run { provider async throws in
             let metadata = try await provider.visitor.get(provider.path + "/.well-known/openid-configuration")
             #expect(metadata.status == 200 && metadata.string("issuer") == provider.issuer)
-            #expect(try await provider.visitor.get(provider.path + "/.well-known/oauth-authorization-server").text == metadata.text)
-            for name in ["authorization_endpoint", "token_endpoint", "userinfo_endpoint", "jwks_uri", "revocation_endpoint", "introspection_endpoint", "end_session_endpoint"] {
+            #expect(
+                try await provider.visitor.get(provider.path + "/.well-known/oauth-authorization-server").text
+                    == metadata.text)
+            for name in [
+                "authorization_endpoint", "token_endpoint", "userinfo_endpoint", "jwks_uri", "revocation_endpoint",
+                "introspection_endpoint", "end_session_endpoint",
+            ] {
                 let address = try #require(metadata.string(name))
                 #expect(address.hasPrefix(provider.issuer + "/"))
                 let path = String(address.dropFirst("http://127.0.0.1:8080".count))
@@ -349,8 +441,12 @@ import Testing
                 #expect(answers.contains { $0.status != 404 }, "\(name)")
             }
             let keys = try await provider.visitor.get(provider.path + "/jwks")
-            #expect(keys["keys.0.alg"] == #""RS256""# && keys["keys.0.kty"] == #""RSA""# && keys["keys.1.alg"] == #""ES256""#, "\(keys)")
-            #expect(keys["keys.0.use"] == #""sig""# && keys["keys.0.e"] == #""AQAB""# && Base64URL.decode(keys.string("keys.0.n") ?? "")?.count == 256)
+            #expect(
+                keys["keys.0.alg"] == #""RS256""# && keys["keys.0.kty"] == #""RSA""#
+                    && keys["keys.1.alg"] == #""ES256""#, "\(keys)")
+            #expect(
+                keys["keys.0.use"] == #""sig""# && keys["keys.0.e"] == #""AQAB""#
+                    && Base64URL.decode(keys.string("keys.0.n") ?? "")?.count == 256)
             // OpenID Connect Discovery 1.0 §3.
             #expect(metadata["id_token_signing_alg_values_supported"] == #"["RS256","ES256"]"#)
             let test = try await provider.visitor.get(provider.path + "-test/.well-known/openid-configuration")
@@ -365,7 +461,9 @@ import Testing
     }
 
     /// What an ID token says, when its signature is one of the provider's keys' of the algorithm.
-    private func verified(_ token: String, _ provider: TestProvider, by algorithm: String = "RS256") async throws -> Claims {
+    private func verified(_ token: String, _ provider: TestProvider, by algorithm: String = "RS256") async throws
+        -> Claims
+    {
         let parts = token.split(separator: ".").map(String.init)
         try #require(parts.count == 3)
         let header = try JSONValue(parsing: try #require(Base64URL.decode(parts[0])))
@@ -380,7 +478,9 @@ import Testing
         let (signed, signature) = (Data("\(parts[0]).\(parts[1])".utf8), try #require(Base64URL.decode(parts[2])))
         if algorithm == "RS256" {
             let key = try _RSA.Signing.PublicKey(n: try number("n"), e: try number("e"))
-            #expect(key.isValidSignature(_RSA.Signing.RSASignature(rawRepresentation: signature), for: signed, padding: .insecurePKCS1v1_5))
+            #expect(
+                key.isValidSignature(
+                    _RSA.Signing.RSASignature(rawRepresentation: signature), for: signed, padding: .insecurePKCS1v1_5))
         } else {
             let key = try P256.Signing.PublicKey(rawRepresentation: try number("x") + (try number("y")))
             #expect(key.isValidSignature(try P256.Signing.ECDSASignature(rawRepresentation: signature), for: signed))

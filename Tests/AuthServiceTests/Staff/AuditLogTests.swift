@@ -13,9 +13,13 @@ import Testing
         try await StaffClient.run { client, root async throws in
             let added = try await client.send("POST", "me/totp", #"{"password":"\#(StaffClient.password)"}"#, as: root)
             let code = SecondFactorTests.code(SecondFactorTests.decodeBase32(try #require(added.string("secret"))), 0)
-            try await client.auth.database.withSuperuser { _ = try await $0.execute("REVOKE INSERT ON auth.audit_log FROM martlet_auth") }
+            try await client.auth.database.withSuperuser {
+                _ = try await $0.execute("REVOKE INSERT ON auth.audit_log FROM martlet_auth")
+            }
             #expect(try await client.send("POST", "me/totp/confirm", #"{"code":"\#(code)"}"#, as: root).status == 500)
-            #expect(try await client.count("SELECT count(*) FROM auth.staff_second_factors WHERE confirmed IS NOT NULL") == 0)
+            #expect(
+                try await client.count("SELECT count(*) FROM auth.staff_second_factors WHERE confirmed IS NOT NULL")
+                    == 0)
             #expect(try await client.send("DELETE", "sessions", as: root).status == 500)
             #expect(try await client.logIn("root").status == 500)
             #expect(try await client.count("SELECT count(*) FROM auth.staff_sessions WHERE revoked IS NULL") == 1)
@@ -28,10 +32,13 @@ import Testing
     @Test func `Nobody changes what is in the log`() async throws {
         try await StaffClient.run { client, _ async throws in
             for statement in [
-                "UPDATE auth.audit_log SET staff_name = 'eve'", "DELETE FROM auth.audit_log", "TRUNCATE auth.audit_log", "DROP TABLE auth.audit_log",
+                "UPDATE auth.audit_log SET staff_name = 'eve'", "DELETE FROM auth.audit_log", "TRUNCATE auth.audit_log",
+                "DROP TABLE auth.audit_log",
                 "ALTER TABLE auth.audit_log DISABLE TRIGGER ALL",
             ] as [PostgresQuery] {
-                let error = await #expect(throws: PostgresError.self) { try await client.auth.postgres.execute(statement) }
+                let error = await #expect(throws: PostgresError.self) {
+                    try await client.auth.postgres.execute(statement)
+                }
                 #expect(error?.sqlState == "42501", "\(statement)")
             }
             #expect(try await client.count("SELECT count(*) FROM auth.audit_log") == 2)
@@ -51,7 +58,9 @@ import Testing
             }
             #expect(try await client.count("SELECT count(*) FROM auth.audit_log") == before)
             let entry = AuditEntry(by: Self.ada, "create", .applications, of: "shop", target: "shop", from: "::1")
-            #expect(try await client.count("WITH audit AS (\(AuditStore.insertion(of: entry)) RETURNING 1) SELECT count(*) FROM audit") == 1)
+            #expect(
+                try await client.count(
+                    "WITH audit AS (\(AuditStore.insertion(of: entry)) RETURNING 1) SELECT count(*) FROM audit") == 1)
             #expect(try await client.log() == ["ada create applications shop"])
         }
     }
@@ -59,10 +68,12 @@ import Testing
     @Test func `Secrets do not get into the log, however deep, and large values are cut`() async throws {
         try await StaffClient.run { client, root async throws in
             let audit = AuditStore(postgres: client.auth.postgres)
-            let text = #"{"name":"a","password":"p","deep":[{"clientSecret":"s","x":1,"refreshTokens":["t"],"passwordSet":true}],"secretKey":{"a":1}}"#
+            let text =
+                #"{"name":"a","password":"p","deep":[{"clientSecret":"s","x":1,"refreshTokens":["t"],"passwordSet":true}],"secretKey":{"a":1}}"#
             let value = try JSONValue(parsing: text.utf8)
             let large = JSONValue.object([.init("text", .string(String(repeating: "x", count: 40_000)))])
-            try await audit.record(AuditEntry(by: Self.ada, "update", .config, of: "shop", before: value, after: large, from: ""))
+            try await audit.record(
+                AuditEntry(by: Self.ada, "update", .config, of: "shop", before: value, after: large, from: ""))
             let entry = try await client.send("GET", "audit?limit=1", as: root)
             #expect(entry["data.0.before"] == #"{"deep":[{"x":1,"passwordSet":true}],"name":"a"}"#, "\(entry)")
             #expect(entry["data.0.after.tooLarge"] == "40011")
@@ -75,7 +86,9 @@ import Testing
             for number in 0..<7 {
                 let area: StaffArea = number % 2 == 0 ? .storage : .config
                 try await audit.record(
-                    AuditEntry(by: Self.ada, number == 3 ? "delete" : "update", area, of: number < 4 ? "shop" : "blog", target: "t\(number)", from: ""))
+                    AuditEntry(
+                        by: Self.ada, number == 3 ? "delete" : "update", area, of: number < 4 ? "shop" : "blog",
+                        target: "t\(number)", from: ""))
             }
             func targets(_ query: String) async throws -> [String] {
                 let answer = try await client.send("GET", "audit?staff=\(Self.ada.id)" + query, as: root)
@@ -96,10 +109,13 @@ import Testing
             }
             #expect(seen == ["t6", "t5", "t4", "t3", "t2", "t1", "t0"])
             for (query, field) in [
-                ("staff=x", "staff"), ("area=gold", "area"), ("from=yesterday", "from"), ("to=1", "to"), ("limit=0", "limit"), ("limit=1001", "limit"),
+                ("staff=x", "staff"), ("area=gold", "area"), ("from=yesterday", "from"), ("to=1", "to"),
+                ("limit=0", "limit"), ("limit=1001", "limit"),
                 ("before=x", "before"), ("app=a'b", "app"), ("action=", "action"), ("user=x", "user"),
             ] {
-                #expect(try await client.send("GET", "audit?" + query, as: root).isProblem(.invalidParameter, field: field), "\(query)")
+                #expect(
+                    try await client.send("GET", "audit?" + query, as: root).isProblem(.invalidParameter, field: field),
+                    "\(query)")
             }
         }
     }
@@ -109,7 +125,9 @@ import Testing
             let audit = AuditStore(postgres: client.auth.postgres)
             let nasty = "=1+1,\"x\"\r\nnext"
             try await audit.record(
-                AuditEntry(by: Self.ada, "update", .storage, of: "shop", target: nasty, after: .object([.init("a", .number("1"))]), from: "::1"))
+                AuditEntry(
+                    by: Self.ada, "update", .storage, of: "shop", target: nasty,
+                    after: .object([.init("a", .number("1"))]), from: "::1"))
             // More than one page.
             try await client.auth.postgres.execute(
                 """
@@ -117,18 +135,24 @@ import Testing
                 SELECT \(UUID(uuidString: Self.ada.id)), 'ada', 'create', 'storage', 'n' || n FROM generate_series(1, 1200) AS n
                 """)
             let lines = try await client.send("GET", "audit/export?staff=\(Self.ada.id)", as: root)
-            #expect(lines.header("content-type") == "application/jsonl; charset=utf-8" && lines.header("cache-control") == "no-store")
+            #expect(
+                lines.header("content-type") == "application/jsonl; charset=utf-8"
+                    && lines.header("cache-control") == "no-store")
             #expect(lines.header("content-disposition") == #"attachment; filename="audit.jsonl""#)
             let rows = try lines.text.split(separator: "\n").map { try JSONValue(parsing: $0.utf8) }
-            #expect(rows.count == 1_201 && rows[0]["target"] == .string(nasty) && rows[1_200]["target"] == .string("n1200"))
+            #expect(
+                rows.count == 1_201 && rows[0]["target"] == .string(nasty) && rows[1_200]["target"] == .string("n1200"))
             #expect(rows[0]["after"]?["a"] == .number("1"))
 
             let table = try await client.send("GET", "audit/export?format=csv&area=storage&action=update", as: root)
             let header = "number,time,staffId,staffName,action,area,app,target,before,after,address\r\n"
-            #expect(table.text.hasPrefix(header) && table.header("content-type") == "text/csv; charset=utf-8", "\(table)")
+            #expect(
+                table.text.hasPrefix(header) && table.header("content-type") == "text/csv; charset=utf-8", "\(table)")
             #expect(table.text.contains(#""'=1+1,""x""\#r\#nnext",,"{""a"": 1}","::1"\#r\#n"#), "\(table)")
             #expect(try await client.log() == ["root export audit csv"])
-            #expect(try await client.send("GET", "audit/export?format=xml", as: root).isProblem(.invalidParameter, field: "format"))
+            #expect(
+                try await client.send("GET", "audit/export?format=xml", as: root).isProblem(
+                    .invalidParameter, field: "format"))
         }
     }
 
@@ -141,13 +165,17 @@ import Testing
                 VALUES ('2026-01-01', \(id), 'root', 5), ('2026-01-01', \(UUID()), 'ada', 2), ('2025-12-01', \(id), 'root', 1)
                 """)
             let months = try await client.send("GET", "sign-ins?by=month&from=2025-12&to=2026-01", as: root)
-            #expect(months["count"] == "2" && months["data.0.month"] == #""2026-01""# && months["data.0.count"] == "7", "\(months)")
+            #expect(
+                months["count"] == "2" && months["data.0.month"] == #""2026-01""# && months["data.0.count"] == "7",
+                "\(months)")
             #expect(months.string("data.0.staff.0.userName") == "ada" && months["data.0.staff.1.count"] == "5")
             #expect(months["data.1.count"] == "1")
             for _ in 0..<2 { _ = try await client.signIn("root") }
             #expect(try await client.send("GET", "sign-ins", as: root)["data.0.count"] == "3")
             for (query, field) in [("by=week", "by"), ("from=2026-13", "from"), ("to=2026", "to"), ("x=1", "x")] {
-                #expect(try await client.send("GET", "sign-ins?" + query, as: root).isProblem(.invalidParameter, field: field))
+                #expect(
+                    try await client.send("GET", "sign-ins?" + query, as: root).isProblem(
+                        .invalidParameter, field: field))
             }
         }
     }
@@ -157,7 +185,9 @@ import Testing
             #expect(try await client.log(2).last == "operator create staff root")
             let id = try await client.make("berta", by: root)
             let berta = try await client.signIn("berta")
-            #expect(try await client.store.resetPassword(of: "berta", to: Secret("a new beginning"), removesSecondFactor: true))
+            #expect(
+                try await client.store.resetPassword(
+                    of: "berta", to: Secret("a new beginning"), removesSecondFactor: true))
             #expect(try await client.log() == ["operator reset-password staff \(id)"])
             #expect(try await client.refresh(berta.refresh).isProblem(.invalidToken))
             #expect(try await client.signIn("berta", password: "a new beginning").mustReset)
@@ -165,9 +195,13 @@ import Testing
             #expect(try await client.log() == ["operator disable staff \(id)"])
             #expect(try await client.logIn("berta", password: "a new beginning").isProblem(.signInFailed))
             #expect(try await !client.store.disable("nobody"))
-            #expect(try await !client.store.resetPassword(of: "nobody", to: Secret("a new beginning"), removesSecondFactor: false))
+            #expect(
+                try await !client.store.resetPassword(
+                    of: "nobody", to: Secret("a new beginning"), removesSecondFactor: false))
             let list = try await client.store.list()
-            #expect(list.map(\.userName) == ["berta", "root"] && list[0].isDisabled && list[0].mustReset && list[1].isAdministrator)
+            #expect(
+                list.map(\.userName) == ["berta", "root"] && list[0].isDisabled && list[0].mustReset
+                    && list[1].isAdministrator)
         }
     }
 }

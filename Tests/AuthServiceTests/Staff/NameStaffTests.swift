@@ -16,7 +16,9 @@ import Testing
                 let answer = try await client.auth.gateway.post("/internal/staff/names", body)
                 try #require(answer.status == 200, "\(answer)")
                 return (0..<3).map { place in
-                    answer.string("staff.\(place).id").map { $0 + " " + (answer.string("staff.\(place).userName") ?? "") }
+                    answer.string("staff.\(place).id").map {
+                        $0 + " " + (answer.string("staff.\(place).userName") ?? "")
+                    }
                 }
             }
             #expect(try await names() == ["\(anna) anna", "\(berta) berta", nil])
@@ -27,19 +29,28 @@ import Testing
         }
     }
 
-    @Test func `With an area only those who may read it in the app are named, each with where mail reaches them`() async throws {
+    @Test func `With an area only those who may read it in the app are named, each with where mail reaches them`()
+        async throws
+    {
         try await StaffClient.run { client, root async throws in
-            let (anna, berta) = (try await client.make("anna@example.org", by: root), try await client.make("berta", by: root))
+            let (anna, berta) = (
+                try await client.make("anna@example.org", by: root), try await client.make("berta", by: root)
+            )
             func named(_ app: String, _ area: String) async throws -> [String] {
                 let body = #"{"staff":["\#(anna)","\#(berta)"],"app":"\#(app)","area":"\#(area)"}"#
                 let answer = try await client.auth.gateway.post("/internal/staff/names", body)
                 try #require(answer.status == 200, "\(answer)")
                 return (0..<2).compactMap { place in
-                    answer.string("staff.\(place).userName").map { $0 + " " + (answer.string("staff.\(place).email") ?? "-") }
+                    answer.string("staff.\(place).userName").map {
+                        $0 + " " + (answer.string("staff.\(place).email") ?? "-")
+                    }
                 }
             }
             #expect(try await named("a9", "crashes") == [])
-            for (id, body) in [(anna, #"{"rights":{"*":{"crashes":["read"]}}}"#), (berta, #"{"rights":{"*":{"crashes":["update"],"tickets":["read"]}}}"#)] {
+            for (id, body) in [
+                (anna, #"{"rights":{"*":{"crashes":["read"]}}}"#),
+                (berta, #"{"rights":{"*":{"crashes":["update"],"tickets":["read"]}}}"#),
+            ] {
                 #expect(try await client.send("PATCH", "staff/\(id)", body, as: root).status == 200)
             }
             #expect(try await named("a9", "crashes") == ["anna@example.org anna@example.org"])
@@ -47,8 +58,12 @@ import Testing
             let set = try await client.send("PATCH", "staff/\(berta)", #"{"email":"Berta.B@Example.org"}"#, as: root)
             #expect(set.string("email") == "berta.b@example.org", "\(set)")
             #expect(try await named("a9", "tickets") == ["berta berta.b@example.org"])
-            #expect(try await client.send("PATCH", "staff/\(berta)", #"{"email":"berta"}"#, as: root).isProblem(.invalidBody, field: "email"))
-            #expect(try await client.send("PATCH", "staff/\(berta)", #"{"disabled":false}"#, as: root).string("email") == "berta.b@example.org")
+            #expect(
+                try await client.send("PATCH", "staff/\(berta)", #"{"email":"berta"}"#, as: root).isProblem(
+                    .invalidBody, field: "email"))
+            #expect(
+                try await client.send("PATCH", "staff/\(berta)", #"{"disabled":false}"#, as: root).string("email")
+                    == "berta.b@example.org")
             #expect(try await client.send("PATCH", "staff/\(berta)", #"{"email":null}"#, as: root)["email"] == "null")
             #expect(try await named("a9", "tickets") == ["berta -"])
         }
@@ -58,12 +73,17 @@ import Testing
         try await StaffClient.run { client, root async throws in
             for kind in [Principal.Kind.client, .master, .staff, .visitor, .ingest] {
                 let principal = Principal(kind: kind, appID: "a", appNumber: 1, environment: .live, credentialID: "x")
-                let answer = try await client.auth.gateway.asking(as: principal).post("/internal/staff/names", #"{"staff":["\#(root.staffID)"]}"#)
+                let answer = try await client.auth.gateway.asking(as: principal).post(
+                    "/internal/staff/names", #"{"staff":["\#(root.staffID)"]}"#)
                 #expect(answer.isProblem(.forbidden), "\(answer)")
             }
-            #expect(try await client.auth.gateway.asking(as: nil).post("/internal/staff/names", #"{"staff":[]}"#).isProblem(.unauthorized))
+            #expect(
+                try await client.auth.gateway.asking(as: nil).post("/internal/staff/names", #"{"staff":[]}"#).isProblem(
+                    .unauthorized))
             let many = (0...NameStaff.maximumStaff).map { _ in #""x""# }.joined(separator: ",")
-            #expect(try await client.auth.gateway.post("/internal/staff/names", #"{"staff":[\#(many)]}"#).isProblem(.limitExceeded, field: "staff"))
+            #expect(
+                try await client.auth.gateway.post("/internal/staff/names", #"{"staff":[\#(many)]}"#).isProblem(
+                    .limitExceeded, field: "staff"))
         }
     }
 }

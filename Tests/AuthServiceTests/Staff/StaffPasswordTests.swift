@@ -21,13 +21,17 @@ import Testing
         }
     }
 
-    @Test(arguments: [
-        ("wrong horse battery", "quite another one", ErrorCode.signInFailed, nil), (StaffClient.password, "short", .invalidBody, "newPassword"),
-        (StaffClient.password, "password123", .invalidBody, "newPassword"), (StaffClient.password, StaffClient.password, .invalidBody, "newPassword"),
-    ] as [(String, String, ErrorCode, String?)])
+    @Test(
+        arguments: [
+            ("wrong horse battery", "quite another one", ErrorCode.signInFailed, nil),
+            (StaffClient.password, "short", .invalidBody, "newPassword"),
+            (StaffClient.password, "password123", .invalidBody, "newPassword"),
+            (StaffClient.password, StaffClient.password, .invalidBody, "newPassword"),
+        ] as [(String, String, ErrorCode, String?)])
     func `What is refused changes nothing`(old: String, new: String, code: ErrorCode, field: String?) async throws {
         try await StaffClient.run { client, root async throws in
-            let answer = try await client.send("PUT", "me/password", #"{"password":"\#(old)","newPassword":"\#(new)"}"#, as: root)
+            let answer = try await client.send(
+                "PUT", "me/password", #"{"password":"\#(old)","newPassword":"\#(new)"}"#, as: root)
             #expect(answer.isProblem(code, field: field), "\(answer)")
             #expect(!answer.text.contains(new))
             #expect(try await client.logIn("root").status == 200)
@@ -37,16 +41,21 @@ import Testing
     @Test func `Who must choose another password can do nothing else before`() async throws {
         try await StaffClient.run { client, root async throws in
             let made = try await client.send("POST", "staff", #"{"userName":"berta","isAdministrator":true}"#, as: root)
-            #expect(made.status == 201 && made["mustReset"] == "true" && made.header("cache-control") == "no-store", "\(made)")
+            #expect(
+                made.status == 201 && made["mustReset"] == "true" && made.header("cache-control") == "no-store",
+                "\(made)")
             let password = try #require(made.string("password"))
             let berta = try await client.signIn("berta", password: password)
             #expect(berta.mustReset)
             for (method, path) in [
-                ("GET", "me"), ("GET", "sessions"), ("DELETE", "sessions"), ("POST", "me/totp"), ("POST", "me/totp/confirm"), ("DELETE", "me/totp"),
-                ("GET", "staff"), ("POST", "staff"), ("GET", "staff/\(root.staffID)"), ("PATCH", "staff/\(root.staffID)"),
+                ("GET", "me"), ("GET", "sessions"), ("DELETE", "sessions"), ("POST", "me/totp"),
+                ("POST", "me/totp/confirm"), ("DELETE", "me/totp"),
+                ("GET", "staff"), ("POST", "staff"), ("GET", "staff/\(root.staffID)"),
+                ("PATCH", "staff/\(root.staffID)"),
                 ("DELETE", "staff/\(root.staffID)"), ("GET", "audit"), ("GET", "audit/export"), ("GET", "sign-ins"),
             ] {
-                let answer = try await client.send(method, path, method == "GET" || method == "DELETE" ? nil : "{}", as: berta)
+                let answer = try await client.send(
+                    method, path, method == "GET" || method == "DELETE" ? nil : "{}", as: berta)
                 #expect(answer.isProblem(.passwordResetRequired), "\(method) \(path) \(answer)")
             }
             // A refreshed token is no way around it.
@@ -71,10 +80,13 @@ import Testing
             #expect(try await client.refresh(berta.refresh).isProblem(.invalidToken))
             #expect(try await client.signIn("berta", password: "a password of root's").mustReset)
             let entries = try await client.send("GET", "audit?action=update", as: root)
-            #expect(entries["data.0.after.passwordSet"] == "true" && entries["data.1.before.mustReset"] == "false", "\(entries)")
+            #expect(
+                entries["data.0.after.passwordSet"] == "true" && entries["data.1.before.mustReset"] == "false",
+                "\(entries)")
             #expect(!entries.text.contains("of root's") && !entries.text.contains("argon2"))
             // One's own takes the old one.
-            let own = try await client.send("PATCH", "staff/\(root.staffID)", #"{"password":"without the old one"}"#, as: root)
+            let own = try await client.send(
+                "PATCH", "staff/\(root.staffID)", #"{"password":"without the old one"}"#, as: root)
             #expect(own.isProblem(.invalidBody, field: "password"))
         }
     }

@@ -8,27 +8,36 @@ import Testing
 @testable import AuthService
 
 @Suite struct StaffProviderTests {
-    @Test func `Who is linked by a subject signs in by the provider, once for each code, and it is in the log`() async throws {
+    @Test func `Who is linked by a subject signs in by the provider, once for each code, and it is in the log`()
+        async throws
+    {
         try await StaffClient.run { client, root, provider async throws in
             let id = try await client.make("berta", rights: #"{"*":{"staff":["read"]}}"#, by: root)
             let linked = try await client.link(id, #"{"subject":"s-1"}"#, as: root)
-            #expect(linked.status == 200 && linked.string("identities.0.provider") == "acme" && linked.string("identities.0.subject") == "s-1", "\(linked)")
+            #expect(
+                linked.status == 200 && linked.string("identities.0.provider") == "acme"
+                    && linked.string("identities.0.subject") == "s-1", "\(linked)")
             #expect(try await client.log() == ["root link-identity staff \(id)"])
             #expect(try await client.send("GET", "auth/providers")["data"] == #"[{"name":"acme"}]"#)
 
             let (url, state) = try await client.begin()
             let query = try fields(inQueryOf: url)
-            #expect(query["redirect_uri"] == "http://127.0.0.1:8080/admin/auth/oidc/callback" && query["code_challenge_method"] == "S256")
+            #expect(
+                query["redirect_uri"] == "http://127.0.0.1:8080/admin/auth/oidc/callback"
+                    && query["code_challenge_method"] == "S256")
             let code = try provider.approve(url)
             let back = try await client.callBack(["code": code, "state": state])
-            #expect(try await client.callBack(["code": code, "state": state]).isProblem(.invalidLink), "a state counts once")
+            #expect(
+                try await client.callBack(["code": code, "state": state]).isProblem(.invalidLink), "a state counts once"
+            )
             let call = try fields(inQueryOf: try #require(back.header("location")))
             let own = try #require(call["code"])
             let tokens = try StaffTokens(try await client.finish(own, more: #","staySignedIn":true,"device":"Laptop""#))
             #expect(tokens.staffID == id && !tokens.mustReset)
             #expect(try await client.send("GET", "staff", as: tokens).status == 200)
             #expect(try await client.log() == ["berta sign-in staff \(tokens.sessionID)"])
-            let provided: String = try await client.auth.postgres.query("SELECT after->>'provider' FROM auth.audit_log ORDER BY number DESC LIMIT 1")[0]
+            let provided: String = try await client.auth.postgres.query(
+                "SELECT after->>'provider' FROM auth.audit_log ORDER BY number DESC LIMIT 1")[0]
                 .decode(0)
             #expect(provided == "acme")
             #expect(try await client.finish(own).isProblem(.invalidToken))
@@ -47,7 +56,9 @@ import Testing
                 return try await group.reduce(into: []) { $0.append($1) }
             }
             #expect(statuses.filter { $0 == 200 }.count == 1 && statuses.filter { $0 == 401 }.count == 5, "\(statuses)")
-            #expect(try await client.count("SELECT count(*) FROM auth.staff_sessions WHERE staff_id = \(UUID(uuidString: id))") == 1)
+            #expect(
+                try await client.count(
+                    "SELECT count(*) FROM auth.staff_sessions WHERE staff_id = \(UUID(uuidString: id))") == 1)
         }
     }
 
@@ -60,7 +71,8 @@ import Testing
             #expect(try await client.log() == ["unknown sign-in-failed staff acme"])
             #expect(try await client.link(id, #"{"email":"Carla@example.org"}"#, as: root).status == 200)
             for claims in [
-                ["sub": #""s-7""#, "email": #""carla@example.org""#], ["sub": #""s-7""#, "email": #""carla@example.org""#, "email_verified": "false"],
+                ["sub": #""s-7""#, "email": #""carla@example.org""#],
+                ["sub": #""s-7""#, "email": #""carla@example.org""#, "email_verified": "false"],
                 ["sub": #""s-7""#, "email": #""carla@evil.example""#, "email_verified": "true"],
             ] {
                 #expect(try await client.signIn(provider, claims).isProblem(.signInFailed), "\(claims)")
@@ -69,7 +81,10 @@ import Testing
             // From now on the subject counts, whatever becomes of the address.
             provider.change { $0.user = #"{"sub":"s-7"}"# }
             #expect(try StaffTokens(try await client.signIn(provider, ["sub": #""s-7""#])).staffID == id)
-            #expect(try await client.signIn(provider, ["sub": #""s-8""#, "email": #""carla@example.org""#, "email_verified": "true"]).isProblem(.signInFailed))
+            #expect(
+                try await client.signIn(
+                    provider, ["sub": #""s-8""#, "email": #""carla@example.org""#, "email_verified": "true"]
+                ).isProblem(.signInFailed))
             #expect(try await client.count("SELECT count(*) FROM auth.staff") == 2)
         }
     }
@@ -78,22 +93,32 @@ import Testing
         try await StaffClient.run(#","allowedDomains":["Example.org"]"#) { client, root, provider async throws in
             _ = try await client.make("taken@example.org", by: root)
             for (address, isVerified) in [
-                ("eve@evil.example", "true"), ("eve@example.org.evil.example", "true"), ("eve@sub.example.org", "true"), ("eve@example.org", "false"),
+                ("eve@evil.example", "true"), ("eve@example.org.evil.example", "true"), ("eve@sub.example.org", "true"),
+                ("eve@example.org", "false"),
                 ("taken@example.org", "true"), ("e+ve@example.org", "true"),
             ] {
-                let answer = try await client.signIn(provider, ["sub": #""x""#, "email": "\"\(address)\"", "email_verified": isVerified])
+                let answer = try await client.signIn(
+                    provider, ["sub": #""x""#, "email": "\"\(address)\"", "email_verified": isVerified])
                 #expect(answer.isProblem(.signInFailed), "\(address): \(answer)")
             }
             #expect(try await client.count("SELECT count(*) FROM auth.staff") == 2)
             let claims = ["sub": #""s-9""#, "email": #""New@Example.org""#, "email_verified": "true"]
             let answer = try await client.signIn(provider, claims)
-            #expect(answer["staff.isAdministrator"] == "false" && answer["staff.rights"] == "{}" && answer.string("staff.userName") == "new@example.org", "\(answer)")
+            #expect(
+                answer["staff.isAdministrator"] == "false" && answer["staff.rights"] == "{}"
+                    && answer.string("staff.userName") == "new@example.org", "\(answer)")
             let tokens = try StaffTokens(answer)
             #expect(try await client.send("GET", "staff", as: tokens).isProblem(.forbidden))
-            #expect(try await client.log(2) == ["new@example.org sign-in staff \(tokens.sessionID)", "new@example.org create staff \(tokens.staffID)"])
+            #expect(
+                try await client.log(2) == [
+                    "new@example.org sign-in staff \(tokens.sessionID)",
+                    "new@example.org create staff \(tokens.staffID)",
+                ])
             #expect(try StaffTokens(try await client.signIn(provider, claims)).staffID == tokens.staffID)
             // Who was shut out is not let in by being made anew.
-            #expect(try await client.send("PATCH", "staff/\(tokens.staffID)", #"{"disabled":true}"#, as: root).status == 200)
+            #expect(
+                try await client.send("PATCH", "staff/\(tokens.staffID)", #"{"disabled":true}"#, as: root).status == 200
+            )
             #expect(try await client.signIn(provider, claims).isProblem(.signInFailed))
             #expect(try await client.log() == ["new@example.org sign-in-failed staff acme"])
         }
@@ -113,7 +138,9 @@ import Testing
             #expect(try await client.log() == ["berta sign-in-failed staff acme"])
             let right = try #require(recovery.string("recoveryCodes.0"))
             #expect(try await client.finish(own, more: #","secondFactorCode":"\#(right)""#).status == 200)
-            #expect(try await client.finish(try await client.goThrough(provider), more: #","secondFactorCode":"\#(right)""#).isProblem(.signInFailed))
+            #expect(
+                try await client.finish(try await client.goThrough(provider), more: #","secondFactorCode":"\#(right)""#)
+                    .isProblem(.signInFailed))
         }
     }
 
@@ -137,26 +164,37 @@ import Testing
             let back = try await client.callBack(["code": try provider.approve(late.url), "state": late.state])
             #expect(back.header("location")?.contains("error=server_error") == true, "\(back)")
             #expect(try await client.send("DELETE", "identity-providers/acme", as: root).isProblem(.notFound))
-            #expect(try await client.send("POST", "auth/oidc/acme/start", #"{"redirectURL":"x","codeChallenge":"x"}"#).isProblem(.notFound))
+            #expect(
+                try await client.send("POST", "auth/oidc/acme/start", #"{"redirectURL":"x","codeChallenge":"x"}"#)
+                    .isProblem(.notFound))
         }
     }
 
     @Test func `States and codes of users and of staff do not stand in for each other`() async throws {
         try await FakeProvider.run { users, provider in
             let client = StaffClient(auth: users.auth)
-            #expect(try await client.store.create(userName: "root", password: Secret(StaffClient.password), isAdministrator: true))
+            #expect(
+                try await client.store.create(
+                    userName: "root", password: Secret(StaffClient.password), isAdministrator: true))
             let root = try await client.signIn("root")
             try await client.setUp(issuer: provider.url, as: root)
             try await users.register(provider)
-            #expect(try await client.link(root.staffID, #"{"subject":"s-1","password":"\#(StaffClient.password)"}"#, as: root).status == 200)
+            #expect(
+                try await client.link(
+                    root.staffID, #"{"subject":"s-1","password":"\#(StaffClient.password)"}"#, as: root
+                ).status == 200)
 
             let ofUser = try #require(try await users.goThrough(provider)["code"])
             #expect(try await client.finish(ofUser).isProblem(.invalidToken))
             #expect(try await users.finish(try await client.goThrough(provider)).isProblem(.invalidToken))
             let (url, state) = try await client.begin()
-            #expect(try await users.callBack([("code", try provider.approve(url)), ("state", state)]).isProblem(.invalidLink))
+            #expect(
+                try await users.callBack([("code", try provider.approve(url)), ("state", state)]).isProblem(
+                    .invalidLink))
             let (userURL, userState) = try await users.begin()
-            #expect(try await client.callBack(["code": try provider.approve(userURL), "state": userState]).isProblem(.invalidLink))
+            #expect(
+                try await client.callBack(["code": try provider.approve(userURL), "state": userState]).isProblem(
+                    .invalidLink))
             // Nor does an app's server see or change the providers of staff.
             #expect(try await users.master("GET", "providers")["count"] == "1")
             #expect(try await users.master("DELETE", "providers/acme").status == 204)
@@ -169,20 +207,28 @@ import Testing
             let id = try await client.make("berta", by: root)
             #expect(try await client.link(id, #"{"subject":"s-1"}"#, as: root).status == 200)
             let stolen = try await client.goThrough(provider)
-            #expect(try await client.finish(stolen, verifier: String(repeating: "x", count: 43)).isProblem(.invalidToken, field: "codeVerifier"))
+            #expect(
+                try await client.finish(stolen, verifier: String(repeating: "x", count: 43)).isProblem(
+                    .invalidToken, field: "codeVerifier"))
             #expect(try await client.finish(stolen).isProblem(.invalidToken), "it is burnt")
             for url in ["https://evil.example/", StaffClient.console + "/", StaffClient.console + "?x"] {
                 let answer = try await client.send(
-                    "POST", "auth/oidc/acme/start", #"{"redirectURL":"\#(url)","codeChallenge":"\#(TestProvider.challenge)"}"#)
+                    "POST", "auth/oidc/acme/start",
+                    #"{"redirectURL":"\#(url)","codeChallenge":"\#(TestProvider.challenge)"}"#)
                 #expect(answer.isProblem(.invalidBody, field: "redirectURL"), "\(url)")
             }
-            for forged in [["aud": #""other""#], ["iss": #""https://evil.example""#], ["nonce": #""x""#], ["exp": "1"], ["sub": #""""#]] {
+            for forged in [
+                ["aud": #""other""#], ["iss": #""https://evil.example""#], ["nonce": #""x""#], ["exp": "1"],
+                ["sub": #""""#],
+            ] {
                 provider.change { $0.forgedClaims = forged }
                 let (url, state) = try await client.begin()
                 let back = try await client.callBack(["code": try provider.approve(url), "state": state])
                 #expect(back.header("location")?.contains("error=server_error") == true, "\(forged): \(back)")
             }
-            #expect(try await client.count("SELECT count(*) FROM auth.staff_sessions WHERE staff_id = \(UUID(uuidString: id))") == 0)
+            #expect(
+                try await client.count(
+                    "SELECT count(*) FROM auth.staff_sessions WHERE staff_id = \(UUID(uuidString: id))") == 0)
         }
     }
 
@@ -202,28 +248,44 @@ import Testing
                 #expect(try await client.send("DELETE", "staff/\(id)/identities/acme", as: berta).isProblem(.forbidden))
             }
             // Oneself with the password only: a stolen access token must not open another way in.
-            #expect(try await client.link(berta.staffID, #"{"subject":"evil"}"#, as: berta).isProblem(.invalidBody, field: "password"))
-            #expect(try await client.link(berta.staffID, #"{"subject":"evil","password":"wrong horse battery"}"#, as: berta).isProblem(.signInFailed))
+            #expect(
+                try await client.link(berta.staffID, #"{"subject":"evil"}"#, as: berta).isProblem(
+                    .invalidBody, field: "password"))
+            #expect(
+                try await client.link(berta.staffID, #"{"subject":"evil","password":"wrong horse battery"}"#, as: berta)
+                    .isProblem(.signInFailed))
             #expect(try await client.count("SELECT count(*) FROM auth.audit_log") == before)
             #expect(try await client.count("SELECT count(*) FROM auth.staff_identities") == 0)
             let listed = try await client.send("GET", "identity-providers", as: berta)
             #expect(listed["count"] == "1" && !listed.text.contains("s3cret"), "\(listed)")
             #expect(try await client.link(weak, #"{"subject":"s-1"}"#, as: berta).status == 200)
             #expect(try await client.link(strong, #"{"subject":"s-1"}"#, as: root).isProblem(.conflict))
-            let text: String = try await client.auth.postgres.query("SELECT string_agg(l::text, '|') FROM auth.audit_log AS l")[0].decode(0)
+            let text: String = try await client.auth.postgres.query(
+                "SELECT string_agg(l::text, '|') FROM auth.audit_log AS l")[0].decode(0)
             #expect(!text.contains("s3cret") && text.contains("set-identity-provider"))
         }
     }
 
     @Test(arguments: [
-        (#"{"kind":"github","clientIDs":["m"]}"#, "kind"), (#"{"kind":"oidc","clientIDs":["m"]}"#, "issuer"), (#"{"kind":"oidc","issuer":"https://x.example"}"#, "clientIDs"),
-        (#"{"kind":"oidc","clientIDs":["m"],"issuer":"ftp://x.example"}"#, "issuer"), (#"{"kind":"google","clientIDs":["m"],"allowedDomains":["example.org"]}"#, "allowedDomains"),
-        (#"{"kind":"oidc","issuer":"https://accounts.google.com","clientIDs":["m"],"allowedDomains":["example.org"]}"#, "allowedDomains"),
-        (#"{"kind":"oidc","issuer":"https://127.0.0.1","clientIDs":["m"],"allowedDomains":["a@b.example"]}"#, "allowedDomains"),
-        (#"{"kind":"oidc","issuer":"https://127.0.0.1","clientIDs":["m"],"allowedDomains":["org"]}"#, "allowedDomains"), (#"{"kind":"google","clientIDs":["m"],"appKey":"mk_live_x"}"#, "appKey"),
+        (#"{"kind":"github","clientIDs":["m"]}"#, "kind"), (#"{"kind":"oidc","clientIDs":["m"]}"#, "issuer"),
+        (#"{"kind":"oidc","issuer":"https://x.example"}"#, "clientIDs"),
+        (#"{"kind":"oidc","clientIDs":["m"],"issuer":"ftp://x.example"}"#, "issuer"),
+        (#"{"kind":"google","clientIDs":["m"],"allowedDomains":["example.org"]}"#, "allowedDomains"),
+        (
+            #"{"kind":"oidc","issuer":"https://accounts.google.com","clientIDs":["m"],"allowedDomains":["example.org"]}"#,
+            "allowedDomains"
+        ),
+        (
+            #"{"kind":"oidc","issuer":"https://127.0.0.1","clientIDs":["m"],"allowedDomains":["a@b.example"]}"#,
+            "allowedDomains"
+        ),
+        (#"{"kind":"oidc","issuer":"https://127.0.0.1","clientIDs":["m"],"allowedDomains":["org"]}"#, "allowedDomains"),
+        (#"{"kind":"google","clientIDs":["m"],"appKey":"mk_live_x"}"#, "appKey"),
         (#"{"kind":"google","clientIDs":["m"],"redirectURLs":["javascript:alert(1)"]}"#, "redirectURLs"),
     ])
-    func `What is wrong with a provider is refused by name, and nothing is written`(_ body: String, _ field: String) async throws {
+    func `What is wrong with a provider is refused by name, and nothing is written`(_ body: String, _ field: String)
+        async throws
+    {
         try await StaffClient.run { client, root async throws in
             let answer = try await client.send("PUT", "identity-providers/x", body, as: root)
             #expect(answer.isProblem(.invalidBody, field: field), "\(answer)")
@@ -235,7 +297,8 @@ import Testing
         try await StaffClient.run { client, root, _ async throws in
             let id = try await client.make("berta", by: root)
             for (body, field) in [
-                ("{}", "subject"), (#"{"subject":"a","email":"a@example.org"}"#, "subject"), (#"{"subject":""}"#, "subject"), (#"{"subject":"é"}"#, "subject"),
+                ("{}", "subject"), (#"{"subject":"a","email":"a@example.org"}"#, "subject"),
+                (#"{"subject":""}"#, "subject"), (#"{"subject":"é"}"#, "subject"),
                 (#"{"email":"nobody"}"#, "email"), (#"{"subject":"a","issuer":"https://x.example"}"#, "issuer"),
             ] {
                 #expect(try await client.link(id, body, as: root).isProblem(.invalidBody, field: field), "\(body)")

@@ -9,16 +9,23 @@ import Testing
 
 @Suite struct StaffSecondFactorTests {
     /// Root with a second factor, and the secret as the authenticator app has it.
-    private func withFactor(_ body: @Sendable (StaffClient, StaffTokens, [UInt8], [String]) async throws -> Void) async throws {
+    private func withFactor(_ body: @Sendable (StaffClient, StaffTokens, [UInt8], [String]) async throws -> Void)
+        async throws
+    {
         try await StaffClient.run { client, root async throws in
             let id = try #require(UUID(uuidString: root.staffID))
             let added = try await client.send("POST", "me/totp", #"{"password":"\#(StaffClient.password)"}"#, as: root)
             let text = try #require(added.string("secret"))
-            #expect(added.string("uri")?.hasPrefix("otpauth://totp/Martlet:root?secret=\(text)&issuer=Martlet&") == true, "\(added)")
+            #expect(
+                added.string("uri")?.hasPrefix("otpauth://totp/Martlet:root?secret=\(text)&issuer=Martlet&") == true,
+                "\(added)")
             #expect(try await client.logIn("root").status == 200)
             let secret = try Self.decode(text)
-            #expect(try await client.send("POST", "me/totp/confirm", #"{"code":"12345x"}"#, as: root).isProblem(.signInFailed, field: "code"))
-            let confirmed = try await client.send("POST", "me/totp/confirm", #"{"code":"\#(Self.code(secret, -1))"}"#, as: root)
+            #expect(
+                try await client.send("POST", "me/totp/confirm", #"{"code":"12345x"}"#, as: root).isProblem(
+                    .signInFailed, field: "code"))
+            let confirmed = try await client.send(
+                "POST", "me/totp/confirm", #"{"code":"\#(Self.code(secret, -1))"}"#, as: root)
             let codes = (0..<10).compactMap { confirmed.string("recoveryCodes.\($0)") }
             try #require(Set(codes).count == 10, "\(confirmed)")
             #expect(try await client.log() == ["root add-second-factor staff \(id.uuidString.lowercased())"])
@@ -32,7 +39,9 @@ import Testing
             let value = try #require(alphabet.firstIndex(of: character))
             return (0..<5).map { value >> (4 - $0) & 1 }
         }
-        return stride(from: 0, to: bits.count - 7, by: 8).map { start in bits[start..<start + 8].reduce(UInt8(0)) { $0 << 1 | UInt8($1) } }
+        return stride(from: 0, to: bits.count - 7, by: 8).map { start in
+            bits[start..<start + 8].reduce(UInt8(0)) { $0 << 1 | UInt8($1) }
+        }
     }
 
     private static func code(_ secret: [UInt8], _ steps: Int64 = 0) -> String {
@@ -49,7 +58,9 @@ import Testing
                 for _ in 0..<4 { group.addTask { try await client.logIn("root", more: more).status } }
                 return try await group.reduce(into: [Int]()) { $0.append($1) }
             }
-            #expect(statuses.filter { $0 == 200 }.count == 1 && statuses.allSatisfy { [200, 401, 429].contains($0) }, "\(statuses)")
+            #expect(
+                statuses.filter { $0 == 200 }.count == 1 && statuses.allSatisfy { [200, 401, 429].contains($0) },
+                "\(statuses)")
         }
     }
 
@@ -65,10 +76,13 @@ import Testing
         }
     }
 
-    @Test func `It is taken away by password and code, or by another administrator, and not by oneself without`() async throws {
+    @Test func `It is taken away by password and code, or by another administrator, and not by oneself without`()
+        async throws
+    {
         try await withFactor { client, root, secret, codes async throws in
             let without = #"{"password":"\#(StaffClient.password)","code":"0"}"#
-            #expect(try await client.send("DELETE", "me/totp", without, as: root).isProblem(.signInFailed, field: "code"))
+            #expect(
+                try await client.send("DELETE", "me/totp", without, as: root).isProblem(.signInFailed, field: "code"))
             #expect(try await client.send("DELETE", "staff/\(root.staffID)/totp", as: root).isProblem(.conflict))
             #expect(try await client.logIn("root").isProblem(.secondFactorRequired))
 

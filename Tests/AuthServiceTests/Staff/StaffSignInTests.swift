@@ -19,7 +19,10 @@ import Testing
             #expect(try await client.send("POST", "auth/logout", as: refreshed).status == 204)
             #expect(try await client.refresh(refreshed.refresh).isProblem(.invalidToken))
             #expect(try await client.log() == ["root sign-out staff \(root.sessionID)"])
-            #expect(try await client.count("SELECT count(*) FROM auth.revocations WHERE session_id = \(UUID(uuidString: root.sessionID))") == 1)
+            #expect(
+                try await client.count(
+                    "SELECT count(*) FROM auth.revocations WHERE session_id = \(UUID(uuidString: root.sessionID))") == 1
+            )
             let months = try await client.send("GET", "sign-ins?by=month", as: root)
             #expect(months["data.0.count"] == "1" && months.string("data.0.staff.0.userName") == "root", "\(months)")
         }
@@ -32,7 +35,9 @@ import Testing
                 try await client.logIn("root", password: "wrong horse battery"), try await client.logIn("nobody"),
                 try await client.logIn("nobody", password: "wrong horse battery"),
             ]
-            for answer in answers { #expect(answer.isProblem(.signInFailed) && answer["detail"] == answers[0]["detail"], "\(answer)") }
+            for answer in answers {
+                #expect(answer.isProblem(.signInFailed) && answer["detail"] == answers[0]["detail"], "\(answer)")
+            }
             #expect(try await client.logIn("no such name!").isProblem(.invalidBody, field: "userName"))
             let body = #"{"userName":"root","password":"x","isAdministrator":true}"#
             #expect(try await client.send("POST", "auth/login", body).isProblem(.invalidBody, field: "isAdministrator"))
@@ -50,7 +55,9 @@ import Testing
             #expect(refused.isProblem(.signInFailed) && refused["detail"] == unknown["detail"])
             #expect(try await client.refresh(berta.refresh).isProblem(.invalidToken))
             var answer = refused
-            for _ in 0..<8 where answer.status != 429 { answer = try await client.logIn("root", password: "guess number 1") }
+            for _ in 0..<8 where answer.status != 429 {
+                answer = try await client.logIn("root", password: "guess number 1")
+            }
             #expect(answer.isProblem(.tooManyRequests) && answer.header("retry-after") != nil, "\(answer)")
             // The right password has to wait, too: nobody learns by trying which it is.
             try await client.auth.postgres.execute("UPDATE auth.attempts SET not_before = now() + interval '1 hour'")
@@ -75,7 +82,8 @@ import Testing
             // It may be a password that was typed into the wrong field.
             #expect(try await client.logIn("hunter2hunter2").isProblem(.signInFailed))
             #expect(try await client.log(2) == ["unknown sign-in-failed staff", "root sign-in-failed staff"])
-            let text: String = try await client.auth.postgres.query("SELECT string_agg(l::text, '|') FROM auth.audit_log AS l")[0].decode(0)
+            let text: String = try await client.auth.postgres.query(
+                "SELECT string_agg(l::text, '|') FROM auth.audit_log AS l")[0].decode(0)
             #expect(text.contains("192.0.2.7") && !text.contains("wrong password") && !text.contains("hunter2"))
             // Whatever the limits on attempts let through.
             for _ in 0..<40 {
@@ -85,7 +93,8 @@ import Testing
                 }
             }
             func failures(_ name: String) async throws -> Int {
-                try await client.count("SELECT count(*) FROM auth.audit_log WHERE action = 'sign-in-failed' AND staff_name = \(name)")
+                try await client.count(
+                    "SELECT count(*) FROM auth.audit_log WHERE action = 'sign-in-failed' AND staff_name = \(name)")
             }
             #expect(try await failures("root") == 10)
             #expect(try await failures("unknown") == 30)
@@ -107,14 +116,20 @@ import Testing
     @Test func `Tokens of users and of staff do not stand in for each other`() async throws {
         try await UserClient.run { users in
             let client = StaffClient(auth: users.auth)
-            #expect(try await client.store.create(userName: "root", password: Secret(StaffClient.password), isAdministrator: true))
+            #expect(
+                try await client.store.create(
+                    userName: "root", password: Secret(StaffClient.password), isAdministrator: true))
             let (user, root) = (try await users.signUp(), try await client.signIn("root"))
             #expect(try await client.refresh(user.refresh).isProblem(.invalidToken))
             #expect(try await users.refresh(root.refresh).isProblem(.invalidToken))
             let ring = try await users.auth.ring(after: 0) { !$0.staff.isEmpty && !$0.signingKeys.isEmpty }
             let verifiers = ring.signingKeys.compactMap(AccessTokenVerifier.init)
-            func isStaff(_ token: String) -> Bool { verifiers.contains { v in Array(token.utf8).withUnsafeBytes { v.staffToken(from: $0) } != nil } }
-            func isUser(_ token: String) -> Bool { verifiers.contains { v in Array(token.utf8).withUnsafeBytes { v.token(from: $0) } != nil } }
+            func isStaff(_ token: String) -> Bool {
+                verifiers.contains { v in Array(token.utf8).withUnsafeBytes { v.staffToken(from: $0) } != nil }
+            }
+            func isUser(_ token: String) -> Bool {
+                verifiers.contains { v in Array(token.utf8).withUnsafeBytes { v.token(from: $0) } != nil }
+            }
             #expect(isStaff(root.access) && !isUser(root.access) && isUser(user.access) && !isStaff(user.access))
         }
     }
@@ -124,11 +139,15 @@ import Testing
             let app = try await client.auth.apps.create(name: "Shop")
             for kind in [Principal.Kind.client, .master, .ingest, .evaluation, .link, .service] {
                 let asking = client.auth.gateway.asking(
-                    as: Principal(kind: kind, appID: app.id, appNumber: 1, environment: .live, credentialID: "c", staff: StaffGrant(id: root.staffID, userName: "root", isAdministrator: true)))
+                    as: Principal(
+                        kind: kind, appID: app.id, appNumber: 1, environment: .live, credentialID: "c",
+                        staff: StaffGrant(id: root.staffID, userName: "root", isAdministrator: true)))
                 #expect(try await asking.get("/admin/staff").isProblem(.forbidden))
                 let body = #"{"userName":"root","password":"\#(StaffClient.password)"}"#
                 #expect(try await asking.post("/admin/auth/login", body).isProblem(.forbidden))
-                #expect(try await asking.post("/admin/auth/refresh", #"{"refreshToken":"\#(root.refresh)"}"#).isProblem(.forbidden))
+                #expect(
+                    try await asking.post("/admin/auth/refresh", #"{"refreshToken":"\#(root.refresh)"}"#).isProblem(
+                        .forbidden))
             }
             // Nobody who has signed in yet.
             for path in ["me", "staff", "audit", "sessions", "sign-ins", "audit/export"] {
@@ -142,7 +161,9 @@ import Testing
                 let answer = try await staff.get("/" + path)
                 #expect(answer.isProblem(.forbidden) || answer.isProblem(.invalidToken), "\(path)")
             }
-            #expect(try await staff.post("/auth/signup", #"{"userName":"eve","password":"correct horse"}"#).isProblem(.forbidden))
+            #expect(
+                try await staff.post("/auth/signup", #"{"userName":"eve","password":"correct horse"}"#).isProblem(
+                    .forbidden))
         }
     }
 
@@ -151,13 +172,15 @@ import Testing
             let long = try await client.signIn("root", more: #","staySignedIn":true,"device":"Laptop""#)
             func hours(_ session: String) async throws -> Int {
                 try await client.count(
-                    "SELECT round(extract(epoch FROM expires - now()) / 3600)::int FROM auth.staff_sessions WHERE id = \(UUID(uuidString: session))")
+                    "SELECT round(extract(epoch FROM expires - now()) / 3600)::int FROM auth.staff_sessions WHERE id = \(UUID(uuidString: session))"
+                )
             }
             #expect(try await hours(root.sessionID) == 12)
             #expect(try await hours(long.sessionID) == 720)
             let refreshed = try StaffTokens(try await client.refresh(long.refresh))
             #expect(try await hours(long.sessionID) == 720)
-            try await client.auth.postgres.execute("UPDATE auth.staff_sessions SET created = now() - interval '80 days'")
+            try await client.auth.postgres.execute(
+                "UPDATE auth.staff_sessions SET created = now() - interval '80 days'")
             #expect(try await client.refresh(refreshed.refresh).status == 200)
             #expect(try await hours(long.sessionID) == 240)
             let list = try await client.send("GET", "sessions", as: root)
@@ -173,7 +196,8 @@ import Testing
         try await StaffClient.run { client, root async throws in
             _ = try await client.make("berta", by: root)
             let berta = try await client.signIn("berta")
-            #expect(try await client.send("DELETE", "sessions/\(root.sessionID)", as: berta).isProblem(.sessionNotFound))
+            #expect(
+                try await client.send("DELETE", "sessions/\(root.sessionID)", as: berta).isProblem(.sessionNotFound))
             #expect(try await client.refresh(root.refresh).status == 200)
         }
     }

@@ -25,22 +25,28 @@ struct AuthApp: Sendable {
     /// - Parameter services: made with the database, before the service starts.
     static func run(
         store: StoreSettings = StoreSettings(), mail: MailSettings = MailSettings(),
-        services: @Sendable (MigratedDatabase) async throws -> [ServiceAddress] = { _ in [] }, exportLimitInBytes: Int = 1 << 20,
+        services: @Sendable (MigratedDatabase) async throws -> [ServiceAddress] = { _ in [] },
+        exportLimitInBytes: Int = 1 << 20,
         _ body: @Sendable (AuthApp) async throws -> Void
     ) async throws {
         try await MigratedDatabase.with { database in
             let postgres = database.client(for: "auth")
             var options = AuthOptions()
             (options.store, options.mail, options.services) = (store, mail, try await services(database))
-            (options.passwordConcurrency, options.exportLimitInBytes, options.arePrivateProvidersAllowed) = (2, exportLimitInBytes, true)
+            (options.passwordConcurrency, options.exportLimitInBytes, options.arePrivateProvidersAllowed) = (
+                2, exportLimitInBytes, true
+            )
             let service = AuthService(
-                postgres: postgres, internalSecret: Secret("an-internal-secret-of-the-tests-0123456789"), logger: .silent, options: options)
+                postgres: postgres, internalSecret: Secret("an-internal-secret-of-the-tests-0123456789"),
+                logger: .silent, options: options)
             let router = ServiceProcess.makeRouter(service, signer: ServiceClient.signer)
             let application = Application(router: router, services: service.background, logger: .silent)
             try await application.test(.router) { client in
                 try await eventually("the service is ready") { await service.isReady() }
                 try await body(
-                    AuthApp(database: database, postgres: postgres, gateway: ServiceClient(client, principal: .service("gateway"))))
+                    AuthApp(
+                        database: database, postgres: postgres,
+                        gateway: ServiceClient(client, principal: .service("gateway"))))
             }
         }
     }

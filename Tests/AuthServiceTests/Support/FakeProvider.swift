@@ -28,7 +28,9 @@ struct IssuerKey: Sendable {
     private static let rsaPair = (try? _RSA.Signing.PrivateKey(keySize: .bits2048))!
 
     static func p256(_ id: String = "ec-1") -> IssuerKey { IssuerKey(id: id, pair: .p256(P256.Signing.PrivateKey())) }
-    static func ed25519(_ id: String = "ed-1") -> IssuerKey { IssuerKey(id: id, pair: .ed25519(Curve25519.Signing.PrivateKey())) }
+    static func ed25519(_ id: String = "ed-1") -> IssuerKey {
+        IssuerKey(id: id, pair: .ed25519(Curve25519.Signing.PrivateKey()))
+    }
 
     var algorithm: String {
         switch pair {
@@ -41,7 +43,9 @@ struct IssuerKey: Sendable {
     func sign(_ text: String) throws -> String {
         let data = Data(text.utf8)
         return switch pair {
-        case .rsa(let key): Base64URL.encode(try key.signature(for: SHA256.hash(data: data), padding: .insecurePKCS1v1_5).rawRepresentation)
+        case .rsa(let key):
+            Base64URL.encode(
+                try key.signature(for: SHA256.hash(data: data), padding: .insecurePKCS1v1_5).rawRepresentation)
         case .p256(let key): Base64URL.encode(try key.signature(for: data).rawRepresentation)
         case .ed25519(let key): Base64URL.encode(try key.signature(for: data))
         }
@@ -56,9 +60,11 @@ struct IssuerKey: Sendable {
             return #"{"kty":"RSA","use":"sig","kid":"\#(id)","n":"\#(n)","e":"\#(e)"}"#
         case .p256(let key):
             let point = key.publicKey.rawRepresentation
-            return #"{"kty":"EC","crv":"P-256","kid":"\#(id)","x":"\#(Base64URL.encode(point.prefix(32)))","y":"\#(Base64URL.encode(point.suffix(32)))"}"#
+            return
+                #"{"kty":"EC","crv":"P-256","kid":"\#(id)","x":"\#(Base64URL.encode(point.prefix(32)))","y":"\#(Base64URL.encode(point.suffix(32)))"}"#
         case .ed25519(let key):
-            return #"{"kty":"OKP","crv":"Ed25519","kid":"\#(id)","x":"\#(Base64URL.encode(key.publicKey.rawRepresentation))"}"#
+            return
+                #"{"kty":"OKP","crv":"Ed25519","kid":"\#(id)","x":"\#(Base64URL.encode(key.publicKey.rawRepresentation))"}"#
         }
     }
 }
@@ -109,9 +115,13 @@ final class FakeProvider: Sendable {
     /// An id token. Values are JSON; `""` takes a claim away.
     func token(_ changes: [String: String] = [:], key: IssuerKey = .rsa, header: String? = nil) throws -> String {
         let now = Int(Date().timeIntervalSince1970)
-        var claims = ["iss": "\"\(url)\"", "sub": #""s-1""#, "aud": #""ios.app""#, "iat": "\(now)", "exp": "\(now + 3_600)", "jti": "\"\(UUID())\""]
+        var claims = [
+            "iss": "\"\(url)\"", "sub": #""s-1""#, "aud": #""ios.app""#, "iat": "\(now)", "exp": "\(now + 3_600)",
+            "jti": "\"\(UUID())\"",
+        ]
         claims.merge(changes) { $1 }
-        let payload = "{" + claims.filter { $0.value != "" }.map { "\"\($0.key)\":\($0.value)" }.joined(separator: ",") + "}"
+        let payload =
+            "{" + claims.filter { $0.value != "" }.map { "\"\($0.key)\":\($0.value)" }.joined(separator: ",") + "}"
         let head = header ?? #"{"alg":"\#(key.algorithm)","kid":"\#(key.id)","typ":"JWT"}"#
         let text = "\(Base64URL.encode(head.utf8)).\(Base64URL.encode(payload.utf8))"
         return "\(text).\(try key.sign(text))"
@@ -166,14 +176,16 @@ final class FakeProvider: Sendable {
             state.tokenRequests.append(complete)
             return state.grants.removeValue(forKey: code)
         }
-        guard let grant, form["redirect_uri"] == grant.query["redirect_uri"], form["grant_type"] == "authorization_code",
+        guard let grant, form["redirect_uri"] == grant.query["redirect_uri"],
+            form["grant_type"] == "authorization_code",
             grant.query["code_challenge"].map({ $0 == CodeChallenge.s256(form["code_verifier"] ?? "") }) ?? true
         else { return json(#"{"error":"invalid_grant"}"#, status: .badRequest) }
         var claims = grant.claims
         claims["aud"] = claims["aud"] ?? grant.query["client_id"].map { "\"\($0)\"" } ?? #""ios.app""#
         if let nonce = grant.query["nonce"] { claims["nonce"] = "\"\(nonce)\"" }
         claims.merge(look(\.forgedClaims)) { $1 }
-        return json(#"{"access_token":"at-1","token_type":"Bearer","refresh_token":"rt-1","id_token":"\#(try token(claims))"}"#)
+        return json(
+            #"{"access_token":"at-1","token_type":"Bearer","refresh_token":"rt-1","id_token":"\#(try token(claims))"}"#)
     }
 
     private func revoke(_ request: Request) async throws -> Response {
@@ -196,19 +208,24 @@ final class FakeProvider: Sendable {
     }
 
     private func json(_ text: String, status: HTTPResponse.Status = .ok) -> Response {
-        Response(status: status, headers: [.contentType: "application/json"], body: .init(byteBuffer: ByteBuffer(string: text)))
+        Response(
+            status: status, headers: [.contentType: "application/json"],
+            body: .init(byteBuffer: ByteBuffer(string: text)))
     }
 }
 
 extension UserClient {
     /// Sets a provider up that is `provider`, of whatever kind.
     func register(
-        _ provider: FakeProvider, _ name: String = "acme", kind: String = "oidc", nonceRequired: Bool = false, more: String = ""
+        _ provider: FakeProvider, _ name: String = "acme", kind: String = "oidc", nonceRequired: Bool = false,
+        more: String = ""
     ) async throws {
         let key = try await auth.credentials.create(.client, environment: environment, label: "", of: app.id).text
         let isDiscovered = ["oidc", "google", "apple"].contains(kind)
-        let endpoints = isDiscovered
-            ? "" : #","endpoints":{"authorization":"\#(provider.url)/authorize","token":"\#(provider.url)/token","userInfo":"\#(provider.url)/user","emails":"\#(provider.url)/emails","keys":"\#(provider.url)/keys"}"#
+        let endpoints =
+            isDiscovered
+            ? ""
+            : #","endpoints":{"authorization":"\#(provider.url)/authorize","token":"\#(provider.url)/token","userInfo":"\#(provider.url)/user","emails":"\#(provider.url)/emails","keys":"\#(provider.url)/keys"}"#
         let answer = try await master(
             "PUT", "providers/\(name)",
             """
@@ -234,25 +251,32 @@ extension UserClient {
     /// The provider sends somebody back.
     func callBack(_ parameters: [(String, String)], posting: Bool = false, of app: App? = nil) async throws -> Answer {
         let app = app ?? self.app
-        let principal = Principal(kind: .link, appID: app.id, appNumber: app.number, environment: environment, credentialID: "c")
+        let principal = Principal(
+            kind: .link, appID: app.id, appNumber: app.number, environment: environment, credentialID: "c")
         let text = FormBody.encode(parameters)
         let gateway = auth.gateway.asking(as: principal)
         guard posting else { return try await gateway.send("GET", "/auth/oauth/callback?" + text) }
-        return try await gateway.send("POST", "/auth/oauth/callback", text, headers: ["content-type": "application/x-www-form-urlencoded"])
+        return try await gateway.send(
+            "POST", "/auth/oauth/callback", text, headers: ["content-type": "application/x-www-form-urlencoded"])
     }
 
     static let codeVerifier = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
 
     /// RFC 7636 appendix B.
-    func begin(_ name: String = "acme", redirectURL: String = "com.example.shop:/signed-in") async throws -> (url: String, state: String) {
+    func begin(_ name: String = "acme", redirectURL: String = "com.example.shop:/signed-in") async throws -> (
+        url: String, state: String
+    ) {
         let answer = try await send(
-            "POST", "oauth/\(name)/start", #"{"redirectURL":"\#(redirectURL)","codeChallenge":"E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"}"#)
+            "POST", "oauth/\(name)/start",
+            #"{"redirectURL":"\#(redirectURL)","codeChallenge":"E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"}"#)
         try #require(answer.status == 200, "\(answer)")
         return (try #require(answer.string("url")), try #require(answer.string("state")))
     }
 
     /// Goes to the provider and back to the app, with what the app is called with there.
-    func goThrough(_ provider: FakeProvider, _ name: String = "acme", _ claims: [String: String] = [:]) async throws -> [String: String] {
+    func goThrough(_ provider: FakeProvider, _ name: String = "acme", _ claims: [String: String] = [:]) async throws
+        -> [String: String]
+    {
         let (url, state) = try await begin(name)
         let back = try await callBack([("code", try provider.approve(url, claims)), ("state", state)])
         try #require(back.status == 303, "\(back)")

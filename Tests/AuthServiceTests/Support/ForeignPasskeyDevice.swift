@@ -12,7 +12,9 @@ final class ForeignPasskeyDevice {
 
     init() throws {
         process.executableURL = URL(filePath: try #require(Self.python))
-        process.arguments = [URL(filePath: #filePath).deletingLastPathComponent().appending(path: "passkey_device.py").path]
+        process.arguments = [
+            URL(filePath: #filePath).deletingLastPathComponent().appending(path: "passkey_device.py").path
+        ]
         process.standardInput = input
         process.standardOutput = output
         try process.run()
@@ -26,7 +28,8 @@ final class ForeignPasskeyDevice {
     /// - Parameter call: `create` or `get`.
     /// - Returns: the credential's JSON.
     func `do`(_ call: String, _ options: Answer, origin: String) throws -> String {
-        try input.fileHandleForWriting.write(contentsOf: Data(#"{"do":"\#(call)","origin":"\#(origin)","options":\#(options.text)}"#.utf8 + [10]))
+        try input.fileHandleForWriting.write(
+            contentsOf: Data(#"{"do":"\#(call)","origin":"\#(origin)","options":\#(options.text)}"#.utf8 + [10]))
         var line = Data()
         while line.last != 10 {
             let more = output.fileHandleForReading.availableData

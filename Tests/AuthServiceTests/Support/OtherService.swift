@@ -10,7 +10,8 @@ import NIOCore
 import ServiceLifecycle
 import Synchronization
 
-/// Another service on a port of its own, with data of users that a test gives it. Its routes and what guards them are the real ones.
+/// Another service on a port of its own, with data of users that a test gives it. Its routes and what guards them are
+/// the real ones.
 final class OtherService: Sendable {
     private struct State {
         /// By app, environment and user.
@@ -50,7 +51,8 @@ final class OtherService: Sendable {
     /// Runs until the test's process ends.
     static func start(_ name: String) async throws -> OtherService {
         let service = try OtherService(name, port: try FreePort.find())
-        let router = ServiceProcess.makeRouter(Definition(userData: Holder(service: service), service: service), signer: ServiceClient.signer)
+        let router = ServiceProcess.makeRouter(
+            Definition(userData: Holder(service: service), service: service), signer: ServiceClient.signer)
         let (running, isRunning) = AsyncStream.makeStream(of: Void.self)
         let application = Application(
             router: router, configuration: .init(address: .hostname("127.0.0.1", port: service.address.url.port ?? 0)),
@@ -135,7 +137,9 @@ final class OtherService: Sendable {
             let total = service.state.withLock { [key] in $0.items[key] ?? 0 }
             let start = Int(request.after ?? "0") ?? 0
             let end = min(total, start + OtherService.slice)
-            let lines = (start..<end).map { #"{"service":"\#(service.address.name)","kind":"thing","data":{"n":\#($0)}}"# + "\n" }
+            let lines = (start..<end).map {
+                #"{"service":"\#(service.address.name)","kind":"thing","data":{"n":\#($0)}}"# + "\n"
+            }
             return UserDataPortion(lines: ByteBuffer(string: lines.joined()), next: end < total ? String(end) : nil)
         }
     }
@@ -148,7 +152,9 @@ final class OtherService: Sendable {
         let service: OtherService?
         var background: [any Service] { [] }
 
-        init(userData: any UserDataHolder, service: OtherService) { (self.userData, self.service) = (userData, service) }
+        init(userData: any UserDataHolder, service: OtherService) {
+            (self.userData, self.service) = (userData, service)
+        }
         init(settings: Settings, logger: Logger) throws { (userData, service) = (NoUserData(), nil) }
 
         func isReady() async -> Bool { true }

@@ -4,7 +4,11 @@ import Testing
 extension ReceivedMail {
     /// The code on a line of its own.
     var code: String {
-        get throws { try #require(text.split(separator: "\n").first { $0.count == 8 && $0.allSatisfy(\.isNumber) }.map(String.init), "\(text)") }
+        get throws {
+            try #require(
+                text.split(separator: "\n").first { $0.count == 8 && $0.allSatisfy(\.isNumber) }.map(String.init),
+                "\(text)")
+        }
     }
 
     /// The token of the link.

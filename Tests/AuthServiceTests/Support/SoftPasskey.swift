@@ -25,12 +25,20 @@ struct SoftPasskey: Sendable {
                 switch self {
                 case .es256(let key):
                     let point = key.publicKey.rawRepresentation
-                    return encodedMap([(1, .int(2)), (3, .int(-7)), (-1, .int(1)), (-2, .bytes(point.prefix(32))), (-3, .bytes(point.suffix(32)))])
+                    return encodedMap([
+                        (1, .int(2)), (3, .int(-7)), (-1, .int(1)), (-2, .bytes(point.prefix(32))),
+                        (-3, .bytes(point.suffix(32))),
+                    ])
                 case .edDSA(let key):
-                    return encodedMap([(1, .int(1)), (3, .int(-8)), (-1, .int(6)), (-2, .bytes(key.publicKey.rawRepresentation))])
+                    return encodedMap([
+                        (1, .int(1)), (3, .int(-8)), (-1, .int(6)), (-2, .bytes(key.publicKey.rawRepresentation)),
+                    ])
                 case .rs256(let key):
                     let primitives = try key.publicKey.getKeyPrimitives()
-                    return encodedMap([(1, .int(3)), (3, .int(-257)), (-1, .bytes(primitives.modulus)), (-2, .bytes(primitives.publicExponent))])
+                    return encodedMap([
+                        (1, .int(3)), (3, .int(-257)), (-1, .bytes(primitives.modulus)),
+                        (-2, .bytes(primitives.publicExponent)),
+                    ])
                 }
             }
         }
@@ -59,18 +67,23 @@ struct SoftPasskey: Sendable {
 
     private func clientData(_ type: String, _ options: Answer) -> Data {
         let challenge = challenge ?? options.string("challenge") ?? ""
-        return Data(#"{"type":"\#(self.type ?? type)","challenge":"\#(challenge)","origin":"\#(origin)"\#(moreClientData)}"#.utf8)
+        return Data(
+            #"{"type":"\#(self.type ?? type)","challenge":"\#(challenge)","origin":"\#(origin)"\#(moreClientData)}"#
+                .utf8)
     }
 
     private func authenticatorData(_ more: Data = Data(), flags: UInt8) -> Data {
-        Data(SHA256.hash(data: Data(rpID.utf8))) + [flags] + withUnsafeBytes(of: count.bigEndian) { Data($0) } + more + trailing
+        Data(SHA256.hash(data: Data(rpID.utf8))) + [flags] + withUnsafeBytes(of: count.bigEndian) { Data($0) } + more
+            + trailing
     }
 
     /// What is registered: the credential's JSON; counts on.
     mutating func create(_ options: Answer) throws -> String {
         userHandle = try #require(Base64URL.decode(options.string("user.id") ?? ""))
         let id = attestedID ?? self.id
-        let attested = Data(repeating: 7, count: 16) + [UInt8(id.count >> 8), UInt8(id.count & 255)] + id + (try publicKey ?? key.cose)
+        let attested =
+            Data(repeating: 7, count: 16) + [UInt8(id.count >> 8), UInt8(id.count & 255)] + id
+            + (try publicKey ?? key.cose)
         let authData = authenticatorData(attested, flags: flags | 0x40)
         let clientData = clientData("webauthn.create", options)
         count &+= 1
@@ -92,7 +105,8 @@ struct SoftPasskey: Sendable {
             case .edDSA: -8
             case .rs256: -257
             }
-        return Data([0xa2]) + CBORWriter.text("alg") + CBORWriter.int(algorithm) + CBORWriter.text("sig") + CBORWriter.bytes(signature)
+        return Data([0xa2]) + CBORWriter.text("alg") + CBORWriter.int(algorithm) + CBORWriter.text("sig")
+            + CBORWriter.bytes(signature)
     }
 
     /// What is signed in with: the credential's JSON; each counts on.
@@ -103,12 +117,14 @@ struct SoftPasskey: Sendable {
         count &+= 1
         return json(
             clientData,
-            #""authenticatorData":"\#(Base64URL.encode(authData))","signature":"\#(Base64URL.encode(signature))","userHandle":"\#(Base64URL.encode(userHandle))""#)
+            #""authenticatorData":"\#(Base64URL.encode(authData))","signature":"\#(Base64URL.encode(signature))","userHandle":"\#(Base64URL.encode(userHandle))""#
+        )
     }
 
     private func json(_ clientData: Data, _ more: String) -> String {
         let id = Base64URL.encode(id)
-        return #"{"id":"\#(id)","rawId":"\#(id)","type":"public-key","authenticatorAttachment":"platform","clientExtensionResults":{},"#
+        return
+            #"{"id":"\#(id)","rawId":"\#(id)","type":"public-key","authenticatorAttachment":"platform","clientExtensionResults":{},"#
             + #""response":{"clientDataJSON":"\#(Base64URL.encode(clientData))",\#(more)}}"#
     }
 }

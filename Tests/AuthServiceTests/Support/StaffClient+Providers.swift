@@ -11,7 +11,9 @@ extension StaffClient {
     static let console = "https://console.example/signed-in"
 
     /// Lends an administrator `root`, and a provider that is set up for staff as `acme`.
-    static func run(_ more: String = "", _ body: @Sendable (StaffClient, StaffTokens, FakeProvider) async throws -> Void) async throws {
+    static func run(
+        _ more: String = "", _ body: @Sendable (StaffClient, StaffTokens, FakeProvider) async throws -> Void
+    ) async throws {
         try await FakeProvider.run { users, provider in
             let client = StaffClient(auth: users.auth)
             #expect(try await client.store.create(userName: "root", password: Secret(password), isAdministrator: true))
@@ -24,14 +26,16 @@ extension StaffClient {
     func setUp(_ name: String = "acme", issuer: String, _ more: String = "", as tokens: StaffTokens) async throws {
         let answer = try await send(
             "PUT", "identity-providers/\(name)",
-            #"{"kind":"oidc","clientIDs":["martlet"],"clientSecret":"s3cret","issuer":"\#(issuer)","redirectURLs":["\#(Self.console)"]\#(more)}"#, as: tokens)
+            #"{"kind":"oidc","clientIDs":["martlet"],"clientSecret":"s3cret","issuer":"\#(issuer)","redirectURLs":["\#(Self.console)"]\#(more)}"#,
+            as: tokens)
         try #require(answer.status == 200, "\(answer)")
         #expect(!answer.text.contains("s3cret") && answer["hasSecret"] == "true")
     }
 
     func begin(_ name: String = "acme", redirectURL: String = console) async throws -> (url: String, state: String) {
         let answer = try await send(
-            "POST", "auth/oidc/\(name)/start", #"{"redirectURL":"\#(redirectURL)","codeChallenge":"\#(TestProvider.challenge)"}"#)
+            "POST", "auth/oidc/\(name)/start",
+            #"{"redirectURL":"\#(redirectURL)","codeChallenge":"\#(TestProvider.challenge)"}"#)
         try #require(answer.status == 200 && answer.header("cache-control") == "no-store", "\(answer)")
         return (try #require(answer.string("url")), try #require(answer.string("state")))
     }
@@ -42,7 +46,9 @@ extension StaffClient {
     }
 
     /// Goes to the provider and back to the console, with the code for it. Claims are JSON.
-    func goThrough(_ provider: FakeProvider, _ claims: [String: String] = [:], name: String = "acme") async throws -> String {
+    func goThrough(_ provider: FakeProvider, _ claims: [String: String] = [:], name: String = "acme") async throws
+        -> String
+    {
         let (url, state) = try await begin(name)
         let back = try await callBack(["code": try provider.approve(url, claims), "state": state])
         let location = try #require(back.header("location"), "\(back)")

@@ -26,8 +26,11 @@ struct StaffClient: Sendable {
 
     var store: StaffStore { StaffStore(postgres: auth.postgres) }
 
-    /// - Parameter tokens: of whoever is signed in. What they may do is looked up, as the gateway does; sessions that ended are the gateway's, too.
-    func send(_ method: String, _ path: String, _ body: String? = nil, as tokens: StaffTokens? = nil) async throws -> Answer {
+    /// - Parameter tokens: of whoever is signed in. What they may do is looked up, as the gateway does; sessions that
+    ///   ended are the gateway's, too.
+    func send(_ method: String, _ path: String, _ body: String? = nil, as tokens: StaffTokens? = nil) async throws
+        -> Answer
+    {
         var staff: StaffGrant?
         if let tokens {
             let id = try #require(UUID(uuidString: tokens.staffID))
@@ -35,8 +38,10 @@ struct StaffClient: Sendable {
             staff?.mustReset = tokens.mustReset
         }
         let principal = Principal(
-            kind: .staff, appID: "", appNumber: 0, environment: .live, credentialID: staff?.id ?? "", sessionID: tokens?.sessionID, staff: staff)
-        return try await auth.gateway.asking(as: principal).send(method, "/admin/" + path, body, headers: [HeaderName.address: address])
+            kind: .staff, appID: "", appNumber: 0, environment: .live, credentialID: staff?.id ?? "",
+            sessionID: tokens?.sessionID, staff: staff)
+        return try await auth.gateway.asking(as: principal).send(
+            method, "/admin/" + path, body, headers: [HeaderName.address: address])
     }
 
     func logIn(_ name: String, password: String = password, more: String = "") async throws -> Answer {
@@ -54,7 +59,9 @@ struct StaffClient: Sendable {
     }
 
     /// Makes a staff member who need not choose another password, and returns the id.
-    func make(_ name: String, rights: String = "{}", isAdministrator: Bool = false, by tokens: StaffTokens) async throws -> String {
+    func make(_ name: String, rights: String = "{}", isAdministrator: Bool = false, by tokens: StaffTokens) async throws
+        -> String
+    {
         let answer = try await send(
             "POST", "staff",
             #"{"userName":"\#(name)","password":"\#(Self.password)","mustReset":false,"isAdministrator":\#(isAdministrator),"rights":\#(rights)}"#,

@@ -30,14 +30,17 @@ struct TestProvider: Sendable {
     }
 
     static func makeClient(
-        _ users: UserClient, name: String = "Calendar", type: String = "confidential", redirectURI: String = "https://calendar.example/back",
+        _ users: UserClient, name: String = "Calendar", type: String = "confidential",
+        redirectURI: String = "https://calendar.example/back",
         scopes: [String] = ["openid", "profile", "email", "offline_access"]
     ) async throws -> TestOAuthClient {
         let list = scopes.map { "\"\($0)\"" }.joined(separator: ",")
         let answer = try await users.master(
-            "POST", "clients", #"{"name":"\#(name)","type":"\#(type)","redirectUris":["\#(redirectURI)"],"scopes":[\#(list)]}"#)
+            "POST", "clients",
+            #"{"name":"\#(name)","type":"\#(type)","redirectUris":["\#(redirectURI)"],"scopes":[\#(list)]}"#)
         try #require(answer.status == 201, "\(answer)")
-        return TestOAuthClient(id: try #require(answer.string("id")), secret: answer.string("secret"), redirectURI: redirectURI)
+        return TestOAuthClient(
+            id: try #require(answer.string("id")), secret: answer.string("secret"), redirectURI: redirectURI)
     }
 
     func with(_ client: TestOAuthClient) -> TestProvider { TestProvider(users: users, client: client) }
@@ -45,7 +48,8 @@ struct TestProvider: Sendable {
     /// A request of the client; nil takes a parameter out.
     func request(_ changes: [String: String?] = [:]) -> String {
         var fields: [String: String?] = [
-            "response_type": "code", "client_id": client.id, "redirect_uri": client.redirectURI, "scope": "openid profile email offline_access",
+            "response_type": "code", "client_id": client.id, "redirect_uri": client.redirectURI,
+            "scope": "openid profile email offline_access",
             "state": "s/1", "nonce": "n-1", "code_challenge": Self.challenge, "code_challenge_method": "S256",
         ]
         for (name, value) in changes { fields[name] = .some(value) }
@@ -71,11 +75,15 @@ struct TestProvider: Sendable {
             fields["client_id"] = client.id
             if let secret = client.secret { fields["client_secret"] = secret }
         }
-        return try await visitor.send("POST", path + "/" + endpoint, FormFields.encode(fields.map { ($0.key, $0.value) }), headers: headers)
+        return try await visitor.send(
+            "POST", path + "/" + endpoint, FormFields.encode(fields.map { ($0.key, $0.value) }), headers: headers)
     }
 
     func exchange(_ code: String, _ changes: [String: String] = [:]) async throws -> Answer {
-        let fields = ["grant_type": "authorization_code", "code": code, "redirect_uri": client.redirectURI, "code_verifier": Self.verifier]
+        let fields = [
+            "grant_type": "authorization_code", "code": code, "redirect_uri": client.redirectURI,
+            "code_verifier": Self.verifier,
+        ]
         return try await post("token", fields.merging(changes) { $1 })
     }
 
@@ -126,7 +134,8 @@ struct TestBrowser: Sendable {
         if !cookies.isEmpty { headers["cookie"] = cookies.map { "\($0.key)=\($0.value)" }.joined(separator: "; ") }
         if form != nil { headers["content-type"] = "application/x-www-form-urlencoded" }
         let answer = try await provider.visitor.send(
-            method, provider.path + "/" + path, form.map { FormFields.encode($0.map { ($0.key, $0.value) }) }, headers: headers)
+            method, provider.path + "/" + path, form.map { FormFields.encode($0.map { ($0.key, $0.value) }) },
+            headers: headers)
         setCookies = answer.header("set-cookie")?.components(separatedBy: ", ") ?? []
         for cookie in setCookies {
             let pair = cookie.prefix { $0 != ";" }.split(separator: "=", maxSplits: 1)
@@ -137,7 +146,9 @@ struct TestBrowser: Sendable {
 
     mutating func authorize(_ query: String) async throws -> Answer { try await send("GET", "authorize?" + query) }
 
-    mutating func logIn(_ page: Answer, name: String = "anna", password: String = "correct horse", code: String? = nil) async throws -> Answer {
+    mutating func logIn(_ page: Answer, name: String = "anna", password: String = "correct horse", code: String? = nil)
+        async throws -> Answer
+    {
         var form = ["name": name, "password": password]
         form["code"] = code
         return try await submit(page, form)
@@ -147,7 +158,8 @@ struct TestBrowser: Sendable {
     mutating func submit(_ page: Answer, _ fields: [String: String]) async throws -> Answer {
         let action = String(try #require(page.text.firstMatch(of: /action="([^"]+)"/)?.1, "\(page)"))
         let token = try #require(page.text.firstMatch(of: /name="form_token" value="([^"]+)"/)?.1, "\(page)")
-        return try await send("POST", action.replacing("&amp;", with: "&"), form: fields.merging(["form_token": String(token)]) { $1 })
+        return try await send(
+            "POST", action.replacing("&amp;", with: "&"), form: fields.merging(["form_token": String(token)]) { $1 })
     }
 
     /// All the way back to the client.

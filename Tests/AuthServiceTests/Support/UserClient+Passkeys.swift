@@ -14,7 +14,8 @@ extension UserClient {
     }
 
     func allowPasskeys() async throws {
-        let body = #"{"rpId":"example.org","rpName":"Shop","origins":["https://example.org","https://shop.example.org"]}"#
+        let body =
+            #"{"rpId":"example.org","rpName":"Shop","origins":["https://example.org","https://shop.example.org"]}"#
         let answer = try await master("PUT", "passkeys/settings", body)
         #expect(answer.status == 200, "\(answer)")
     }
@@ -25,7 +26,9 @@ extension UserClient {
         return options
     }
 
-    func addPasskey(_ device: inout SoftPasskey, as tokens: Tokens, _ body: String = #"{"password":"correct horse"}"#) async throws -> Answer {
+    func addPasskey(_ device: inout SoftPasskey, as tokens: Tokens, _ body: String = #"{"password":"correct horse"}"#)
+        async throws -> Answer
+    {
         let credential = try device.create(try await passkeyOptions(as: tokens, body))
         return try await send("POST", "me/passkeys", #"{"credential":\#(credential)}"#, as: tokens)
     }
@@ -48,7 +51,8 @@ extension UserClient {
     func signUp(_ name: String = "anna", by device: inout SoftPasskey) async throws -> Tokens {
         let options = try await send("POST", "passkeys/signup/options", #"{"userName":"\#(name)"}"#)
         try #require(options.status == 200, "\(options)")
-        let answer = try await send("POST", "passkeys/signup", #"{"userName":"\#(name)","credential":\#(try device.create(options))}"#)
+        let answer = try await send(
+            "POST", "passkeys/signup", #"{"userName":"\#(name)","credential":\#(try device.create(options))}"#)
         try #require(answer.status == 201, "\(answer)")
         return try Tokens(answer)
     }

@@ -18,7 +18,8 @@ struct UserClient: Sendable {
     var address = "0:1"
 
     static func run(
-        mail: MailSettings = MailSettings(), services: @Sendable (MigratedDatabase) async throws -> [ServiceAddress] = { _ in [] },
+        mail: MailSettings = MailSettings(),
+        services: @Sendable (MigratedDatabase) async throws -> [ServiceAddress] = { _ in [] },
         exportLimitInBytes: Int = 1 << 20, _ body: @Sendable (UserClient) async throws -> Void
     ) async throws {
         try await AuthApp.run(mail: mail, services: services, exportLimitInBytes: exportLimitInBytes) { auth in
@@ -28,13 +29,15 @@ struct UserClient: Sendable {
 
     private func principal(_ kind: Principal.Kind, _ tokens: Tokens?) -> Principal {
         Principal(
-            kind: kind, appID: app.id, appNumber: app.number, environment: environment, credentialID: "c", userID: tokens?.userID,
+            kind: kind, appID: app.id, appNumber: app.number, environment: environment, credentialID: "c",
+            userID: tokens?.userID,
             sessionID: tokens?.sessionID)
     }
 
     /// - Parameter tokens: of whoever is signed in; the gateway has looked at them.
     func send(
-        _ method: String, _ path: String, _ body: String? = nil, as tokens: Tokens? = nil, headers: [String: String] = [:]
+        _ method: String, _ path: String, _ body: String? = nil, as tokens: Tokens? = nil,
+        headers: [String: String] = [:]
     ) async throws -> Answer {
         try await auth.gateway.asking(as: principal(.client, tokens))
             .send(method, "/auth/" + path, body, headers: headers.merging([HeaderName.address: address]) { $1 })

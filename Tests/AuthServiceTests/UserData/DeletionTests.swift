@@ -24,7 +24,9 @@ import Testing
         }
     }
 
-    @Test func `An account is deleted with its password, at once here and then everywhere, with a receipt`() async throws {
+    @Test func `An account is deleted with its password, at once here and then everywhere, with a receipt`()
+        async throws
+    {
         let (storage, analytics) = (try await OtherService.start("storage"), try await OtherService.start("analytics"))
         try await UserClient.run(services: { _ in [storage.address, analytics.address] }) { client in
             let anna = try await client.signUp(more: #","email":"anna@example.org","profile":{"score":1}"#)
@@ -33,7 +35,9 @@ import Testing
             storage.give(3, to: berta.userID, of: client.app.id)
             storage.give(4, to: anna.userID, of: client.app.id, in: .test)
             #expect(try await client.send("DELETE", "me", "{}", as: anna).isProblem(.invalidBody, field: "password"))
-            #expect(try await client.send("DELETE", "me", #"{"password":"wrong horse"}"#, as: anna).isProblem(.signInFailed))
+            #expect(
+                try await client.send("DELETE", "me", #"{"password":"wrong horse"}"#, as: anna).isProblem(.signInFailed)
+            )
             #expect(storage.calls.isEmpty)
             #expect(try await client.count("SELECT count(*) FROM auth.users") == 2)
 
@@ -45,7 +49,9 @@ import Testing
             #expect(try await client.logIn().isProblem(.signInFailed))
             #expect(try await client.count("SELECT count(*) FROM auth.revocations") == 1)
             #expect(try await client.master("GET", "users/\(anna.userID)").isProblem(.userNotFound))
-            #expect(try await client.master("PATCH", "users/\(anna.userID)", #"{"disabled":false}"#).isProblem(.userNotFound))
+            #expect(
+                try await client.master("PATCH", "users/\(anna.userID)", #"{"disabled":false}"#).isProblem(
+                    .userNotFound))
             #expect(try await client.master("DELETE", "users/\(anna.userID)").isProblem(.userNotFound))
             // Name and address are free again, and another user's.
             #expect(try await client.signUp(more: #","email":"anna@example.org""#).userID != anna.userID)
@@ -87,7 +93,8 @@ import Testing
                 """)
             #expect(try await client.count("SELECT count(*) FROM auth.sign_in_places") == 1)
             #expect(try await client.send("DELETE", "me", #"{"password":"correct horse"}"#, as: anna).status == 202)
-            #expect(try await client.count("SELECT count(*) FROM auth.invitations WHERE email = 'berta@example.org'") == 1)
+            #expect(
+                try await client.count("SELECT count(*) FROM auth.invitations WHERE email = 'berta@example.org'") == 1)
             #expect(try await client.count("SELECT count(*) FROM auth.invitations") == 1)
             #expect(try await client.count("SELECT count(*) FROM auth.sign_in_places") == 0)
         }
@@ -141,7 +148,9 @@ import Testing
     }
 
     @Test func `Devices go first, whatever other service is away`() async throws {
-        let (storage, notifications) = (try await OtherService.start("storage"), try await OtherService.start("notifications"))
+        let (storage, notifications) = (
+            try await OtherService.start("storage"), try await OtherService.start("notifications")
+        )
         try await UserClient.run(services: { _ in [storage.address, notifications.address] }) { client in
             let anna = try await client.signUp()
             notifications.give(3, to: anna.userID, of: client.app.id)
@@ -154,7 +163,8 @@ import Testing
 
     @Test func `A receipt opens for its token only, in its app and environment, and goes in time`() async throws {
         try await UserClient.run { client in
-            let deletion = try await client.send("DELETE", "me", as: try Tokens(try await client.send("POST", "anonymous")))
+            let deletion = try await client.send(
+                "DELETE", "me", as: try Tokens(try await client.send("POST", "anonymous")))
             _ = try await complete(client, deletion)
             let id = try #require(deletion.string("id"))
             var test = client
@@ -163,15 +173,24 @@ import Testing
             #expect(try await receipt(client, deletion, token: "x").isProblem(.notFound))
             #expect(try await client.send("GET", "receipts/\(id)").isProblem(.notFound))
             let token = [HeaderName.receiptToken: try #require(deletion.string("token"))]
-            for other in ["x", UUID().uuidString] { #expect(try await client.send("GET", "receipts/\(other)", headers: token).isProblem(.notFound)) }
-            #expect(try await client.send("GET", "receipts/\(id)?token=x", headers: token).isProblem(.invalidParameter, field: "token"))
-            #expect(try await client.count("SELECT count(*) FROM auth.receipts WHERE token = \(Data(token.values.joined().utf8))") == 0)
+            for other in ["x", UUID().uuidString] {
+                #expect(try await client.send("GET", "receipts/\(other)", headers: token).isProblem(.notFound))
+            }
+            #expect(
+                try await client.send("GET", "receipts/\(id)?token=x", headers: token).isProblem(
+                    .invalidParameter, field: "token"))
+            #expect(
+                try await client.count(
+                    "SELECT count(*) FROM auth.receipts WHERE token = \(Data(token.values.joined().utf8))") == 0)
             let jobs = JobQueue(postgres: client.auth.postgres, schema: "auth")
-            let identities = IdentityStore(postgres: client.auth.postgres, key: SealingKey(SymmetricKey(size: .bits256)))
+            let identities = IdentityStore(
+                postgres: client.auth.postgres, key: SealingKey(SymmetricKey(size: .bits256)))
             let deletions = DeletionStore(
-                postgres: client.auth.postgres, jobs: jobs, revocation: TokenRevocation(identities: identities, jobs: jobs))
+                postgres: client.auth.postgres, jobs: jobs,
+                revocation: TokenRevocation(identities: identities, jobs: jobs))
             for (days, status) in [(89, 200), (91, 404)] {
-                try await client.auth.postgres.execute("UPDATE auth.receipts SET finished = now() - make_interval(days => \(Int32(days)))")
+                try await client.auth.postgres.execute(
+                    "UPDATE auth.receipts SET finished = now() - make_interval(days => \(Int32(days)))")
                 try await deletions.clean()
                 #expect(try await receipt(client, deletion).status == status)
             }
@@ -187,9 +206,11 @@ import Testing
             _ = try await complete(client, deletion)
             storage.give(3, to: anna.userID, of: client.app.id)
             let due = try await client.count(
-                "SELECT extract(epoch FROM due - now())::bigint FROM auth.jobs WHERE kind = \(EraseUserAgain.kind) AND state = 'waiting'")
+                "SELECT extract(epoch FROM due - now())::bigint FROM auth.jobs WHERE kind = \(EraseUserAgain.kind) AND state = 'waiting'"
+            )
             #expect((1_100...1_200).contains(due))
-            try await client.auth.postgres.execute("UPDATE auth.jobs SET due = now() WHERE kind = \(EraseUserAgain.kind)")
+            try await client.auth.postgres.execute(
+                "UPDATE auth.jobs SET due = now() WHERE kind = \(EraseUserAgain.kind)")
             try await eventually("storage erased the user") { storage.count(of: anna.userID, of: client.app.id) == 0 }
             let counted = try await eventually("five things are counted") {
                 let counted = try await receipt(client, deletion)
@@ -203,16 +224,20 @@ import Testing
         try await UserClient.run { client in
             let anna = try await client.signUp()
             let body = #"{"app":"\#(client.app.id)","environment":"live","user":"\#(anna.userID)"}"#
-            let app = Principal(kind: .master, appID: client.app.id, appNumber: 1, environment: .live, credentialID: "c")
+            let app = Principal(
+                kind: .master, appID: client.app.id, appNumber: 1, environment: .live, credentialID: "c")
             for path in ["/internal/users/erase", "/internal/users/export"] {
                 #expect(try await client.auth.gateway.asking(as: app).post(path, body).isProblem(.forbidden))
                 #expect(try await client.auth.gateway.asking(as: nil).post(path, body).isProblem(.unauthorized))
-                #expect(try await client.auth.gateway.post(path, body.replacing(anna.userID, with: "x")).isProblem(.invalidBody, field: "user"))
+                #expect(
+                    try await client.auth.gateway.post(path, body.replacing(anna.userID, with: "x")).isProblem(
+                        .invalidBody, field: "user"))
             }
             let test = body.replacing("live", with: "test")
             #expect(try await client.auth.gateway.post("/internal/users/erase", test)["erased"] == "{}")
             #expect(try await client.auth.gateway.post("/internal/users/export", test).text == "")
-            #expect(try await client.auth.gateway.post("/internal/users/export", body).text.contains(#""kind":"account""#))
+            #expect(
+                try await client.auth.gateway.post("/internal/users/export", body).text.contains(#""kind":"account""#))
             #expect(try await client.auth.gateway.post("/internal/users/erase", body)["erased"] == #"{"accounts":1}"#)
             #expect(try await client.count("SELECT count(*) FROM auth.users") == 0)
         }

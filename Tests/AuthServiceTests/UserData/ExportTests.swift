@@ -30,20 +30,31 @@ import Testing
             let started = try await client.send("POST", "me/export", as: anna)
             #expect(started.status == 202 && started.string("id") != nil, "\(started)")
             let done = try await finished(client, anna)
-            #expect(done.string("state") == "done" && done["progress.done"] == "2" && done.string("expires") != nil, "\(done)")
+            #expect(
+                done.string("state") == "done" && done["progress.done"] == "2" && done.string("expires") != nil,
+                "\(done)")
             let content = try await client.send("GET", "me/export/content", as: anna)
-            #expect(content.header("content-type") == "application/jsonl" && content.header("cache-control") == "no-store")
+            #expect(
+                content.header("content-type") == "application/jsonl" && content.header("cache-control") == "no-store")
             #expect(done["sizeInBytes"] == String(content.text.utf8.count))
             let lines = try content.text.split(separator: "\n").map { try JSONValue(parsing: $0.utf8) }
-            #expect(lines.map { $0["kind"]?.text } == [#""account""#, #""session""#, #""session""#] + Array(repeating: #""thing""#, count: 5))
-            #expect(lines[0]["data"]?["private"]?["phone"]?.text == #""1""# && lines[0]["data"]?["email"]?.text == #""anna@example.org""#)
-            #expect(!content.text.contains("argon2") && !content.text.contains("berta") && !content.text.contains(anna.sessionID))
+            #expect(
+                lines.map { $0["kind"]?.text } == [#""account""#, #""session""#, #""session""#]
+                    + Array(repeating: #""thing""#, count: 5))
+            #expect(
+                lines[0]["data"]?["private"]?["phone"]?.text == #""1""#
+                    && lines[0]["data"]?["email"]?.text == #""anna@example.org""#)
+            #expect(
+                !content.text.contains("argon2") && !content.text.contains("berta")
+                    && !content.text.contains(anna.sessionID))
             #expect(try await client.send("GET", "me/export/content", as: berta).isProblem(.conflict))
             #expect(try await client.send("GET", "me/export").isProblem(.invalidToken))
 
             // One a day, unless the app's server asks; each takes the former one's place.
             let again = try await client.send("POST", "me/export", as: anna)
-            #expect(again.isProblem(.tooManyRequests) && (86_000...86_400).contains(Int(again.header("retry-after") ?? "") ?? 0), "\(again)")
+            #expect(
+                again.isProblem(.tooManyRequests)
+                    && (86_000...86_400).contains(Int(again.header("retry-after") ?? "") ?? 0), "\(again)")
             #expect(try await client.master("POST", "users/\(anna.userID)/export").status == 202)
             _ = try await finished(client, anna)
             #expect(try await client.master("GET", "users/\(anna.userID)/export/content").text == content.text)
@@ -132,14 +143,19 @@ import Testing
     @Test func `A user manages no other's export, and neither does the other environment`() async throws {
         try await UserClient.run { client in
             let anna = try await client.signUp()
-            for (method, path) in [("POST", "export"), ("GET", "export"), ("DELETE", "export"), ("GET", "export/content")] {
-                #expect(try await client.send(method, "users/\(anna.userID)/\(path)", as: anna).isProblem(.forbidden), "\(method) \(path)")
+            for (method, path) in [
+                ("POST", "export"), ("GET", "export"), ("DELETE", "export"), ("GET", "export/content"),
+            ] {
+                #expect(
+                    try await client.send(method, "users/\(anna.userID)/\(path)", as: anna).isProblem(.forbidden),
+                    "\(method) \(path)")
             }
             var test = client
             test.environment = .test
             #expect(try await test.master("POST", "users/\(anna.userID)/export").isProblem(.userNotFound))
             #expect(try await client.master("POST", "users/x/export").isProblem(.userNotFound))
-            #expect(try await client.send("POST", "me/export", #"{"a":1}"#, as: anna).isProblem(.invalidBody, field: "a"))
+            #expect(
+                try await client.send("POST", "me/export", #"{"a":1}"#, as: anna).isProblem(.invalidBody, field: "a"))
             #expect(try await client.count("SELECT count(*) FROM auth.exports") == 0)
         }
     }

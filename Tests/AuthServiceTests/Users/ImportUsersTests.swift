@@ -8,7 +8,8 @@ import Testing
 @testable import AuthService
 
 @Suite struct ImportUsersTests {
-    /// Of `correct horse` but where said, made by PyPI's bcrypt and argon2-cffi; the first three of crypt_blowfish's own tests.
+    /// Of `correct horse` but where said, made by PyPI's bcrypt and argon2-cffi; the first three of crypt_blowfish's
+    /// own tests.
     static let hashes: [(hash: String, password: String)] = [
         ("$2a$05$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW", "U*U"),
         ("$2a$05$CCCCCCCCCCCCCCCCCCCCC.VGOzA784oUp/Z0DY336zx7pLYAy0lwK", "U*U*"),
@@ -18,13 +19,20 @@ import Testing
         ("$2a$06$8hV.0xbDJFf996C0re/XEO8xeI1ms3OvNs0i4vwKwlsf.53sUqxyC", "correct horse"),
         ("$2b$10$HdHr4X3u4C37quIlIulM3u4mrIcjsUeY.Co5YGk0EBbXGluf8BoJ2", "correct horse"),
         ("$2b$05$YURRv6ZSffifM5Ex4blP8u9Lb1XdNfrycx7cqz.uaMz2etN61F3me", "correct hörse ☃"),
-        ("$argon2id$v=19$m=8192,t=1,p=1$MDEyMzQ1Njc4OWFiY2RlZg$64zw4y6hGNSGW1HTKDajc74EIkJpCJ+AUBXDspyrFEU", "correct horse"),
-        ("$argon2i$v=19$m=8192,t=2,p=2$MDEyMzQ1Njc4OWFiY2RlZg$n4YSndXz/jNkBZuHPR4vBsjRraT0zjfLSqKkq+/hmYg", "correct horse"),
+        (
+            "$argon2id$v=19$m=8192,t=1,p=1$MDEyMzQ1Njc4OWFiY2RlZg$64zw4y6hGNSGW1HTKDajc74EIkJpCJ+AUBXDspyrFEU",
+            "correct horse"
+        ),
+        (
+            "$argon2i$v=19$m=8192,t=2,p=2$MDEyMzQ1Njc4OWFiY2RlZg$n4YSndXz/jNkBZuHPR4vBsjRraT0zjfLSqKkq+/hmYg",
+            "correct horse"
+        ),
         ("$argon2id$v=19$m=32,t=2,p=1$MDEyMzQ1Njc$CZTHZ0/WBmHWPQfZUxbjjQ", "correct horse"),
     ]
 
     private func importUser(_ client: UserClient, _ hash: String) async throws {
-        let answer = try await client.master("POST", "users/import", #"{"users":[{"userName":"anna","passwordHash":"\#(hash)"}]}"#)
+        let answer = try await client.master(
+            "POST", "users/import", #"{"users":[{"userName":"anna","passwordHash":"\#(hash)"}]}"#)
         try #require(answer.status == 200 && answer["created"] == "1", "\(answer)")
     }
 
@@ -33,7 +41,9 @@ import Testing
     }
 
     @Test(arguments: hashes)
-    func `Whoever comes with another server's hash signs in, and gets one of ours`(hash: String, password: String) async throws {
+    func `Whoever comes with another server's hash signs in, and gets one of ours`(hash: String, password: String)
+        async throws
+    {
         try await UserClient.run { client in
             try await importUser(client, hash)
             for wrong in ["wrong horse", password + "x", String(password.dropLast()), password + "\\u0001"] {
@@ -103,8 +113,10 @@ import Testing
 
     @Test(arguments: [
         // Too little or too much work.
-        "$2b$03$LNUh/ZQqW4gp.BuXkZ.8h.1H1SBxu5Ra8Dtct6mWzM7XiVeg6ZRD.", "$2b$15$LNUh/ZQqW4gp.BuXkZ.8h.1H1SBxu5Ra8Dtct6mWzM7XiVeg6ZRD.",
-        "$2b$31$LNUh/ZQqW4gp.BuXkZ.8h.1H1SBxu5Ra8Dtct6mWzM7XiVeg6ZRD.", "$2b$+9$LNUh/ZQqW4gp.BuXkZ.8h.1H1SBxu5Ra8Dtct6mWzM7XiVeg6ZRD.",
+        "$2b$03$LNUh/ZQqW4gp.BuXkZ.8h.1H1SBxu5Ra8Dtct6mWzM7XiVeg6ZRD.",
+        "$2b$15$LNUh/ZQqW4gp.BuXkZ.8h.1H1SBxu5Ra8Dtct6mWzM7XiVeg6ZRD.",
+        "$2b$31$LNUh/ZQqW4gp.BuXkZ.8h.1H1SBxu5Ra8Dtct6mWzM7XiVeg6ZRD.",
+        "$2b$+9$LNUh/ZQqW4gp.BuXkZ.8h.1H1SBxu5Ra8Dtct6mWzM7XiVeg6ZRD.",
         "$argon2id$v=19$m=1048576,t=1,p=1$MDEyMzQ1Njc4OWFiY2RlZg$64zw4y6hGNSGW1HTKDajc74EIkJpCJ+AUBXDspyrFEU",
         "$argon2id$v=19$m=4294967296,t=1,p=1$MDEyMzQ1Njc4OWFiY2RlZg$64zw4y6hGNSGW1HTKDajc74EIkJpCJ+AUBXDspyrFEU",
         "$argon2id$v=19$m=8,t=4294967295,p=1$MDEyMzQ1Njc4OWFiY2RlZg$64zw4y6hGNSGW1HTKDajc74EIkJpCJ+AUBXDspyrFEU",
@@ -112,22 +124,28 @@ import Testing
         "$argon2id$v=19$m=8192,t=1,p=64$MDEyMzQ1Njc4OWFiY2RlZg$64zw4y6hGNSGW1HTKDajc74EIkJpCJ+AUBXDspyrFEU",
         "$argon2id$v=19$m=8,t=1,p=4$MDEyMzQ1Njc4OWFiY2RlZg$64zw4y6hGNSGW1HTKDajc74EIkJpCJ+AUBXDspyrFEU",
         // Of other kinds.
-        "$2x$04$LNUh/ZQqW4gp.BuXkZ.8h.1H1SBxu5Ra8Dtct6mWzM7XiVeg6ZRD.", "$2$04$LNUh/ZQqW4gp.BuXkZ.8h.1H1SBxu5Ra8Dtct6mWzM7XiVeg6ZRD.",
+        "$2x$04$LNUh/ZQqW4gp.BuXkZ.8h.1H1SBxu5Ra8Dtct6mWzM7XiVeg6ZRD.",
+        "$2$04$LNUh/ZQqW4gp.BuXkZ.8h.1H1SBxu5Ra8Dtct6mWzM7XiVeg6ZRD.",
         "$argon2d$v=19$m=1024,t=2,p=1$MDEyMzQ1Njc4OWFiY2RlZg$t41J9wWj5/k6gPq7BMymRs7JSKlngfi6ZuX51eRVZU8",
         "$argon2id$v=16$m=8192,t=1,p=1$MDEyMzQ1Njc4OWFiY2RlZg$64zw4y6hGNSGW1HTKDajc74EIkJpCJ+AUBXDspyrFEU",
         "$argon2id$m=8192,t=1,p=1$MDEyMzQ1Njc4OWFiY2RlZg$64zw4y6hGNSGW1HTKDajc74EIkJpCJ+AUBXDspyrFEU",
-        "$6$salt$IxDD3jeSOb5eB1CX5LBsqZFVkJdido3OUILO5Ifz5iwMuTS4XMS130MTSuDDl3aCI6WouIL9AjRbLCelDCy.g.", "$1$salt$qJH7.N4xYta3aEG/dfqo/0",
+        "$6$salt$IxDD3jeSOb5eB1CX5LBsqZFVkJdido3OUILO5Ifz5iwMuTS4XMS130MTSuDDl3aCI6WouIL9AjRbLCelDCy.g.",
+        "$1$salt$qJH7.N4xYta3aEG/dfqo/0",
         "5f4dcc3b5aa765d61d8327deb882cf99", "correct horse", "",
         // Not whole.
-        "$2b$04$LNUh/ZQqW4gp.BuXkZ.8h.1H1SBxu5Ra8Dtct6mWzM7XiVeg6ZRD", "$2b$04$LNUh/ZQqW4gp.BuXkZ.8h.1H1SBxu5Ra8Dtct6mWzM7XiVeg6ZRD. ", "$2b$04$LNUh/ZQqW4gp.BuXkZ.8h:1H1SBxu5Ra8Dtct6mWzM7XiVeg6ZRD.",
-        "$argon2id$v=19$m=8192,t=1,p=1$MDEyMzQ1Njc4OWFiY2RlZg$", "$argon2id$v=19$m=8192,t=1,p=1$AAAA$64zw4y6hGNSGW1HTKDajc74EIkJpCJ+AUBXDspyrFEU",
+        "$2b$04$LNUh/ZQqW4gp.BuXkZ.8h.1H1SBxu5Ra8Dtct6mWzM7XiVeg6ZRD",
+        "$2b$04$LNUh/ZQqW4gp.BuXkZ.8h.1H1SBxu5Ra8Dtct6mWzM7XiVeg6ZRD. ",
+        "$2b$04$LNUh/ZQqW4gp.BuXkZ.8h:1H1SBxu5Ra8Dtct6mWzM7XiVeg6ZRD.",
+        "$argon2id$v=19$m=8192,t=1,p=1$MDEyMzQ1Njc4OWFiY2RlZg$",
+        "$argon2id$v=19$m=8192,t=1,p=1$AAAA$64zw4y6hGNSGW1HTKDajc74EIkJpCJ+AUBXDspyrFEU",
         "$argon2id$v=19$m=8192,t=1,p=1,x=1$MDEyMzQ1Njc4OWFiY2RlZg$64zw4y6hGNSGW1HTKDajc74EIkJpCJ+AUBXDspyrFEU",
         "$argon2id$v=19$m=08192,t=1,p=1$MDEyMzQ1Njc4OWFiY2RlZg$64zw4y6hGNSGW1HTKDajc74EIkJpCJ+AUBXDspyrFEU",
         "$argon2id$v=19$m=8192,t=-1,p=1$MDEyMzQ1Njc4OWFiY2RlZg$64zw4y6hGNSGW1HTKDajc74EIkJpCJ+AUBXDspyrFEU",
     ])
     func `Hashes that would burn too much, or are of other kinds, are refused`(hash: String) async throws {
         try await UserClient.run { client in
-            let answer = try await client.master("POST", "users/import", #"{"users":[{"userName":"anna","passwordHash":"\#(hash)"}]}"#)
+            let answer = try await client.master(
+                "POST", "users/import", #"{"users":[{"userName":"anna","passwordHash":"\#(hash)"}]}"#)
             #expect(answer.isProblem(.invalidBody, field: "users.0.passwordHash"), "\(answer)")
             #expect(hash.isEmpty || !answer.text.contains(hash))
             #expect(try await client.count("SELECT count(*) FROM auth.users") == 0)
@@ -146,15 +164,25 @@ import Testing
                     {"email":"berta@example.org"}
                 ]}
                 """#)
-            #expect(answer.status == 200 && answer["count"] == "2" && answer["created"] == "2" && answer["refused"] == "0", "\(answer)")
-            #expect(answer.string("data.0.id") == id && answer.string("data.0.state") == "created" && answer["data.1.row"] == "1")
+            #expect(
+                answer.status == 200 && answer["count"] == "2" && answer["created"] == "2" && answer["refused"] == "0",
+                "\(answer)")
+            #expect(
+                answer.string("data.0.id") == id && answer.string("data.0.state") == "created"
+                    && answer["data.1.row"] == "1")
             let user = try await client.master("GET", "users/\(id)")
-            #expect(user.string("userName") == "anna" && user.string("email") == "anna@example.org" && user["emailVerified"] == "true", "\(user)")
-            #expect(user["profile"] == #"{"a":1.10}"# && user["private.b"] == "2" && user.string("created") == "2020-02-29T12:00:00.250Z" && user["lastSignIn"] == "null")
+            #expect(
+                user.string("userName") == "anna" && user.string("email") == "anna@example.org"
+                    && user["emailVerified"] == "true", "\(user)")
+            #expect(
+                user["profile"] == #"{"a":1.10}"# && user["private.b"] == "2"
+                    && user.string("created") == "2020-02-29T12:00:00.250Z" && user["lastSignIn"] == "null")
             #expect(!user.text.contains("$2b$"))
             #expect(try await client.logIn().string("user.id") == id)
             // Who came without a hash has no password, and nobody guesses one.
-            #expect(try await client.send("POST", "login", #"{"email":"berta@example.org","password":"correct horse"}"#).isProblem(.signInFailed))
+            #expect(
+                try await client.send("POST", "login", #"{"email":"berta@example.org","password":"correct horse"}"#)
+                    .isProblem(.signInFailed))
         }
     }
 
@@ -169,24 +197,33 @@ import Testing
             let refused = try await client.master("POST", "users/import", #"{"users":\#(users)}"#)
             #expect(refused.isProblem(.invalidBody, field: "users.1.userName"), "\(refused)")
             let expected = [
-                (1, "userName"), (2, "email"), (3, "email"), (4, "userName"), (6, "roles"), (7, "userName"), (8, nil), (9, "created"), (10, "id"),
+                (1, "userName"), (2, "email"), (3, "email"), (4, "userName"), (6, "roles"), (7, "userName"), (8, nil),
+                (9, "created"), (10, "id"),
                 (11, "emailVerified"),
             ]
             for (place, (row, field)) in expected.enumerated() {
-                #expect(refused["rows.\(place).row"] == "\(row)" && refused.string("rows.\(place).field") == field, "\(refused)")
+                #expect(
+                    refused["rows.\(place).row"] == "\(row)" && refused.string("rows.\(place).field") == field,
+                    "\(refused)")
                 #expect(refused.string("rows.\(place).reason")?.isEmpty == false)
             }
             #expect(refused["rows.10"] == nil)
             #expect(try await client.count("SELECT count(*) FROM auth.users") == 1)
 
             let dry = try await client.master("POST", "users/import", #"{"users":\#(users),"dryRun":true}"#)
-            #expect(dry.status == 200 && dry["created"] == "3" && dry["refused"] == "10" && dry["dryRun"] == "true", "\(dry)")
-            #expect(dry.string("data.1.state") == "refused" && dry.string("data.1.field") == "userName" && dry.string("data.5.state") == "created")
+            #expect(
+                dry.status == 200 && dry["created"] == "3" && dry["refused"] == "10" && dry["dryRun"] == "true",
+                "\(dry)")
+            #expect(
+                dry.string("data.1.state") == "refused" && dry.string("data.1.field") == "userName"
+                    && dry.string("data.5.state") == "created")
             #expect(try await client.count("SELECT count(*) FROM auth.users") == 1)
 
             let some = try await client.master("POST", "users/import", #"{"users":\#(users),"partial":true}"#)
             #expect(some.status == 200 && some["created"] == "3" && some["refused"] == "10", "\(some)")
-            #expect(try await client.count("SELECT count(*) FROM auth.users WHERE user_name IN ('anna', 'berta', 'frida')") == 3)
+            #expect(
+                try await client.count("SELECT count(*) FROM auth.users WHERE user_name IN ('anna', 'berta', 'frida')")
+                    == 3)
             #expect(try await client.count("SELECT count(*) FROM auth.users") == 4)
         }
     }
@@ -203,13 +240,17 @@ import Testing
     @Test func `What is there already is left alone and named`() async throws {
         try await UserClient.run { client in
             let id = "0a000000-0000-4000-8000-00000000000a"
-            func user(_ name: String) -> String { #"{"users":[{"id":"\#(id)","userName":"\#(name)","passwordHash":"\#(Self.hashes[3].hash)"}]}"# }
+            func user(_ name: String) -> String {
+                #"{"users":[{"id":"\#(id)","userName":"\#(name)","passwordHash":"\#(Self.hashes[3].hash)"}]}"#
+            }
             #expect(try await client.master("POST", "users/import", user("anna")).string("data.0.state") == "created")
             #expect(try await client.logIn().status == 200)
             let hash = try await storedHash(client)
             for name in ["anna", "berta"] {
                 let again = try await client.master("POST", "users/import", user(name))
-                #expect(again.status == 200 && again["existing"] == "1" && again["created"] == "0" && again.string("data.0.state") == "existing", "\(again)")
+                #expect(
+                    again.status == 200 && again["existing"] == "1" && again["created"] == "0"
+                        && again.string("data.0.state") == "existing", "\(again)")
             }
             #expect(try await storedHash(client) == hash)
             // In another space the id cannot be had twice, and nothing is told of whose it is.
@@ -227,7 +268,9 @@ import Testing
                 #"{"users":[\#(ids.map { #"{"id":"\#($0)","userName":"u\#($0)"}"# }.joined(separator: ","))]}"#
             }
             let answers = try await withThrowingTaskGroup(of: Answer.self) { group in
-                for order in [ids, ids.reversed(), ids] { group.addTask { try await client.master("POST", "users/import", body(order)) } }
+                for order in [ids, ids.reversed(), ids] {
+                    group.addTask { try await client.master("POST", "users/import", body(order)) }
+                }
                 return try await group.reduce(into: [Answer]()) { $0.append($1) }
             }
             for answer in answers { #expect(answer.status == 200, "\(answer)") }
@@ -237,7 +280,8 @@ import Testing
     }
 
     @Test(arguments: [
-        ("{}", "users"), (#"{"users":[]}"#, "users"), (#"{"users":{}}"#, "users"), (#"{"users":[{"userName":"anna"}],"dryRun":"yes"}"#, "dryRun"),
+        ("{}", "users"), (#"{"users":[]}"#, "users"), (#"{"users":{}}"#, "users"),
+        (#"{"users":[{"userName":"anna"}],"dryRun":"yes"}"#, "dryRun"),
         (#"{"users":[{"userName":"anna"}],"update":true}"#, "update"),
         ("{\"users\":[" + (0...100).map { #"{"userName":"u\#($0)x"}"# }.joined(separator: ",") + "]}", "users"),
     ])

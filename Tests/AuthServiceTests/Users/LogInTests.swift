@@ -12,13 +12,17 @@ import Testing
     @Test func `By name and by address, on several devices`() async throws {
         try await UserClient.run { client in
             let first = try await client.signUp(more: #","email":"anna@example.org""#)
-            let byName = try await client.send("POST", "login", #"{"userName":"Anna","password":"correct horse","device":"tablet"}"#)
+            let byName = try await client.send(
+                "POST", "login", #"{"userName":"Anna","password":"correct horse","device":"tablet"}"#)
             #expect(byName.status == 200 && byName.string("user.id") == first.userID, "\(byName)")
-            let byAddress = try await client.send("POST", "login", #"{"email":"ANNA@example.org","password":"correct horse"}"#)
+            let byAddress = try await client.send(
+                "POST", "login", #"{"email":"ANNA@example.org","password":"correct horse"}"#)
             #expect(byAddress.status == 200, "\(byAddress)")
             let list = try await client.send("GET", "sessions", as: try Tokens(byName))
             #expect(list["count"] == "3")
-            #expect(list["data.1.device"] == #""tablet""# && list["data.1.current"] == "true" && list["data.0.current"] == "false")
+            #expect(
+                list["data.1.device"] == #""tablet""# && list["data.1.current"] == "true"
+                    && list["data.0.current"] == "false")
         }
     }
 
@@ -31,8 +35,10 @@ import Testing
             #expect(try await client.master("PATCH", "users/\(tokens.userID)", #"{"disabled":true}"#).status == 200)
             var texts: Set<String> = []
             for body in [
-                #"{"userName":"berta","password":"correct horsf"}"#, #"{"userName":"nobody","password":"correct horse"}"#,
-                #"{"userName":"anna","password":"correct horse"}"#, #"{"email":"nobody@example.org","password":"correct horse"}"#,
+                #"{"userName":"berta","password":"correct horsf"}"#,
+                #"{"userName":"nobody","password":"correct horse"}"#,
+                #"{"userName":"anna","password":"correct horse"}"#,
+                #"{"email":"nobody@example.org","password":"correct horse"}"#,
                 #"{"userName":"berta","password":""}"#,
             ] {
                 let answer = try await client.send("POST", "login", body)
@@ -60,7 +66,8 @@ import Testing
         _ = await running.result
     }
 
-    @Test func `Guessing at an account gets slow, for everybody, and stays slow when many guess at once`() async throws {
+    @Test func `Guessing at an account gets slow, for everybody, and stays slow when many guess at once`() async throws
+    {
         try await UserClient.run { client in
             _ = try await client.signUp()
             let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
@@ -69,13 +76,15 @@ import Testing
             }
             #expect(statuses.count { $0 == 401 } <= 8, "\(statuses)")
             #expect(statuses.allSatisfy { $0 == 401 || $0 == 429 })
-            _ = try await client.auth.postgres.execute("UPDATE auth.attempts SET not_before = now() + interval '1 minute' WHERE failures > 4")
+            _ = try await client.auth.postgres.execute(
+                "UPDATE auth.attempts SET not_before = now() + interval '1 minute' WHERE failures > 4")
             let refused = try await client.logIn()
             #expect(refused.isProblem(.tooManyRequests), "\(refused)")
             #expect(try #require(refused.header("retry-after").flatMap { Int($0) }) > 30)
             // A name that nobody has is treated alike.
             for _ in 0..<6 { _ = try await client.logIn("nobody") }
-            _ = try await client.auth.postgres.execute("UPDATE auth.attempts SET not_before = now() + interval '1 minute' WHERE failures > 4")
+            _ = try await client.auth.postgres.execute(
+                "UPDATE auth.attempts SET not_before = now() + interval '1 minute' WHERE failures > 4")
             #expect(try await client.logIn("nobody").isProblem(.tooManyRequests))
             // When the time is up the right password opens it, and what was counted is forgotten.
             _ = try await client.auth.postgres.execute("UPDATE auth.attempts SET not_before = now()")
@@ -91,16 +100,21 @@ import Testing
             var stranger = client
             stranger.address = "0:2"
             for _ in 0..<8 { _ = try await stranger.logIn(password: "wrong horse") }
-            try await client.auth.postgres.execute("UPDATE auth.attempts SET not_before = now() + interval '1 minute' WHERE failures > 4")
+            try await client.auth.postgres.execute(
+                "UPDATE auth.attempts SET not_before = now() + interval '1 minute' WHERE failures > 4")
             #expect(try await stranger.logIn().isProblem(.tooManyRequests))
             #expect(try await client.logIn().status == 200)
             // Nor does the owner's sign-in make the stranger's guesses forgotten.
             #expect(try await stranger.logIn().isProblem(.tooManyRequests))
             // Guesses from the owner's own address have to wait as well.
             for _ in 0..<8 { _ = try await client.logIn(password: "wrong horse") }
-            let own = AttemptStore.Limit.account("anna", from: client.address, in: UserSpace(appID: client.app.id, environment: .live)).key
-            #expect(try await client.count("SELECT count(*) FROM auth.attempts WHERE key = \(own) AND failures > 4") == 1)
-            try await client.auth.postgres.execute("UPDATE auth.attempts SET not_before = now() + interval '1 minute' WHERE failures > 4")
+            let own = AttemptStore.Limit.account(
+                "anna", from: client.address, in: UserSpace(appID: client.app.id, environment: .live)
+            ).key
+            #expect(
+                try await client.count("SELECT count(*) FROM auth.attempts WHERE key = \(own) AND failures > 4") == 1)
+            try await client.auth.postgres.execute(
+                "UPDATE auth.attempts SET not_before = now() + interval '1 minute' WHERE failures > 4")
             #expect(try await client.logIn().isProblem(.tooManyRequests))
         }
     }
@@ -110,17 +124,25 @@ import Testing
             let anna = try await client.signUp()
             _ = try await client.signUp("berta")
             #expect(try await client.logIn().status == 200)
-            let places = PlaceStore(postgres: client.auth.postgres, key: ServerKeys(internalSecret: Secret("another-secret-0123456789-0123456789")).places)
+            let places = PlaceStore(
+                postgres: client.auth.postgres,
+                key: ServerKeys(internalSecret: Secret("another-secret-0123456789-0123456789")).places)
             let space = UserSpace(appID: client.app.id, environment: .live)
             let id = try #require(UUID(uuidString: anna.userID))
-            let (name, other) = (UserIdentity.userName(try UserName("anna")), UserIdentity.userName(try UserName("berta")))
-            #expect(try await !places.isKnown(client.address, of: name, in: space), "under another internal secret nobody is known")
+            let (name, other) = (
+                UserIdentity.userName(try UserName("anna")), UserIdentity.userName(try UserName("berta"))
+            )
+            #expect(
+                try await !places.isKnown(client.address, of: name, in: space),
+                "under another internal secret nobody is known")
             for number in 0..<30 { try await places.note("0:\(number)", of: id, in: space) }
             #expect(try await places.isKnown("0:29", of: name, in: space))
             #expect(try await !places.isKnown("0:29", of: other, in: space))
-            #expect(try await !places.isKnown("0:29", of: name, in: UserSpace(appID: client.app.id, environment: .test)))
+            #expect(
+                try await !places.isKnown("0:29", of: name, in: UserSpace(appID: client.app.id, environment: .test)))
             #expect(try await client.count("SELECT count(*) FROM auth.sign_in_places") <= PlaceStore.maximumPerUser + 1)
-            try await client.auth.postgres.execute("UPDATE auth.sign_in_places SET last_used = now() - interval '91 days'")
+            try await client.auth.postgres.execute(
+                "UPDATE auth.sign_in_places SET last_used = now() - interval '91 days'")
             #expect(try await !places.isKnown("0:29", of: name, in: space))
             try await places.clean()
             #expect(try await client.count("SELECT count(*) FROM auth.sign_in_places") == 0)
@@ -132,9 +154,12 @@ import Testing
             _ = try await client.signUp()
             for _ in 0..<4 { #expect(try await client.logIn(password: "wrong horse").status == 401) }
             // The address has to wait: the account is not charged.
-            let address = AttemptStore.Limit.address(client.address, in: UserSpace(appID: client.app.id, environment: .live)).key
+            let address = AttemptStore.Limit.address(
+                client.address, in: UserSpace(appID: client.app.id, environment: .live)
+            ).key
             let held = try await client.auth.postgres.execute(
-                "UPDATE auth.attempts SET failures = 150, not_before = now() + interval '1 minute' WHERE key = \(address)")
+                "UPDATE auth.attempts SET failures = 150, not_before = now() + interval '1 minute' WHERE key = \(address)"
+            )
             #expect(held == 1)
             for _ in 0..<10 { #expect(try await client.logIn(password: "wrong horse").isProblem(.tooManyRequests)) }
             _ = try await client.auth.postgres.execute("DELETE FROM auth.attempts WHERE failures > 100")
@@ -166,9 +191,11 @@ import Testing
     }
 
     @Test(arguments: [
-        (#"{"password":"correct horse"}"#, "userName"), (#"{"userName":"anna","email":"a@b.org","password":"correct horse"}"#, "userName"),
+        (#"{"password":"correct horse"}"#, "userName"),
+        (#"{"userName":"anna","email":"a@b.org","password":"correct horse"}"#, "userName"),
         (#"{"userName":"anna"}"#, "password"),
-        (#"{"userName":"anna","password":"x","device":"\#(String(repeating: "👨‍👩‍👧‍👦", count: 40))"}"#, "device"), (#"{"userName":"anna","password":"x","otp":1}"#, "otp"),
+        (#"{"userName":"anna","password":"x","device":"\#(String(repeating: "👨‍👩‍👧‍👦", count: 40))"}"#, "device"),
+        (#"{"userName":"anna","password":"x","otp":1}"#, "otp"),
     ])
     func `What is malformed says what`(body: String, field: String) async throws {
         try await UserClient.run { client in

@@ -12,11 +12,17 @@ import Testing
     @Test func `The app's server lists users page by page, finds and reads them`() async throws {
         try await UserClient.run { client in
             var made: [String] = []
-            for number in 0..<5 { made.append(try await client.signUp("user\(number)", more: #","email":"u\#(number)@example.org""#).userID) }
+            for number in 0..<5 {
+                made.append(
+                    try await client.signUp("user\(number)", more: #","email":"u\#(number)@example.org""#).userID)
+            }
             let first = try await client.master("GET", "users?limit=2")
-            #expect(first["count"] == "2" && first.string("data.0.id") == made[0] && first.string("next") == made[1], "\(first)")
+            #expect(
+                first["count"] == "2" && first.string("data.0.id") == made[0] && first.string("next") == made[1],
+                "\(first)")
             let second = try await client.master("GET", "users?limit=3&after=\(made[1])")
-            #expect(second["count"] == "3" && second["next"] == nil && second.string("data.2.id") == made[4], "\(second)")
+            #expect(
+                second["count"] == "3" && second["next"] == nil && second.string("data.2.id") == made[4], "\(second)")
             #expect(try await client.master("GET", "users?userName=USER3").string("data.0.id") == made[3])
             #expect(try await client.master("GET", "users?email=u2@example.org").string("data.0.id") == made[2])
             #expect(try await client.master("GET", "users?userName=nobody")["count"] == "0")
@@ -35,13 +41,15 @@ import Testing
     @Test func `Disabling and a new password end all sessions`() async throws {
         try await UserClient.run { client in
             let anna = try await client.signUp()
-            #expect(try await client.master("PATCH", "users/\(anna.userID)", #"{"disabled":true}"#)["disabled"] == "true")
+            #expect(
+                try await client.master("PATCH", "users/\(anna.userID)", #"{"disabled":true}"#)["disabled"] == "true")
             #expect(try await client.refresh(anna.refresh).isProblem(.invalidToken))
             #expect(try await client.send("GET", "users/\(anna.userID)").isProblem(.userNotFound))
             #expect(try await client.logIn().isProblem(.signInFailed))
             #expect(try await client.master("PATCH", "users/\(anna.userID)", #"{"disabled":false}"#).status == 200)
             let again = try Tokens(try await client.logIn())
-            #expect(try await client.master("PATCH", "users/\(anna.userID)", #"{"password":"set by staff"}"#).status == 200)
+            #expect(
+                try await client.master("PATCH", "users/\(anna.userID)", #"{"password":"set by staff"}"#).status == 200)
             #expect(try await client.refresh(again.refresh).isProblem(.invalidToken))
             #expect(try await client.logIn(password: "set by staff").status == 200)
             #expect(try await client.master("DELETE", "users/\(anna.userID)").status == 202)
@@ -63,7 +71,8 @@ import Testing
             async let logIn: Void = other.withTransaction { transaction in
                 try await transaction.execute("UPDATE auth.users SET last_sign_in = now() WHERE id = \(user)")
                 try await transaction.execute(
-                    "INSERT INTO auth.sessions (id, user_id, expires) VALUES (\(session), \(user), now() + interval '1 day')")
+                    "INSERT INTO auth.sessions (id, user_id, expires) VALUES (\(session), \(user), now() + interval '1 day')"
+                )
                 didInsert.finish()
                 for await _ in wanted {}
             }
@@ -89,7 +98,10 @@ import Testing
             let nobody = try Tokens(try await client.send("POST", "anonymous"))
             let refused = try await client.master("PATCH", "users/\(nobody.userID)", #"{"password":"set by staff"}"#)
             #expect(refused.isProblem(.invalidBody, field: "password"), "\(refused)")
-            #expect(try await client.master("PATCH", "users/\(nobody.userID)", #"{"password":"set by staff","userName":"dora"}"#).status == 200)
+            #expect(
+                try await client.master(
+                    "PATCH", "users/\(nobody.userID)", #"{"password":"set by staff","userName":"dora"}"#
+                ).status == 200)
             #expect(try await client.logIn("dora", password: "set by staff").status == 200)
         }
     }
@@ -100,8 +112,11 @@ import Testing
             let answer = try await client.master("PATCH", "users/\(anna.userID)", #"{"emailVerified":true}"#)
             #expect(answer.isProblem(.invalidBody, field: "emailVerified"), "\(answer)")
             #expect(try await client.send("GET", "me", as: anna)["emailVerified"] == "false")
-            #expect(try await client.master("PATCH", "users/\(UUID())", #"{"emailVerified":true}"#).isProblem(.userNotFound))
-            let both = try await client.master("PATCH", "users/\(anna.userID)", #"{"email":"anna@example.org","emailVerified":true}"#)
+            #expect(
+                try await client.master("PATCH", "users/\(UUID())", #"{"emailVerified":true}"#).isProblem(.userNotFound)
+            )
+            let both = try await client.master(
+                "PATCH", "users/\(anna.userID)", #"{"email":"anna@example.org","emailVerified":true}"#)
             #expect(both["emailVerified"] == "true", "\(both)")
         }
     }
@@ -110,13 +125,16 @@ import Testing
         try await UserClient.run { client in
             let anna = try await client.signUp(), berta = try await client.signUp("berta")
             let calls: [(String, String, String?)] = [
-                ("GET", "users", nil), ("PATCH", "users/\(berta.userID)", #"{"disabled":true}"#), ("DELETE", "users/\(berta.userID)", nil),
+                ("GET", "users", nil), ("PATCH", "users/\(berta.userID)", #"{"disabled":true}"#),
+                ("DELETE", "users/\(berta.userID)", nil),
                 ("PATCH", "users/\(anna.userID)", #"{"emailVerified":true}"#), ("GET", "users?email=a@b.org", nil),
             ]
             for (method, path, body) in calls {
                 #expect(try await client.send(method, path, body, as: anna).isProblem(.forbidden), "\(method) \(path)")
             }
-            #expect(try await client.count("SELECT count(*) FROM auth.users WHERE NOT disabled AND NOT email_verified") == 2)
+            #expect(
+                try await client.count("SELECT count(*) FROM auth.users WHERE NOT disabled AND NOT email_verified") == 2
+            )
         }
     }
 }

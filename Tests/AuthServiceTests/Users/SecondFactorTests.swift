@@ -10,26 +10,35 @@ import Testing
 
 @Suite struct SecondFactorTests {
     /// RFC 4226, appendix D.
-    @Test(arguments: ["755224", "287082", "359152", "969429", "338314", "254676", "287922", "162583", "399871", "520489"].enumerated().map { ($0, $1) })
+    @Test(
+        arguments: ["755224", "287082", "359152", "969429", "338314", "254676", "287922", "162583", "399871", "520489"]
+            .enumerated().map { ($0, $1) })
     func `The codes of RFC 4226`(counter: Int, expected: String) {
         #expect(OneTimePassword.code(secret: Data("12345678901234567890".utf8), counter: Int64(counter)) == expected)
     }
 
     /// RFC 6238, appendix B: SHA-1, SHA-256, SHA-512.
-    @Test(arguments: [
-        (59, ["94287082", "46119246", "90693936"]), (1_111_111_109, ["07081804", "68084774", "25091201"]),
-        (1_111_111_111, ["14050471", "67062674", "99943326"]), (1_234_567_890, ["89005924", "91819424", "93441116"]),
-        (2_000_000_000, ["69279037", "90698825", "38618901"]), (20_000_000_000, ["65353130", "77737706", "47863826"]),
-    ] as [(Int64, [String])])
+    @Test(
+        arguments: [
+            (59, ["94287082", "46119246", "90693936"]), (1_111_111_109, ["07081804", "68084774", "25091201"]),
+            (1_111_111_111, ["14050471", "67062674", "99943326"]),
+            (1_234_567_890, ["89005924", "91819424", "93441116"]),
+            (2_000_000_000, ["69279037", "90698825", "38618901"]),
+            (20_000_000_000, ["65353130", "77737706", "47863826"]),
+        ] as [(Int64, [String])])
     func `The codes of RFC 6238`(time: Int64, expected: [String]) {
         func seed(_ length: Int) -> Data { Data(String(repeating: "1234567890", count: 7).utf8.prefix(length)) }
-        #expect(OneTimePassword.code(Insecure.SHA1.self, secret: seed(20), counter: time / 30, digits: 8) == expected[0])
+        #expect(
+            OneTimePassword.code(Insecure.SHA1.self, secret: seed(20), counter: time / 30, digits: 8) == expected[0])
         #expect(OneTimePassword.code(SHA256.self, secret: seed(32), counter: time / 30, digits: 8) == expected[1])
         #expect(OneTimePassword.code(SHA512.self, secret: seed(64), counter: time / 30, digits: 8) == expected[2])
     }
 
     /// RFC 4648 §10.
-    @Test(arguments: [("", ""), ("f", "MY"), ("fo", "MZXQ"), ("foo", "MZXW6"), ("foob", "MZXW6YQ"), ("fooba", "MZXW6YTB"), ("foobar", "MZXW6YTBOI")])
+    @Test(arguments: [
+        ("", ""), ("f", "MY"), ("fo", "MZXQ"), ("foo", "MZXW6"), ("foob", "MZXW6YQ"), ("fooba", "MZXW6YTB"),
+        ("foobar", "MZXW6YTBOI"),
+    ])
     func `Secrets are written as RFC 4648 has it`(text: String, expected: String) {
         #expect(Base32.encode(text.utf8) == expected)
     }
@@ -38,7 +47,8 @@ import Testing
         let secret = Data("12345678901234567890".utf8), time = Date(timeIntervalSince1970: 1_800_000_010)
         let now = Int64(1_800_000_010 / 30)
         for step in now - 3...now + 3 {
-            let found = OneTimePassword.step(of: OneTimePassword.code(secret: secret, counter: step), secret: secret, at: time)
+            let found = OneTimePassword.step(
+                of: OneTimePassword.code(secret: secret, counter: step), secret: secret, at: time)
             #expect(found == (abs(step - now) <= 1 ? step : nil))
         }
         // Each digit counts: a wrong one is not made up for by another.
@@ -46,7 +56,10 @@ import Testing
             let secret = Data("seed number \(seed) of many".utf8)
             let codes = Set((now - 1...now + 1).map { OneTimePassword.code(secret: secret, counter: $0) })
             let code = Array(OneTimePassword.code(secret: secret, counter: now))
-            var guesses = ["000000", "000007", "00000?", "111111", "999999", "777777", "0", String(code.reversed()), String(code.dropFirst()) + "0"]
+            var guesses = [
+                "000000", "000007", "00000?", "111111", "999999", "777777", "0", String(code.reversed()),
+                String(code.dropFirst()) + "0",
+            ]
             for place in code.indices {
                 for digit in "0123456789" {
                     var guess = code
@@ -54,10 +67,14 @@ import Testing
                     guesses.append(String(guess))
                 }
             }
-            for guess in guesses where !codes.contains(guess) { #expect(OneTimePassword.step(of: guess, secret: secret, at: time) == nil, "\(guess)") }
+            for guess in guesses where !codes.contains(guess) {
+                #expect(OneTimePassword.step(of: guess, secret: secret, at: time) == nil, "\(guess)")
+            }
             for right in codes { #expect(OneTimePassword.step(of: right, secret: secret, at: time) != nil) }
         }
-        for wrong in ["", "12345", "1234567", "abcdef", "١٢٣٤٥٦", "00000?", " 12345", "+12345", "-12345"] { #expect(OneTimePassword.step(of: wrong, secret: secret, at: time) == nil) }
+        for wrong in ["", "12345", "1234567", "abcdef", "١٢٣٤٥٦", "00000?", " 12345", "+12345", "-12345"] {
+            #expect(OneTimePassword.step(of: wrong, secret: secret, at: time) == nil)
+        }
     }
 
     /// A user with a second factor, and the authenticator's secret.
@@ -67,14 +84,17 @@ import Testing
             let added = try await client.send("POST", "me/totp", #"{"password":"correct horse"}"#, as: tokens)
             #expect(added.status == 200 && added.header("cache-control") == "no-store", "\(added)")
             let secret = try #require(added.string("secret"))
-            #expect(added.string("uri") == "otpauth://totp/Shop:anna?secret=\(secret)&issuer=Shop&algorithm=SHA1&digits=6&period=30")
+            #expect(
+                added.string("uri")
+                    == "otpauth://totp/Shop:anna?secret=\(secret)&issuer=Shop&algorithm=SHA1&digits=6&period=30")
             // Until a code is shown it is not asked for.
             #expect(try await client.logIn().status == 200)
             let key = Self.decodeBase32(secret)
             #expect(key.count == 20)
             let wrong = try await client.send("POST", "me/totp/confirm", #"{"code":"000000"}"#, as: tokens)
             #expect(wrong.isProblem(.signInFailed, field: "code"), "\(wrong)")
-            let confirmed = try await client.send("POST", "me/totp/confirm", #"{"code":"\#(Self.code(key, 0))"}"#, as: tokens)
+            let confirmed = try await client.send(
+                "POST", "me/totp/confirm", #"{"code":"\#(Self.code(key, 0))"}"#, as: tokens)
             guard case .array(let codes)? = confirmed.json?["recoveryCodes"] else { throw Trouble() }
             #expect(codes.count == 10 && Set(codes.map(\.text)).count == 10)
             try await body(client, tokens, key, codes.map { String($0.text.dropFirst().dropLast()) })
@@ -85,7 +105,9 @@ import Testing
 
     static func decodeBase32(_ text: String) -> Data {
         let digits = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567")
-        var bits = text.flatMap { character in (0..<5).reversed().map { (digits.firstIndex(of: character) ?? 0) >> $0 & 1 } }[...]
+        var bits = text.flatMap { character in
+            (0..<5).reversed().map { (digits.firstIndex(of: character) ?? 0) >> $0 & 1 }
+        }[...]
         var bytes = Data()
         while bits.count >= 8 {
             bytes.append(bits.prefix(8).reduce(0) { $0 << 1 | UInt8($1) })
@@ -134,22 +156,28 @@ import Testing
 
     @Test func `Wrong codes count for the user, under whichever name`() async throws {
         try await withFactor { client, tokens, secret, _ async throws in
-            let changed = try await client.send("PUT", "me/email", #"{"email":"anna@example.org","password":"correct horse"}"#, as: tokens)
+            let changed = try await client.send(
+                "PUT", "me/email", #"{"email":"anna@example.org","password":"correct horse"}"#, as: tokens)
             #expect(changed.status == 200, "\(changed)")
             for number in 0..<6 {
                 let name = number % 2 == 0 ? #""userName":"anna""# : #""email":"anna@example.org""#
                 _ = try await client.send("POST", "login", #"{\#(name),"password":"correct horse","code":"000000"}"#)
             }
             let held = try await client.auth.postgres.execute(
-                "UPDATE auth.attempts SET not_before = now() + interval '1 minute' WHERE key = \(limit(client, tokens))")
+                "UPDATE auth.attempts SET not_before = now() + interval '1 minute' WHERE key = \(limit(client, tokens))"
+            )
             #expect(held == 1)
-            #expect(try await client.count("SELECT count(*) FROM auth.attempts WHERE key = \(limit(client, tokens)) AND failures > 4") == 1)
+            #expect(
+                try await client.count(
+                    "SELECT count(*) FROM auth.attempts WHERE key = \(limit(client, tokens)) AND failures > 4") == 1)
             #expect(try await logIn(client, Self.code(secret, 1)).isProblem(.tooManyRequests))
         }
     }
 
     private func limit(_ client: UserClient, _ tokens: Tokens) -> Data {
-        AttemptStore.Limit.code(of: UUID(uuidString: tokens.userID) ?? UUID(), in: UserSpace(appID: client.app.id, environment: .live)).key
+        AttemptStore.Limit.code(
+            of: UUID(uuidString: tokens.userID) ?? UUID(), in: UserSpace(appID: client.app.id, environment: .live)
+        ).key
     }
 
     @Test func `With another internal secret nobody gets around a second factor`() async throws {
@@ -178,7 +206,8 @@ import Testing
     @Test func `It goes with password and code, or by the app's server`() async throws {
         try await withFactor { client, tokens, secret, codes async throws in
             for (body, code) in [
-                (#"{"password":"correct horse"}"#, ErrorCode.invalidBody), (#"{"password":"wrong horse","code":"\#(codes[0])"}"#, .signInFailed),
+                (#"{"password":"correct horse"}"#, ErrorCode.invalidBody),
+                (#"{"password":"wrong horse","code":"\#(codes[0])"}"#, .signInFailed),
                 (#"{"password":"correct horse","code":"000000"}"#, .signInFailed),
             ] {
                 let refused = try await client.send("DELETE", "me/totp", body, as: tokens)
@@ -186,7 +215,8 @@ import Testing
             }
             let again = try await client.send("POST", "me/totp", #"{"password":"correct horse"}"#, as: tokens)
             #expect(again.isProblem(.conflict), "\(again)")
-            let removed = try await client.send("DELETE", "me/totp", #"{"password":"correct horse","code":"\#(codes[0])"}"#, as: tokens)
+            let removed = try await client.send(
+                "DELETE", "me/totp", #"{"password":"correct horse","code":"\#(codes[0])"}"#, as: tokens)
             #expect(removed.status == 204, "\(removed)")
             #expect(try await client.logIn().status == 200)
             #expect(try await client.count("SELECT count(*) FROM auth.recovery_codes") == 0)
@@ -201,9 +231,12 @@ import Testing
 
     @Test func `Nothing that is stored is a code or a secret`() async throws {
         try await withFactor { client, _, secret, codes async throws in
-            let sealed: Data = try await client.auth.postgres.query("SELECT sealed_secret FROM auth.second_factors")[0].decode(0)
+            let sealed: Data = try await client.auth.postgres.query("SELECT sealed_secret FROM auth.second_factors")[0]
+                .decode(0)
             #expect(sealed.count == 20 + 28 && sealed.range(of: secret) == nil)
-            let macs: [Data] = try await client.auth.postgres.query("SELECT mac FROM auth.recovery_codes").map { try $0.decode(0) }
+            let macs: [Data] = try await client.auth.postgres.query("SELECT mac FROM auth.recovery_codes").map {
+                try $0.decode(0)
+            }
             #expect(macs.count == 10)
             for code in codes { #expect(!macs.contains(Data(SHA256.hash(data: Data(code.utf8))))) }
         }
@@ -218,7 +251,8 @@ import Testing
             let change = #"{"password":"correct horse","newPassword":"another horse"}"#
             #expect(try await client.send("PUT", "me/password", change, as: owner).status == 204)
             // A gateway that has not heard of it yet still takes the access token.
-            let confirmed = try await client.send("POST", "me/totp/confirm", #"{"code":"\#(Self.code(secret, 0))"}"#, as: thief)
+            let confirmed = try await client.send(
+                "POST", "me/totp/confirm", #"{"code":"\#(Self.code(secret, 0))"}"#, as: thief)
             #expect(confirmed.isProblem(.signInFailed), "\(confirmed)")
             #expect(try await client.logIn(password: "another horse").status == 200)
         }

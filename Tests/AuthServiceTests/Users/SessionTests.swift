@@ -31,7 +31,10 @@ import Testing
                 // Twice replaced: not a lost answer.
                 #expect(try await client.refresh(stolen.refresh).isProblem(.invalidToken))
                 #expect(try await client.refresh(third.refresh).isProblem(.invalidToken))
-                #expect(try await client.count("SELECT count(*) FROM auth.revocations WHERE session_id = \(UUID(uuidString: stolen.sessionID)!)") == 1)
+                #expect(
+                    try await client.count(
+                        "SELECT count(*) FROM auth.revocations WHERE session_id = \(UUID(uuidString: stolen.sessionID)!)"
+                    ) == 1)
             }
         }
     }
@@ -45,7 +48,8 @@ import Testing
             #expect(try await client.refresh(second.refresh).status == 200)
             let other = try await client.signUp("berta")
             _ = try await client.refresh(other.refresh)
-            _ = try await client.auth.postgres.execute("UPDATE auth.sessions SET rotated = rotated - interval '11 seconds'")
+            _ = try await client.auth.postgres.execute(
+                "UPDATE auth.sessions SET rotated = rotated - interval '11 seconds'")
             #expect(try await client.refresh(other.refresh).isProblem(.invalidToken))
             #expect(try await client.send("GET", "sessions", as: other)["count"] == "0")
         }
@@ -67,14 +71,19 @@ import Testing
         try await UserClient.run { client in
             let tokens = try await client.signUp()
             let session = try #require(UUID(uuidString: tokens.sessionID))
-            let own = RefreshTokens(key: ServerKeys(internalSecret: Secret("an-internal-secret-of-the-tests-0123456789")).refreshTokens)
-            let others = RefreshTokens(key: ServerKeys(internalSecret: Secret("another-secret-0123456789-0123456789")).refreshTokens)
+            let own = RefreshTokens(
+                key: ServerKeys(internalSecret: Secret("an-internal-secret-of-the-tests-0123456789")).refreshTokens)
+            let others = RefreshTokens(
+                key: ServerKeys(internalSecret: Secret("another-secret-0123456789-0123456789")).refreshTokens)
             #expect(own.content(of: tokens.refresh) == .init(session: session, number: 0))
             #expect(others.content(of: tokens.refresh) == nil)
             let foreign = others.token(.init(session: session, number: 0))
             let future = own.token(.init(session: session, number: 7))
             let nobodys = own.token(.init(session: UUID(), number: 0))
-            for token in [foreign, future, nobodys, tokens.access, "", "mr_", "mr_" + String(repeating: "A", count: 70), tokens.refresh + "A"] {
+            for token in [
+                foreign, future, nobodys, tokens.access, "", "mr_", "mr_" + String(repeating: "A", count: 70),
+                tokens.refresh + "A",
+            ] {
                 let answer = try await client.refresh(token)
                 #expect(answer.isProblem(.invalidToken), "\(token): \(answer)")
             }
@@ -101,17 +110,26 @@ import Testing
     @Test func `Sessions end one by one, all others, or all`() async throws {
         try await UserClient.run { client in
             let first = try await client.signUp()
-            let others = [try Tokens(try await client.logIn()), try Tokens(try await client.logIn()), try Tokens(try await client.logIn())]
+            let others = [
+                try Tokens(try await client.logIn()), try Tokens(try await client.logIn()),
+                try Tokens(try await client.logIn()),
+            ]
             #expect(try await client.send("DELETE", "sessions/\(others[0].sessionID)", as: first).status == 204)
-            #expect(try await client.send("DELETE", "sessions/\(others[0].sessionID)", as: first).isProblem(.sessionNotFound))
+            #expect(
+                try await client.send("DELETE", "sessions/\(others[0].sessionID)", as: first).isProblem(
+                    .sessionNotFound))
             #expect(try await client.send("DELETE", "sessions/x", as: first).isProblem(.sessionNotFound))
             // Another's session is nobody's.
             let berta = try await client.signUp("berta")
-            #expect(try await client.send("DELETE", "sessions/\(others[1].sessionID)", as: berta).isProblem(.sessionNotFound))
+            #expect(
+                try await client.send("DELETE", "sessions/\(others[1].sessionID)", as: berta).isProblem(
+                    .sessionNotFound))
             #expect(try await client.send("DELETE", "sessions?keep=current", as: first)["count"] == "2")
             #expect(try await client.refresh(others[1].refresh).isProblem(.invalidToken))
             let refreshed = try Tokens(try await client.refresh(first.refresh))
-            #expect(try await client.send("DELETE", "sessions?keep=all", as: refreshed).isProblem(.invalidParameter, field: "keep"))
+            #expect(
+                try await client.send("DELETE", "sessions?keep=all", as: refreshed).isProblem(
+                    .invalidParameter, field: "keep"))
             #expect(try await client.send("DELETE", "sessions", as: refreshed)["count"] == "1")
             #expect(try await client.refresh(refreshed.refresh).isProblem(.invalidToken))
             #expect(try await client.refresh(berta.refresh).status == 200)
@@ -136,10 +154,14 @@ import Testing
         try await UserClient.run { client in
             let first = try await client.signUp()
             let user = try #require(UUID(uuidString: first.userID))
-            let account = try #require(try await UserStore(postgres: client.auth.postgres).account(user, in: UserSpace(appID: client.app.id, environment: .live)))
+            let account = try #require(
+                try await UserStore(postgres: client.auth.postgres).account(
+                    user, in: UserSpace(appID: client.app.id, environment: .live)))
             let store = SessionStore(postgres: client.auth.postgres)
             for _ in 0..<SessionStore.maximumPerUser { _ = try await store.create(NewSession(device: ""), of: account) }
-            #expect(try await client.count("SELECT count(*) FROM auth.sessions WHERE revoked IS NULL") == SessionStore.maximumPerUser)
+            #expect(
+                try await client.count("SELECT count(*) FROM auth.sessions WHERE revoked IS NULL")
+                    == SessionStore.maximumPerUser)
             #expect(try await client.refresh(first.refresh).isProblem(.invalidToken))
         }
     }

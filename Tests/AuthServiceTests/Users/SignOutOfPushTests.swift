@@ -20,7 +20,10 @@ import Testing
             try await UserClient.run(services: { _ in [notifications.address] }) { client in
                 _ = try await client.signUp("berta")
                 let first = try await client.signUp(more: #","email":"anna@example.org""#)
-                try await body(Two(client: client, notifications: notifications, first: first, second: try Tokens(try await client.logIn())))
+                try await body(
+                    Two(
+                        client: client, notifications: notifications, first: first,
+                        second: try Tokens(try await client.logIn())))
             }
         }
 
@@ -31,11 +34,13 @@ import Testing
         }
 
         func ended(_ sessions: Tokens...) -> OtherService.SignOut {
-            OtherService.SignOut(app: client.app.id, environment: .live, user: first.userID, sessions: Set(sessions.map(\.sessionID)))
+            OtherService.SignOut(
+                app: client.app.id, environment: .live, user: first.userID, sessions: Set(sessions.map(\.sessionID)))
         }
 
         func unfinished() async throws -> Int {
-            try await client.count("SELECT count(*) FROM auth.jobs WHERE kind = \(SignOutOfPush.kind) AND finished IS NULL")
+            try await client.count(
+                "SELECT count(*) FROM auth.jobs WHERE kind = \(SignOutOfPush.kind) AND finished IS NULL")
         }
     }
 
@@ -46,7 +51,8 @@ import Testing
         var endsBoth: Bool { [.endAll, .password, .disabling, .deletion, .handOver].contains(self) }
     }
 
-    @Test(arguments: Act.allCases) func `Whatever ends a session, notifications is told which`(_ act: Act) async throws {
+    @Test(arguments: Act.allCases) func `Whatever ends a session, notifications is told which`(_ act: Act) async throws
+    {
         try await Two.run { two in
             let (client, first, second) = (two.client, two.first, two.second)
             let status: Int
@@ -56,16 +62,23 @@ import Testing
             case .endOthers: status = try await client.send("DELETE", "sessions?keep=current", as: first).status
             case .endAll: status = try await client.send("DELETE", "sessions", as: first).status
             case .changePassword:
-                status = try await client.send("PUT", "me/password", #"{"password":"correct horse","newPassword":"battery staple"}"#, as: first).status
+                status = try await client.send(
+                    "PUT", "me/password", #"{"password":"correct horse","newPassword":"battery staple"}"#, as: first
+                ).status
             case .theft:
                 let next = try Tokens(try await client.refresh(second.refresh))
                 _ = try await client.refresh(next.refresh)
                 status = try await client.refresh(second.refresh).isProblem(.invalidToken) ? 200 : 0
-            case .password: status = try await client.master("PATCH", "users/\(first.userID)", #"{"password":"battery staple"}"#).status
-            case .disabling: status = try await client.master("PATCH", "users/\(first.userID)", #"{"disabled":true}"#).status
+            case .password:
+                status = try await client.master("PATCH", "users/\(first.userID)", #"{"password":"battery staple"}"#)
+                    .status
+            case .disabling:
+                status = try await client.master("PATCH", "users/\(first.userID)", #"{"disabled":true}"#).status
             case .deletion: status = try await client.master("DELETE", "users/\(first.userID)").status
             case .handOver:
-                let (id, space) = (try #require(UUID(uuidString: first.userID)), UserSpace(appID: client.app.id, environment: .live))
+                let (id, space) = (
+                    try #require(UUID(uuidString: first.userID)), UserSpace(appID: client.app.id, environment: .live)
+                )
                 let isDone = try await client.auth.postgres.withTransaction {
                     try await UserStore.handOver(id, toOwnerOf: "anna@example.org", in: space, $0)
                 }
@@ -74,7 +87,9 @@ import Testing
             #expect((200...204).contains(status))
             if act == .deletion {
                 // Its devices go as a whole, which takes them to be the user's still.
-                try await eventually("all jobs are finished") { try await two.unfinished() == 0 && !two.notifications.calls.isEmpty }
+                try await eventually("all jobs are finished") {
+                    try await two.unfinished() == 0 && !two.notifications.calls.isEmpty
+                }
                 #expect(two.notifications.signOuts.isEmpty && two.notifications.calls[0].user == first.userID)
                 return
             }
@@ -95,11 +110,15 @@ import Testing
         }
     }
 
-    @Test func `It is said once more when no access token is good any longer, and of one that was not, not`() async throws {
+    @Test func `It is said once more when no access token is good any longer, and of one that was not, not`()
+        async throws
+    {
         try await Two.run { two in
             try await two.client.auth.postgres.execute(
-                "UPDATE auth.sessions SET rotated = now() - interval '17 minutes' WHERE id = \(UUID(uuidString: two.first.sessionID))")
-            #expect(try await two.client.send("DELETE", "sessions/\(two.first.sessionID)", as: two.second).status == 204)
+                "UPDATE auth.sessions SET rotated = now() - interval '17 minutes' WHERE id = \(UUID(uuidString: two.first.sessionID))"
+            )
+            #expect(
+                try await two.client.send("DELETE", "sessions/\(two.first.sessionID)", as: two.second).status == 204)
             #expect(try await two.told() == two.ended(two.first))
             try await eventually("all jobs are finished") { try await two.unfinished() == 0 }
 
@@ -111,7 +130,8 @@ import Testing
             try await eventually("a job waits") { try await two.client.count(waiting) > 0 }
             let seconds = try await two.client.count(waiting)
             #expect((1_100...1_200).contains(seconds))
-            try await two.client.auth.postgres.execute("UPDATE auth.jobs SET due = now() WHERE kind = \(SignOutOfPush.kind) AND state = 'waiting'")
+            try await two.client.auth.postgres.execute(
+                "UPDATE auth.jobs SET due = now() WHERE kind = \(SignOutOfPush.kind) AND state = 'waiting'")
             #expect(try await two.told(after: 2) == two.ended(two.second))
             try await eventually("all jobs are finished") { try await two.unfinished() == 0 }
             #expect(two.notifications.signOuts.count == 3)
@@ -122,7 +142,8 @@ import Testing
         try await Two.run { two in
             _ = try await two.client.refresh(two.second.refresh)
             try await two.client.auth.postgres.execute(
-                "UPDATE auth.sessions SET expires = now() - interval '8 days', rotated = now() - interval '68 days' WHERE id = \(UUID(uuidString: two.first.sessionID))")
+                "UPDATE auth.sessions SET expires = now() - interval '8 days', rotated = now() - interval '68 days' WHERE id = \(UUID(uuidString: two.first.sessionID))"
+            )
             try await SessionStore(postgres: two.client.auth.postgres).clean()
             #expect(try await two.told() == two.ended(two.first))
             #expect(two.notifications.signOuts.count == 1)

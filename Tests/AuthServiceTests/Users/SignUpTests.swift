@@ -10,7 +10,8 @@ import Testing
 @Suite struct SignUpTests {
     @Test func `Whoever signs up is signed in, and finds what they gave`() async throws {
         try await UserClient.run { client in
-            let body = #"{"userName":"Anna","email":"Anna@Example.org","password":"correct horse","profile":{"a":1.10},"private":{"b":[]},"device":"phone"}"#
+            let body =
+                #"{"userName":"Anna","email":"Anna@Example.org","password":"correct horse","profile":{"a":1.10},"private":{"b":[]},"device":"phone"}"#
             let answer = try await client.send("POST", "signup", body)
             #expect(answer.status == 201, "\(answer)")
             #expect(answer.header("cache-control") == "no-store")
@@ -23,40 +24,47 @@ import Testing
             let me = try await client.send("GET", "me", as: tokens)
             #expect(me.status == 200 && me["userName"] == #""anna""#)
             let sessions = try await client.send("GET", "sessions", as: tokens)
-            #expect(sessions["data.0.device"] == #""phone""# && sessions["data.0.current"] == "true" && sessions["count"] == "1")
-            let stored = try await client.count("SELECT count(*) FROM auth.users WHERE password LIKE '$argon2id$v=19$m=19456,t=2,p=1$%'")
+            #expect(
+                sessions["data.0.device"] == #""phone""# && sessions["data.0.current"] == "true"
+                    && sessions["count"] == "1")
+            let stored = try await client.count(
+                "SELECT count(*) FROM auth.users WHERE password LIKE '$argon2id$v=19$m=19456,t=2,p=1$%'")
             #expect(stored == 1)
         }
     }
 
-    @Test(arguments: [
-        (#"{"password":"correct horse"}"#, ErrorCode.invalidBody, "userName"),
-        (#"{"userName":"anna"}"#, .invalidBody, "password"),
-        (#"{"userName":"anna","password":"short"}"#, .invalidBody, "password"),
-        (#"{"userName":"anna","password":"Password123"}"#, .invalidBody, "password"),
-        (#"{"userName":"anna-anna","password":"Anna-Anna"}"#, .invalidBody, "password"),
-        (#"{"userName":"anna","password":"aaaaaaaaaaaa"}"#, .invalidBody, "password"),
-        (#"{"userName":"a","password":"correct horse"}"#, .invalidBody, "userName"),
-        (#"{"userName":".anna","password":"correct horse"}"#, .invalidBody, "userName"),
-        (#"{"userName":"аnna","password":"correct horse"}"#, .invalidBody, "userName"),
-        (#"{"userName":"role:x","password":"correct horse"}"#, .invalidBody, "userName"),
-        (#"{"email":"anna","password":"correct horse"}"#, .invalidBody, "email"),
-        (#"{"email":"a@b","password":"correct horse"}"#, .invalidBody, "email"),
-        (#"{"email":"a@b.org\r\nBcc: c@d.org","password":"correct horse"}"#, .invalidBody, "email"),
-        (#"{"email":"a..b@c.org","password":"correct horse"}"#, .invalidBody, "email"),
-        // With the Kelvin sign.
-        (#"{"email":"mi\u212ae@example.org","password":"correct horse"}"#, .invalidBody, "email"),
-        (#"{"userName":7,"password":"correct horse"}"#, .invalidBody, "userName"),
-        (#"{"userName":"anna","password":"correct horse","profile":[]}"#, .invalidBody, "profile"),
-        (#"{"userName":"anna","password":"correct horse","private":{"a":"\u0000"}}"#, .invalidBody, nil),
-        // What only the app's server may set, and what nobody may.
-        (#"{"userName":"anna","password":"correct horse","emailVerified":true}"#, .invalidBody, "emailVerified"),
-        (#"{"userName":"anna","password":"correct horse","roles":["admin"]}"#, .invalidBody, "roles"),
-        (#"{"userName":"anna","password":"correct horse","id":"0190163d-8694-739b-aea5-966c26f8ad91"}"#, .invalidBody, "id"),
-        (#"{"userName":"anna","password":"correct horse","isAnonymous":true}"#, .invalidBody, "isAnonymous"),
-        (#"["userName"]"#, .invalidBody, nil),
-        (#"{"userName":"#, .invalidJSON, nil),
-    ] as [(String, ErrorCode, String?)])
+    @Test(
+        arguments: [
+            (#"{"password":"correct horse"}"#, ErrorCode.invalidBody, "userName"),
+            (#"{"userName":"anna"}"#, .invalidBody, "password"),
+            (#"{"userName":"anna","password":"short"}"#, .invalidBody, "password"),
+            (#"{"userName":"anna","password":"Password123"}"#, .invalidBody, "password"),
+            (#"{"userName":"anna-anna","password":"Anna-Anna"}"#, .invalidBody, "password"),
+            (#"{"userName":"anna","password":"aaaaaaaaaaaa"}"#, .invalidBody, "password"),
+            (#"{"userName":"a","password":"correct horse"}"#, .invalidBody, "userName"),
+            (#"{"userName":".anna","password":"correct horse"}"#, .invalidBody, "userName"),
+            (#"{"userName":"аnna","password":"correct horse"}"#, .invalidBody, "userName"),
+            (#"{"userName":"role:x","password":"correct horse"}"#, .invalidBody, "userName"),
+            (#"{"email":"anna","password":"correct horse"}"#, .invalidBody, "email"),
+            (#"{"email":"a@b","password":"correct horse"}"#, .invalidBody, "email"),
+            (#"{"email":"a@b.org\r\nBcc: c@d.org","password":"correct horse"}"#, .invalidBody, "email"),
+            (#"{"email":"a..b@c.org","password":"correct horse"}"#, .invalidBody, "email"),
+            // With the Kelvin sign.
+            (#"{"email":"mi\u212ae@example.org","password":"correct horse"}"#, .invalidBody, "email"),
+            (#"{"userName":7,"password":"correct horse"}"#, .invalidBody, "userName"),
+            (#"{"userName":"anna","password":"correct horse","profile":[]}"#, .invalidBody, "profile"),
+            (#"{"userName":"anna","password":"correct horse","private":{"a":"\u0000"}}"#, .invalidBody, nil),
+            // What only the app's server may set, and what nobody may.
+            (#"{"userName":"anna","password":"correct horse","emailVerified":true}"#, .invalidBody, "emailVerified"),
+            (#"{"userName":"anna","password":"correct horse","roles":["admin"]}"#, .invalidBody, "roles"),
+            (
+                #"{"userName":"anna","password":"correct horse","id":"0190163d-8694-739b-aea5-966c26f8ad91"}"#,
+                .invalidBody, "id"
+            ),
+            (#"{"userName":"anna","password":"correct horse","isAnonymous":true}"#, .invalidBody, "isAnonymous"),
+            (#"["userName"]"#, .invalidBody, nil),
+            (#"{"userName":"#, .invalidJSON, nil),
+        ] as [(String, ErrorCode, String?)])
     func `What is refused writes nothing`(body: String, code: ErrorCode, field: String?) async throws {
         try await UserClient.run { client in
             let answer = try await client.send("POST", "signup", body)
@@ -70,7 +78,8 @@ import Testing
             _ = try await client.signUp("anna", more: #","email":"anna@example.org""#)
             let name = try await client.send("POST", "signup", #"{"userName":"ANNA","password":"correct horse"}"#)
             #expect(name.isProblem(.conflict, field: "userName"), "\(name)")
-            let address = try await client.send("POST", "signup", #"{"email":"ANNA@EXAMPLE.ORG","password":"correct horse"}"#)
+            let address = try await client.send(
+                "POST", "signup", #"{"email":"ANNA@EXAMPLE.ORG","password":"correct horse"}"#)
             #expect(address.isProblem(.conflict, field: "email"), "\(address)")
             #expect(try await client.count("SELECT count(*) FROM auth.users") == 1)
             #expect(try await client.count("SELECT count(*) FROM auth.sessions") == 1)
@@ -86,7 +95,10 @@ import Testing
         try await UserClient.run { client in
             let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
                 for _ in 0..<12 {
-                    group.addTask { try await client.send("POST", "signup", #"{"userName":"anna","password":"correct horse"}"#).status }
+                    group.addTask {
+                        try await client.send("POST", "signup", #"{"userName":"anna","password":"correct horse"}"#)
+                            .status
+                    }
                 }
                 return try await group.reduce(into: [Int]()) { $0.append($1) }
             }
@@ -97,14 +109,18 @@ import Testing
     @Test func `An anonymous user becomes one with a name and keeps everything`() async throws {
         try await UserClient.run { client in
             let made = try await client.send("POST", "anonymous", #"{"profile":{"score":3}}"#)
-            #expect(made.status == 201 && made["user.isAnonymous"] == "true" && made["user.userName"] == "null", "\(made)")
+            #expect(
+                made.status == 201 && made["user.isAnonymous"] == "true" && made["user.userName"] == "null", "\(made)")
             let tokens = try Tokens(made)
             let body = #"{"userName":"anna","password":"correct horse"}"#
             let upgraded = try await client.send("POST", "me/upgrade", body, as: tokens)
-            #expect(upgraded.status == 200 && upgraded["isAnonymous"] == "false" && upgraded["profile.score"] == "3", "\(upgraded)")
+            #expect(
+                upgraded.status == 200 && upgraded["isAnonymous"] == "false" && upgraded["profile.score"] == "3",
+                "\(upgraded)")
             #expect(upgraded.string("id") == tokens.userID)
             #expect(try await client.logIn().string("user.id") == tokens.userID)
-            let again = try await client.send("POST", "me/upgrade", #"{"userName":"berta","password":"another horse"}"#, as: tokens)
+            let again = try await client.send(
+                "POST", "me/upgrade", #"{"userName":"berta","password":"another horse"}"#, as: tokens)
             #expect(again.isProblem(.conflict), "\(again)")
             #expect(try await client.logIn().status == 200)
             let nobody = try await client.send("POST", "me/upgrade", body)

@@ -14,18 +14,27 @@ import Testing
             #expect(try await client.master("PUT", "settings", nil).isProblem(.invalidJSON))
             #expect(try await client.master("PUT", "settings", "").isProblem(.invalidJSON))
             for (body, code) in [
-                (#"{"inviteonly":false}"#, ErrorCode.invalidBody), (#"{"inviteOnly":false,"inviteOnly":false}"#, .invalidBody), (#"{"inviteOnly":false,}"#, .invalidJSON),
+                (#"{"inviteonly":false}"#, ErrorCode.invalidBody),
+                (#"{"inviteOnly":false,"inviteOnly":false}"#, .invalidBody), (#"{"inviteOnly":false,}"#, .invalidJSON),
                 ("[]", .invalidBody),
-            ] { #expect(try await client.master("PUT", "settings", body).isProblem(code, field: body.contains("inviteonly") ? "inviteonly" : nil), "\(body)") }
+            ] {
+                #expect(
+                    try await client.master("PUT", "settings", body).isProblem(
+                        code, field: body.contains("inviteonly") ? "inviteonly" : nil), "\(body)")
+            }
             #expect(try await client.master("GET", "settings").text == before)
         }
     }
 
     @Test(arguments: [
-        ("POST", "signup", #"{"userName":"anna","password":"correct horse","emal":"a@example.org"}"#, "emal"), ("POST", "login", #"{"userName":"anna","pasword":"x"}"#, "pasword"),
-        ("POST", "anonymous", #"{"devise":"x"}"#, "devise"), ("POST", "refresh", #"{"refreshtoken":"x"}"#, "refreshtoken"),
+        ("POST", "signup", #"{"userName":"anna","password":"correct horse","emal":"a@example.org"}"#, "emal"),
+        ("POST", "login", #"{"userName":"anna","pasword":"x"}"#, "pasword"),
+        ("POST", "anonymous", #"{"devise":"x"}"#, "devise"),
+        ("POST", "refresh", #"{"refreshtoken":"x"}"#, "refreshtoken"),
         ("POST", "password/reset", #"{"mail":"a@example.org"}"#, "mail"),
-    ]) func `an unknown member is refused and nobody is made`(_ method: String, _ path: String, _ body: String, _ field: String) async throws {
+    ]) func `an unknown member is refused and nobody is made`(
+        _ method: String, _ path: String, _ body: String, _ field: String
+    ) async throws {
         try await UserClient.run { client in
             let answer = try await client.send(method, path, body)
             #expect(answer.isProblem(.invalidBody, field: field), "\(answer)")

@@ -19,7 +19,9 @@ import Testing
             async let waiting = storage.get("/internal/config/live?after=\(number)&wait=30")
             try #require(await app.publish(.configuration, "1.0", #"{"version":"7.1"}"#).status == 200)
             let first = try await waiting
-            #expect(first["spaces.0.config.version"] == #""7.1""# && first["spaces.0.translation"] == nil && first["spaces.0.appID"] == #""app1""#, "\(first)")
+            #expect(
+                first["spaces.0.config.version"] == #""7.1""# && first["spaces.0.translation"] == nil
+                    && first["spaces.0.appID"] == #""app1""#, "\(first)")
             let answer = try await app.client("GET", "/remote/1.0")
             #expect(first["spaces.0.config.date"] == answer["config.date"], "one moment, spelled alike")
 
@@ -28,9 +30,13 @@ import Testing
             var test = app
             test.environment = .test
             try #require(await test.publish(.configuration, "1.0", #"{"version":"t"}"#).status == 200)
-            let all = try await settled(storage) { $0.spaces.count == 2 && $0.spaces.contains { $0.translation != nil } }
+            let all = try await settled(storage) {
+                $0.spaces.count == 2 && $0.spaces.contains { $0.translation != nil }
+            }
             let live = try #require(all.spaces.first { $0.environment == .live })
-            #expect(live.config?.version == "1" && live.translation?.version == "1.0~1", "translations are called as their path has it")
+            #expect(
+                live.config?.version == "1" && live.translation?.version == "1.0~1",
+                "translations are called as their path has it")
             #expect(all.spaces.first { $0.environment == .test }?.config?.version == "t")
 
             try #require(await app.master("POST", "/config/configuration/2.0/withdraw").status == 204)
@@ -40,7 +46,9 @@ import Testing
 
     @Test func `it is for our own processes only`() async throws {
         try await ConfigApp.run { app in
-            let answers = try await [app.master("GET", "/internal/config/live"), app.client("GET", "/internal/config/live")]
+            let answers = try await [
+                app.master("GET", "/internal/config/live"), app.client("GET", "/internal/config/live"),
+            ]
             #expect(answers.allSatisfy { $0.isProblem(.forbidden) }, "\(answers)")
         }
     }

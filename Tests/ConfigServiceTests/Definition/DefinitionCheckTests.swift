@@ -18,7 +18,8 @@ import Testing
         #expect(findings.map(\.severity).allSatisfy { $0 == .warning }, "\(findings)")
         #expect(
             Set(findings.map { "\($0.code) \($0.path)" }) == [
-                "insecure-url /views/ContactDetailView/contents/0/url", "missing-member /controllers/ContactsController/actions/0",
+                "insecure-url /views/ContactDetailView/contents/0/url",
+                "missing-member /controllers/ContactsController/actions/0",
             ])
     }
 
@@ -46,36 +47,61 @@ import Testing
         Case(code: "bad-shape", path: "/requires", patch: #"{"requires":{"X":"1"}}"#),
         Case(code: "bad-shape", path: "/rollout", patch: #"{"rollout":{"flag":"x"}}"#),
         Case(code: "dangling-reference", path: "/root_controller", patch: #"{"root_controller":"Nobody"}"#),
-        Case(code: "dangling-reference", path: "/controllers/EventDetailController/render", patch: #"{"controllers":{"EventDetailController":{"render":"No"}}}"#),
-        Case(code: "dangling-reference", path: "/controllers/EventListController/views/0", patch: #"{"controllers":{"EventListController":{"views":["No"]}}}"#),
-        Case(code: "dangling-reference", path: "/views/EventRow/contents/0/row_view", patch: row(#""kind":"ListView","items_model":"Events","row_view":"No""#)),
-        Case(code: "dangling-reference", path: "/views/EventRow/contents/0/items_model", patch: row(#""kind":"ListView","items_model":"No","row_view":"EventDetailView""#)),
+        Case(
+            code: "dangling-reference", path: "/controllers/EventDetailController/render",
+            patch: #"{"controllers":{"EventDetailController":{"render":"No"}}}"#),
+        Case(
+            code: "dangling-reference", path: "/controllers/EventListController/views/0",
+            patch: #"{"controllers":{"EventListController":{"views":["No"]}}}"#),
+        Case(
+            code: "dangling-reference", path: "/views/EventRow/contents/0/row_view",
+            patch: row(#""kind":"ListView","items_model":"Events","row_view":"No""#)),
+        Case(
+            code: "dangling-reference", path: "/views/EventRow/contents/0/items_model",
+            patch: row(#""kind":"ListView","items_model":"No","row_view":"EventDetailView""#)),
         Case(
             code: "dangling-reference", path: "/views/EventRow/contents/0/actions/0/controller",
             patch: row(#""actions":[{"action":"openController","controller":"No"}]"#)),
-        Case(code: "dangling-reference", path: "/views/EventRow/contents/0", patch: #"{"views":{"EventRow":{"contents":["No"]}}}"#),
+        Case(
+            code: "dangling-reference", path: "/views/EventRow/contents/0",
+            patch: #"{"views":{"EventRow":{"contents":["No"]}}}"#),
         Case(
             code: "dangling-reference", path: "/views/EventDetailView/contents/place/before",
             patch: #"{"views":{"EventDetailView":{"contents":{"place":{"before":"No"}}}}}"#),
         Case(code: "cycle", path: "/views/EventListView", patch: row(#""kind":"View","contents":["EventListView"]"#)),
         Case(code: "unknown-kind", path: "/views/EventRow/contents/0/kind", patch: row(#""kind":"MapView""#)),
-        Case(code: "unknown-kind", path: "/controllers/EventListController/kind", patch: #"{"controllers":{"EventListController":{"kind":"TabController"}}}"#),
-        Case(code: "missing-member", path: "/views/EventRow/contents/0/requires", patch: row(#""requires":{"View":2}"#)),
-        Case(code: "missing-member", path: "/views/EventRow/contents/0", patch: row(#""kind":"ListView","row_view":"EventDetailView""#)),
-        Case(code: "missing-member", path: "/controllers/EventDetailController", patch: #"{"controllers":{"EventDetailController":{"render":null}}}"#),
+        Case(
+            code: "unknown-kind", path: "/controllers/EventListController/kind",
+            patch: #"{"controllers":{"EventListController":{"kind":"TabController"}}}"#),
+        Case(
+            code: "missing-member", path: "/views/EventRow/contents/0/requires", patch: row(#""requires":{"View":2}"#)),
+        Case(
+            code: "missing-member", path: "/views/EventRow/contents/0",
+            patch: row(#""kind":"ListView","row_view":"EventDetailView""#)),
+        Case(
+            code: "missing-member", path: "/controllers/EventDetailController",
+            patch: #"{"controllers":{"EventDetailController":{"render":null}}}"#),
         Case(code: "name-mismatch", path: "/views/EventRow/name", patch: #"{"views":{"EventRow":{"name":"Row"}}}"#),
         Case(code: "bad-layout", path: "/views/EventRow/contents/0/top", patch: row(#""top":"6""#)),
         Case(code: "bad-layout", path: "/views/EventRow/contents/0/top", patch: row(#""top":1e300"#)),
         Case(code: "bad-layout", path: "/views/EventRow/contents/0/width", patch: row(#""width":-1"#)),
         Case(code: "bad-layout", path: "/views/EventRow/contents/0/text_size", patch: row(#""text_size":0"#)),
         Case(code: "bad-layout", path: "/views/EventRow/contents/0/text_lines", patch: row(#""text_lines":1.5"#)),
-        Case(code: "bad-layout", path: "/views/EventRow/orientation", patch: #"{"views":{"EventRow":{"orientation":"diagonal"}}}"#),
+        Case(
+            code: "bad-layout", path: "/views/EventRow/orientation",
+            patch: #"{"views":{"EventRow":{"orientation":"diagonal"}}}"#),
         Case(code: "bad-color", path: "/views/EventRow/contents/0/text_color", patch: row(##""text_color":"#fff""##)),
-        Case(code: "bad-url", path: "/views/EventRow/contents/0/url", patch: row(#""kind":"ImageView","url":"javascript:alert(1)""#)),
+        Case(
+            code: "bad-url", path: "/views/EventRow/contents/0/url",
+            patch: row(#""kind":"ImageView","url":"javascript:alert(1)""#)),
         Case(code: "bad-url", path: "/models/Events", patch: #"{"models":{"Events":"file:///etc/passwd"}}"#),
         Case(code: "bad-binding", path: "/views/EventRow/contents/0/text", patch: row(#""text":"@title""#)),
-        Case(code: "unknown-operation", path: "/views/EventRow/contents/0/text/logic/if/1/shout", patch: row(#""text":{"logic":{"if":[true,{"shout":["x"]}]}}"#)),
-        Case(code: "missing-translation", path: "/views/EventRow/contents/0/text/translation", patch: row(#""text":{"translation":"event.title"}"#)),
+        Case(
+            code: "unknown-operation", path: "/views/EventRow/contents/0/text/logic/if/1/shout",
+            patch: row(#""text":{"logic":{"if":[true,{"shout":["x"]}]}}"#)),
+        Case(
+            code: "missing-translation", path: "/views/EventRow/contents/0/text/translation",
+            patch: row(#""text":{"translation":"event.title"}"#)),
     ]
 
     /// The events' row with one view of these members.
@@ -91,10 +117,16 @@ import Testing
     @Test(
         "What only looks odd is a warning",
         arguments: [
-            Case(code: "unknown-property", path: "/views/EventRow/contents/0/txt", patch: row(#""kind":"LabelView","txt":"x""#)),
-            Case(code: "unknown-action", path: "/views/EventRow/contents/0/actions/0/action", patch: row(#""actions":[{"action":"fly"}]"#)),
+            Case(
+                code: "unknown-property", path: "/views/EventRow/contents/0/txt",
+                patch: row(#""kind":"LabelView","txt":"x""#)),
+            Case(
+                code: "unknown-action", path: "/views/EventRow/contents/0/actions/0/action",
+                patch: row(#""actions":[{"action":"fly"}]"#)),
             Case(code: "unused-view", path: "/views/Spare", patch: #"{"views":{"Spare":{}}}"#),
-            Case(code: "unused-controller", path: "/controllers/Spare", patch: #"{"controllers":{"Spare":{"render":"EventRow"}}}"#),
+            Case(
+                code: "unused-controller", path: "/controllers/Spare",
+                patch: #"{"controllers":{"Spare":{"render":"EventRow"}}}"#),
             Case(code: "unknown-member", path: "/theme", patch: #"{"theme":"dark"}"#),
         ])
     func warnings(_ test: Case) throws {
@@ -118,7 +150,9 @@ import Testing
     @Test("A view that names views that name views is measured as what it becomes")
     func tree() throws {
         // Each of 14 views has the next one twice: 16,383 views from 14 short texts.
-        let doubling = (0..<14).map { #""V\#($0)":{"contents":\#($0 == 13 ? "[]" : #"["V\#($0 + 1)","V\#($0 + 1)"]"#)}"# }
+        let doubling = (0..<14).map {
+            #""V\#($0)":{"contents":\#($0 == 13 ? "[]" : #"["V\#($0 + 1)","V\#($0 + 1)"]"#)}"#
+        }
         #expect(errorCodes(#"{"views":{\#(doubling.joined(separator: ","))}}"#) == ["too-many-views"])
         let chain = (0..<40).map { #""V\#($0)":{"contents":\#($0 == 39 ? "[]" : #"["V\#($0 + 1)"]"#)}"# }
         #expect(errorCodes(#"{"views":{\#(chain.joined(separator: ","))}}"#) == ["too-deep"])
@@ -146,7 +180,8 @@ import Testing
     func translations() throws {
         func live(_ name: String, _ json: String) -> LiveDocument {
             LiveDocument(
-                key: DocumentKey(.translation, name), version: 1, sha256: "", published: Date(), content: Array(json.utf8), compiled: 0)
+                key: DocumentKey(.translation, name), version: 1, sha256: "", published: Date(),
+                content: Array(json.utf8), compiled: 0)
         }
         let space = LiveSpace(
             Self.space,
@@ -154,17 +189,25 @@ import Testing
                 live("0.9", #"{"sourceLanguage":"en","strings":{}}"#),
                 live(
                     "1.0",
-                    #"{"sourceLanguage":"en","languages":{"en":{"published":true},"nl":{"published":true},"de":{"published":false},"nl-BE":{"published":true,"fallback":"nl"}},"strings":{"there":{"localizations":{"nl":{}}},"english":{"comment":""}}}"#),
+                    #"{"sourceLanguage":"en","languages":{"en":{"published":true},"nl":{"published":true},"de":{"published":false},"nl-BE":{"published":true,"fallback":"nl"}},"strings":{"there":{"localizations":{"nl":{}}},"english":{"comment":""}}}"#
+                ),
             ])
         func found(_ key: String) throws -> [String] {
-            findings(try DefinitionFixture.kickIn(Self.row(#""text":{"translation":"\#(key)"}"#)), in: space).map { "\($0.severity) \($0.code)" }
+            findings(try DefinitionFixture.kickIn(Self.row(#""text":{"translation":"\#(key)"}"#)), in: space).map {
+                "\($0.severity) \($0.code)"
+            }
         }
         // 0.9 is before the definition's minClient.
         #expect(try found("there") == [])
         #expect(try found("english") == ["warning untranslated"])
         #expect(try found("nowhere") == ["error missing-translation"])
         // What apps of the minClient get, as there is none of their version.
-        let older = LiveSpace(Self.space, live: [live("0.8", #"{"sourceLanguage":"en","strings":{"there":{}}}"#), live("0.9", #"{"sourceLanguage":"en","strings":{}}"#)])
+        let older = LiveSpace(
+            Self.space,
+            live: [
+                live("0.8", #"{"sourceLanguage":"en","strings":{"there":{}}}"#),
+                live("0.9", #"{"sourceLanguage":"en","strings":{}}"#),
+            ])
         let missing = findings(try DefinitionFixture.kickIn(Self.row(#""text":{"translation":"there"}"#)), in: older)
         #expect(missing.map { "\($0.severity) \($0.code)" } == ["error missing-translation"])
     }

@@ -64,7 +64,8 @@ struct DefinitionDownload {
         guard case .array(let keys)? = answer.json?["keys"] else { return Keys(byID: [:]) }
         var byID: [String: Curve25519.Signing.PublicKey] = [:]
         for key in keys {
-            guard case .string(let id)? = key["kid"], case .string(let x)? = key["x"], key["crv"] == .string("Ed25519") else { continue }
+            guard case .string(let id)? = key["kid"], case .string(let x)? = key["x"], key["crv"] == .string("Ed25519")
+            else { continue }
             byID[id] = try Curve25519.Signing.PublicKey(rawRepresentation: try #require(Base64URL.decode(x)))
         }
         return Keys(byID: byID)

@@ -14,7 +14,8 @@ enum DefinitionFixture {
     static func kickIn(_ patch: String) throws -> JSONValue { try json(kickIn).merging(json(patch)) }
 
     private static func text(_ name: String) -> String {
-        let folder = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().appending(path: "Fixtures")
+        let folder = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().appending(
+            path: "Fixtures")
         return (try? String(contentsOf: folder.appending(path: name + ".json"), encoding: .utf8)) ?? ""
     }
 }

@@ -13,7 +13,8 @@ import Testing
     private static func run(_ body: @Sendable (ConfigApp, _ link: String) async throws -> Void) async throws {
         try await ConfigApp.run { app in
             try await app.publish(.definition, "kick-in", DefinitionFixture.kickIn)
-            let changed = try await app.master("PATCH", "/config/definition/kick-in", DefinitionFixture.kickInChange, headers: ["if-match": "*"])
+            let changed = try await app.master(
+                "PATCH", "/config/definition/kick-in", DefinitionFixture.kickInChange, headers: ["if-match": "*"])
             try #require(changed.status == 200, "\(changed)")
             let made = try await app.master("POST", "/config/definition/kick-in/preview", #"{"hours":2}"#)
             try #require(made.status == 200 && made.header("cache-control") == "no-store", "\(made)")
@@ -23,29 +24,42 @@ import Testing
         }
     }
 
-    @Test func `Who has the link sees the draft, as it is by then, and nobody takes it for what is published`() async throws {
+    @Test func `Who has the link sees the draft, as it is by then, and nobody takes it for what is published`()
+        async throws
+    {
         try await Self.run { app, link in
             let answer = try await app.client("GET", link)
             #expect(answer.status == 200 && answer.header("cache-control") == "no-store", "\(answer)")
             let keys = try await DefinitionDownload.keys(of: app)
             let signed = try SignedManifest(json: Data(answer.text.utf8))
-            let manifest = try signed.verified(name: "kick-in", environment: "live-preview", latest: nil, isSigned: keys.isSigned)
+            let manifest = try signed.verified(
+                name: "kick-in", environment: "live-preview", latest: nil, isSigned: keys.isSigned)
             #expect(manifest.version == 2 && manifest.content == 2)
-            #expect(throws: SignedManifest.Failure.notThisApp) { try signed.verified(name: "kick-in", environment: "live", latest: 1, isSigned: keys.isSigned) }
+            #expect(throws: SignedManifest.Failure.notThisApp) {
+                try signed.verified(name: "kick-in", environment: "live", latest: 1, isSigned: keys.isSigned)
+            }
             let part = try #require(manifest.parts.first { $0.path == "views/EventDetailView" })
             let token = link.split(separator: "?")[1]
             let path = "/definitions/kick-in/parts/\(part.sha256)"
             #expect(try await app.client("GET", path + "?" + token).text.contains("image_url"))
             #expect(try await app.client("GET", path).isProblem(.documentNotFound), "only with the link")
-            #expect(try await app.client("GET", "/definitions/kick-in/manifest")["manifest.version"] == "1", "others see what is published")
+            #expect(
+                try await app.client("GET", "/definitions/kick-in/manifest")["manifest.version"] == "1",
+                "others see what is published")
 
-            try #require(try await app.master("PATCH", "/config/definition/kick-in", #"{"name":"Kick-In 3"}"#, headers: ["if-match": "*"]).status == 200)
+            try #require(
+                try await app.master(
+                    "PATCH", "/config/definition/kick-in", #"{"name":"Kick-In 3"}"#, headers: ["if-match": "*"]
+                ).status == 200)
             let next = try SignedManifest(json: Data(try await app.client("GET", link).text.utf8)).manifest
             #expect(next.parts.first != manifest.parts.first && next.parts.dropFirst() == manifest.parts.dropFirst())
-            let broken = try await app.master("PATCH", "/config/definition/kick-in", #"{"root_controller":"Nobody"}"#, headers: ["if-match": "*"])
+            let broken = try await app.master(
+                "PATCH", "/config/definition/kick-in", #"{"root_controller":"Nobody"}"#, headers: ["if-match": "*"])
             try #require(broken.status == 200)
             let refused = try await app.client("GET", link)
-            #expect(refused.isProblem(.documentRefused) && refused["findings.0.path"] == #""/root_controller""#, "\(refused)")
+            #expect(
+                refused.isProblem(.documentRefused) && refused["findings.0.path"] == #""/root_controller""#,
+                "\(refused)")
         }
     }
 
@@ -57,8 +71,10 @@ import Testing
             try await foreign.publish(.definition, "kick-in", DefinitionFixture.kickIn)
             try await test.publish(.definition, "kick-in", DefinitionFixture.kickIn)
             for refused in [
-                try await app.client("GET", link.replacing("kick-in", with: "other")), try await foreign.client("GET", link), try await test.client("GET", link),
-                try await app.client("GET", String(link.dropLast())), try await app.client("GET", link.replacing("preview=0", with: "preview=1")),
+                try await app.client("GET", link.replacing("kick-in", with: "other")),
+                try await foreign.client("GET", link), try await test.client("GET", link),
+                try await app.client("GET", String(link.dropLast())),
+                try await app.client("GET", link.replacing("preview=0", with: "preview=1")),
                 try await app.client("GET", "/definitions/kick-in/manifest?preview="),
             ] { #expect(refused.isProblem(.documentNotFound), "\(refused)") }
             let previews = app.service.previews
@@ -70,25 +86,37 @@ import Testing
 
             let path = "/config/definition/kick-in/preview"
             #expect(try await app.client("POST", path).isProblem(.forbidden))
-            #expect(try await app.staff("POST", path, rights: StaffRights(["app1": [.config: [.read]]])).isProblem(.forbidden))
+            #expect(
+                try await app.staff("POST", path, rights: StaffRights(["app1": [.config: [.read]]])).isProblem(
+                    .forbidden))
             #expect(try await app.master("POST", path, #"{"hours":169}"#).isProblem(.invalidBody, field: "hours"))
             #expect(try await app.master("POST", "/config/definition/nobody/preview").isProblem(.documentNotFound))
             #expect(try await app.master("POST", "/config/flags/default/preview").isProblem(.notFound))
-            try #require(try await app.master("DELETE", "/config/definition/kick-in", headers: ["if-match": "*"]).status == 204)
+            try #require(
+                try await app.master("DELETE", "/config/definition/kick-in", headers: ["if-match": "*"]).status == 204)
             #expect(try await app.client("GET", link).isProblem(.documentNotFound), "it ends with the draft")
             try #require(try await app.publish(.definition, "kick-in", DefinitionFixture.kickIn).status == 200)
-            #expect(try await app.client("GET", link).isProblem(.documentNotFound), "another one of its name has previews of its own")
+            #expect(
+                try await app.client("GET", link).isProblem(.documentNotFound),
+                "another one of its name has previews of its own")
         }
     }
 
-    @Test func `What is open is listed without what opens it, and a link that is revoked shows nothing any more`() async throws {
+    @Test func `What is open is listed without what opens it, and a link that is revoked shows nothing any more`()
+        async throws
+    {
         try await Self.run { app, link in
             let path = "/config/definition/kick-in/preview"
             let other = try await app.master("POST", path)
-            let (id, manifest) = (try #require(other["id"]).filter { $0 != "\"" }, try #require(other["manifest"]).filter { $0 != "\"" })
+            let (id, manifest) = (
+                try #require(other["id"]).filter { $0 != "\"" }, try #require(other["manifest"]).filter { $0 != "\"" }
+            )
             let list = try await app.master("GET", path)
-            #expect(list["count"] == "2" && list["data.0.id"] == other["id"] && list["data.0.expires"] != nil, "\(list)")
-            #expect(list["data.0.author"]?.hasPrefix(#""key:"#) == true && !list.text.contains(manifest.split(separator: ".").last ?? ""), "\(list)")
+            #expect(
+                list["count"] == "2" && list["data.0.id"] == other["id"] && list["data.0.expires"] != nil, "\(list)")
+            #expect(
+                list["data.0.author"]?.hasPrefix(#""key:"#) == true
+                    && !list.text.contains(manifest.split(separator: ".").last ?? ""), "\(list)")
             #expect(try await app.client("GET", manifest).status == 200)
 
             let mayRead = StaffRights(["app1": [.config: [.read]]])
@@ -96,9 +124,11 @@ import Testing
             var (foreign, test) = (app, app)
             (foreign.appID, test.environment) = ("app2", .test)
             for refused in [
-                try await app.client("DELETE", path + "/" + id), try await app.staff("DELETE", path + "/" + id, rights: mayRead),
+                try await app.client("DELETE", path + "/" + id),
+                try await app.staff("DELETE", path + "/" + id, rights: mayRead),
                 try await foreign.master("DELETE", path + "/" + id), try await test.master("DELETE", path + "/" + id),
-                try await app.master("DELETE", "/config/definition/other/preview/" + id), try await app.master("DELETE", path + "/x"),
+                try await app.master("DELETE", "/config/definition/other/preview/" + id),
+                try await app.master("DELETE", path + "/x"),
                 try await app.client("GET", path), try await app.master("GET", "/config/flags/default/preview"),
             ] { #expect([403, 404].contains(refused.status), "\(refused)") }
             #expect(try await app.client("GET", manifest).status == 200, "nobody revoked it")
@@ -114,11 +144,15 @@ import Testing
     @Test func `So many previews are open at a time, and those whose time is over do not count`() async throws {
         try await Self.run { app, _ in
             let (store, key) = (app.service.previews.store, DocumentKey(.definition, "kick-in"))
-            func add(until end: Date) async throws { _ = try await store.add(key, in: app.space, until: end, by: .service) }
+            func add(until end: Date) async throws {
+                _ = try await store.add(key, in: app.space, until: end, by: .service)
+            }
             for _ in 1..<PreviewStore.maximumCount { try await add(until: Date().addingTimeInterval(3_600)) }
             #expect(try await app.master("POST", "/config/definition/kick-in/preview").isProblem(.limitExceeded))
             let first = try await store.list(key, in: app.space).first.map { try JSONValue(parsing: $0.utf8) }
-            guard case .string(let text)? = first?["id"], let id = UUID(uuidString: text) else { throw ConfigApp.Away() }
+            guard case .string(let text)? = first?["id"], let id = UUID(uuidString: text) else {
+                throw ConfigApp.Away()
+            }
             #expect(try await store.revoke(id, of: key, in: app.space))
             try await add(until: Date().addingTimeInterval(-1))
             try await add(until: Date().addingTimeInterval(3_600))

@@ -26,13 +26,19 @@ import Testing
             let early = try await app.publish(.definition, "kick-in", staged(1))
             #expect(early["version"] == "2" && early["findings.0.code"] == "\"unknown-flag\"", "\(early)")
             let path = "/definitions/kick-in/manifest"
-            #expect(try await app.client("GET", path + "?client=2.0")["manifest.content"] == "1", "there is no such flag yet")
+            #expect(
+                try await app.client("GET", path + "?client=2.0")["manifest.content"] == "1",
+                "there is no such flag yet")
 
             let flags = try await app.publish(.flags, "default", Self.flags)
             try #require(flags.status == 200, "\(flags)")
-            for (query, user, content) in [("?client=2.0", nil, "2"), ("?client=1.9", nil, "1"), ("", nil, "1"), ("", "u1", "2"), ("", "u2", "1")] {
+            for (query, user, content) in [
+                ("?client=2.0", nil, "2"), ("?client=1.9", nil, "1"), ("", nil, "1"), ("", "u1", "2"), ("", "u2", "1"),
+            ] {
                 let answer = try await app.client("GET", path + query, user: user)
-                #expect(answer["manifest.version"] == "2" && answer["manifest.content"] == content, "\(query) \(user ?? "")")
+                #expect(
+                    answer["manifest.version"] == "2" && answer["manifest.content"] == content, "\(query) \(user ?? "")"
+                )
             }
 
             // Both are downloaded, one after the other, by the same device.
@@ -43,7 +49,8 @@ import Testing
             #expect(try device.part("app.json")["rollout"] == nil, "who gets it is nobody's business")
 
             // Off for everybody at once: the number does not go back.
-            try await app.publish(.flags, "default", Self.flags.replacing("$vgte", with: "$vlt").replacing("u1", with: "u3"))
+            try await app.publish(
+                .flags, "default", Self.flags.replacing("$vgte", with: "$vlt").replacing("u1", with: "u3"))
             #expect(try await device.update("?client=2.0") == [])
             #expect(device.manifest?.version == 2 && device.manifest?.content == 1)
         }

@@ -22,7 +22,9 @@ import Testing
                 ])
             let root = try device.part("app.json")
             #expect(root["root_controller"] == .string("ContactsController"))
-            #expect(root["models"]?["Contacts"] == .string("models/Contacts") && root["views"]?["ContactRow"] == .string("views/ContactRow"))
+            #expect(
+                root["models"]?["Contacts"] == .string("models/Contacts")
+                    && root["views"]?["ContactRow"] == .string("views/ContactRow"))
             #expect(root["requires"] == nil)
             #expect(device.manifest?.requires == ["RoundImageView": 1] && device.manifest?.version == 1)
             #expect(try device.part("models/Contacts")["8"]?["lastName"] == .string("Jones"))
@@ -39,7 +41,8 @@ import Testing
             #expect(try await device.update().count == 6)
             let whole = device.sizeInBytes
 
-            let changed = try await app.master("PATCH", "/config/definition/kick-in", DefinitionFixture.kickInChange, headers: ["if-match": "*"])
+            let changed = try await app.master(
+                "PATCH", "/config/definition/kick-in", DefinitionFixture.kickInChange, headers: ["if-match": "*"])
             #expect(changed.status == 200, "\(changed)")
             #expect(try await app.master("POST", "/config/definition/kick-in/publish")["version"] == "2")
             #expect(try await device.update() == ["views/EventDetailView"])
@@ -47,12 +50,15 @@ import Testing
             #expect(device.sizeInBytes > 500)
             let contents = try #require(try device.part("views/EventDetailView")["contents"])
             #expect(
-                contents["0"]?.text == #"{"name":"image","kind":"ImageView","url":"@.image_url","height":200,"width":"fill"}"#
+                contents["0"]?.text
+                    == #"{"name":"image","kind":"ImageView","url":"@.image_url","height":200,"width":"fill"}"#
                     && contents["1"]?["name"] == .string("title"))
             #expect(contents["4"]?["name"] == .string("description") && contents["5"] == nil)
 
             // Back, in one call: a newer version with the older content, of which the client has every part.
-            #expect(try await app.master("POST", "/config/definition/kick-in/rollback", #"{"version":1}"#)["version"] == "3")
+            #expect(
+                try await app.master("POST", "/config/definition/kick-in/rollback", #"{"version":1}"#)["version"] == "3"
+            )
             #expect(try await device.update() == [] && device.manifest?.version == 3)
         }
     }
@@ -65,27 +71,44 @@ import Testing
             try await app.publish(.definition, "kick-in", DefinitionFixture.kickIn(DefinitionFixture.kickInChange).text)
             let second = try await app.client("GET", "/definitions/kick-in/manifest").text
             let keys = try await DefinitionDownload.keys(of: app)
-            func verify(_ json: String, name: String = "kick-in", environment: String = "live", latest: Int? = nil) throws -> Int {
-                try SignedManifest(json: Data(json.utf8)).verified(name: name, environment: environment, latest: latest, isSigned: keys.isSigned).version
+            func verify(_ json: String, name: String = "kick-in", environment: String = "live", latest: Int? = nil)
+                throws -> Int
+            {
+                try SignedManifest(json: Data(json.utf8)).verified(
+                    name: name, environment: environment, latest: latest, isSigned: keys.isSigned
+                ).version
             }
             // Who keeps newer ones back has a week for it, whole days (UTC) after the day of the signature.
-            let expires = try #require(try SignedManifest(json: Data(second.utf8)).manifest.expires.flatMap { Date(rfc3339: $0) })
-            #expect((7 * 86_400...8 * 86_400).contains(expires.timeIntervalSinceNow) && expires.timeIntervalSince1970.truncatingRemainder(dividingBy: 86_400) == 0)
+            let expires = try #require(
+                try SignedManifest(json: Data(second.utf8)).manifest.expires.flatMap { Date(rfc3339: $0) })
+            #expect(
+                (7 * 86_400...8 * 86_400).contains(expires.timeIntervalSinceNow)
+                    && expires.timeIntervalSince1970.truncatingRemainder(dividingBy: 86_400) == 0)
             let signed = try SignedManifest(json: Data(second.utf8))
             func at(_ date: Date) throws -> Int {
-                try signed.verified(name: "kick-in", environment: "live", latest: nil, at: date, isSigned: keys.isSigned).version
+                try signed.verified(
+                    name: "kick-in", environment: "live", latest: nil, at: date, isSigned: keys.isSigned
+                ).version
             }
             #expect(try at(expires.addingTimeInterval(-1)) == 2)
             #expect(throws: SignedManifest.Failure.expired) { try at(expires) }
-            #expect(throws: SignedManifest.Failure.notSigned) { try verify(second.replacing(expires.formatted(.iso8601), with: "2999-01-01T00:00:00Z")) }
+            #expect(throws: SignedManifest.Failure.notSigned) {
+                try verify(second.replacing(expires.formatted(.iso8601), with: "2999-01-01T00:00:00Z"))
+            }
             #expect(try verify(first) == 1 && verify(second, latest: 1) == 2 && verify(second, latest: 2) == 2)
             #expect(throws: SignedManifest.Failure.older(than: 2)) { try verify(first, latest: 2) }
-            #expect(throws: SignedManifest.Failure.notSigned) { try verify(first.replacing(#""version":1"#, with: #""version":3"#), latest: 2) }
-            #expect(throws: SignedManifest.Failure.notSigned) { try verify(second.replacing("EventRow", with: "EventRaw")) }
+            #expect(throws: SignedManifest.Failure.notSigned) {
+                try verify(first.replacing(#""version":1"#, with: #""version":3"#), latest: 2)
+            }
+            #expect(throws: SignedManifest.Failure.notSigned) {
+                try verify(second.replacing("EventRow", with: "EventRaw"))
+            }
             #expect(throws: SignedManifest.Failure.notThisApp) { try verify(second, name: "address-book") }
             #expect(throws: SignedManifest.Failure.notThisApp) { try verify(second, environment: "test") }
             #expect(throws: SignedManifest.Failure.unreadable) { try verify("{}") }
-            #expect(throws: SignedManifest.Failure.unreadable) { try verify(second.replacing(#""schema":1"#, with: #""schema":2"#)) }
+            #expect(throws: SignedManifest.Failure.unreadable) {
+                try verify(second.replacing(#""schema":1"#, with: #""schema":2"#))
+            }
 
             // The same manifest, written another way, is the same manifest.
             let value = try #require(try JSONValue(parsing: second.utf8)["manifest"])
@@ -107,11 +130,14 @@ import Testing
     func keys() async throws {
         try await ConfigApp.run { app in
             async let one = app.service.definitionKeys.signer(of: "app1").id
-            async let two = DefinitionKeyStore(postgres: app.postgres, internalSecret: ConfigApp.internalSecret).signer(of: "app1").id
+            async let two = DefinitionKeyStore(postgres: app.postgres, internalSecret: ConfigApp.internalSecret).signer(
+                of: "app1"
+            ).id
             let (first, second) = try await (one, two)
             #expect(first == second)
             // With another internal secret the key cannot be opened: another is made, and the former one stays known.
-            let third = try await DefinitionKeyStore(postgres: app.postgres, internalSecret: Secret("another-secret")).signer(of: "app1").id
+            let third = try await DefinitionKeyStore(postgres: app.postgres, internalSecret: Secret("another-secret"))
+                .signer(of: "app1").id
             #expect(third != first)
             #expect(try await app.service.definitionKeys.signer(of: "app1").id == first)
             #expect(Set(try await DefinitionDownload.keys(of: app).byID.keys) == [first, third])
@@ -123,8 +149,12 @@ import Testing
     @Test("Documents are brought in with what they are checked against first, and one that is refused is named")
     func exchange() async throws {
         try await ConfigApp.run { app in
-            try await app.publish(.translation, "1.0", #"{"sourceLanguage":"en","strings":{"hi":{"localizations":{"en":{"stringUnit":{"value":"Hi"}}}}}}"#)
-            let definition = try DefinitionFixture.kickIn(#"{"views":{"EventRow":{"contents":[{"kind":"LabelView","text":{"translation":"hi"}}]}}}"#).text
+            try await app.publish(
+                .translation, "1.0",
+                #"{"sourceLanguage":"en","strings":{"hi":{"localizations":{"en":{"stringUnit":{"value":"Hi"}}}}}}"#)
+            let definition = try DefinitionFixture.kickIn(
+                #"{"views":{"EventRow":{"contents":[{"kind":"LabelView","text":{"translation":"hi"}}]}}}"#
+            ).text
             try #require(try await app.publish(.definition, "kick-in", definition).status == 200)
             let exported = try await app.master("GET", "/config/export").text
             var other = app
@@ -133,12 +163,18 @@ import Testing
             #expect(taken.status == 200 && taken["published.1.kind"] == #""definition""#, "\(taken)")
             #expect(try await other.client("GET", "/definitions/kick-in/manifest").status == 200)
             other.appID = "app3"
-            let refused = try await other.master("POST", "/config/import?publish=true", try await app.master("GET", "/config/export?kind=definition").text)
-            #expect(refused.isProblem(.documentRefused) && refused["detail"]?.contains("the definition kick-in") == true, "\(refused)")
+            let refused = try await other.master(
+                "POST", "/config/import?publish=true",
+                try await app.master("GET", "/config/export?kind=definition").text)
+            #expect(
+                refused.isProblem(.documentRefused) && refused["detail"]?.contains("the definition kick-in") == true,
+                "\(refused)")
         }
     }
 
-    @Test("Manifests are asked for again with their tag, parts never: they keep, compressed if that helps, and stay for a while")
+    @Test(
+        "Manifests are asked for again with their tag, parts never: they keep, compressed if that helps, and stay for a while"
+    )
     func caching() async throws {
         try await ConfigApp.run { app in
             try await app.publish(.definition, "kick-in", DefinitionFixture.kickIn)
@@ -150,15 +186,24 @@ import Testing
             #expect(same.status == 304 && same.text == "" && manifest.header("cache-control") == "private, no-cache")
             for query in ["", "?client=1.0&capabilities=A:1"] {
                 let path = "/definitions/kick-in/manifest" + query
-                let (plain, packed) = (try await app.client("GET", path), try await app.client("GET", path, headers: ["accept-encoding": "gzip"]))
-                #expect(plain.header("content-encoding") == nil && packed.header("content-encoding") == "gzip" && packed.header("etag") == plain.header("etag"))
+                let (plain, packed) = (
+                    try await app.client("GET", path),
+                    try await app.client("GET", path, headers: ["accept-encoding": "gzip"])
+                )
+                #expect(
+                    plain.header("content-encoding") == nil && packed.header("content-encoding") == "gzip"
+                        && packed.header("etag") == plain.header("etag"))
             }
 
             let old = try #require(device.manifest?.parts.first { $0.path == "views/EventDetailView" })
             let path = "/definitions/kick-in/parts/\(old.sha256)"
             let part = try await app.client("GET", path)
-            #expect(part.header("cache-control") == "private, max-age=31536000, immutable" && part.header("content-encoding") == nil)
-            #expect(try await app.client("GET", path, headers: ["accept-encoding": "gzip"]).header("content-encoding") == "gzip")
+            #expect(
+                part.header("cache-control") == "private, max-age=31536000, immutable"
+                    && part.header("content-encoding") == nil)
+            #expect(
+                try await app.client("GET", path, headers: ["accept-encoding": "gzip"]).header("content-encoding")
+                    == "gzip")
             #expect(try await app.client("GET", path, headers: ["if-none-match": "\"\(old.sha256)\""]).status == 304)
 
             // Whoever has the former manifest still finds its parts; ten versions later it is too late.
@@ -166,10 +211,14 @@ import Testing
                 let patch = #"{"views":{"EventDetailView":{"contents":{"title":{"top":\#(number)}}}}}"#
                 try await app.publish(.definition, "kick-in", DefinitionFixture.kickIn(patch).text)
             }
-            #expect(try await app.client("GET", "/definitions/kick-in/manifest", headers: ["if-none-match": tag]).status == 200)
+            #expect(
+                try await app.client("GET", "/definitions/kick-in/manifest", headers: ["if-none-match": tag]).status
+                    == 200)
             #expect(try await app.client("GET", path).status == 200)
             try await app.publish(.definition, "kick-in", DefinitionFixture.kickIn(#"{"name":"Kick-In 2"}"#).text)
-            try await app.publish(.definition, "kick-in", DefinitionFixture.kickIn(#"{"views":{"EventDetailView":{"contents":{"title":{"top":99}}}}}"#).text)
+            try await app.publish(
+                .definition, "kick-in",
+                DefinitionFixture.kickIn(#"{"views":{"EventDetailView":{"contents":{"title":{"top":99}}}}}"#).text)
             #expect(try await app.client("GET", path).status == 200, "version 12 has it")
 
             try await app.master("POST", "/config/definition/kick-in/withdraw")
@@ -186,23 +235,29 @@ import Testing
             try await device.update()
             let old = try #require(device.manifest?.parts.first { $0.path == "views/EventRow" })
             for number in 0...DefinitionEditions.reach {
-                try await app.publish(.definition, "kick-in", DefinitionFixture.kickIn(#"{"views":{"EventRow":{"top":\#(number)}}}"#).text)
+                try await app.publish(
+                    .definition, "kick-in", DefinitionFixture.kickIn(#"{"views":{"EventRow":{"top":\#(number)}}}"#).text
+                )
             }
-            #expect(try await app.client("GET", "/definitions/kick-in/parts/\(old.sha256)").isProblem(.documentNotFound))
+            #expect(
+                try await app.client("GET", "/definitions/kick-in/parts/\(old.sha256)").isProblem(.documentNotFound))
         }
     }
 
     @Test("What a definition of this name had that was deleted is no part of the new one")
     func madeAnew() async throws {
         try await ConfigApp.run { app in
-            try await app.publish(.definition, "kick-in", DefinitionFixture.kickIn(#"{"views":{"EventRow":{"top":77}}}"#).text)
+            try await app.publish(
+                .definition, "kick-in", DefinitionFixture.kickIn(#"{"views":{"EventRow":{"top":77}}}"#).text)
             var device = DefinitionDownload(app, "kick-in")
             try await device.update()
             let old = try #require(device.manifest?.parts.first { $0.path == "views/EventRow" })
-            try #require(try await app.master("DELETE", "/config/definition/kick-in", headers: ["if-match": "*"]).status == 204)
+            try #require(
+                try await app.master("DELETE", "/config/definition/kick-in", headers: ["if-match": "*"]).status == 204)
             try await app.publish(.definition, "kick-in", DefinitionFixture.kickIn)
             #expect(try await app.client("GET", "/definitions/kick-in/manifest")["manifest.version"] == "2")
-            #expect(try await app.client("GET", "/definitions/kick-in/parts/\(old.sha256)").isProblem(.documentNotFound))
+            #expect(
+                try await app.client("GET", "/definitions/kick-in/parts/\(old.sha256)").isProblem(.documentNotFound))
         }
     }
 
@@ -211,9 +266,12 @@ import Testing
         try await ConfigApp.run { app in
             try await app.publish(.definition, "kick-in", DefinitionFixture.kickIn)
             let before = try await app.client("GET", "/definitions/kick-in/manifest").text
-            let refused = try await app.publish(.definition, "kick-in", DefinitionFixture.kickIn(#"{"root_controller":"Nobody"}"#).text)
+            let refused = try await app.publish(
+                .definition, "kick-in", DefinitionFixture.kickIn(#"{"root_controller":"Nobody"}"#).text)
             #expect(refused.isProblem(.documentRefused), "\(refused)")
-            #expect(refused["findings.0.code"] == "\"dangling-reference\"" && refused["findings.0.path"] == "\"/root_controller\"", "\(refused)")
+            #expect(
+                refused["findings.0.code"] == "\"dangling-reference\""
+                    && refused["findings.0.path"] == "\"/root_controller\"", "\(refused)")
             #expect(try await app.client("GET", "/definitions/kick-in/manifest").text == before)
             #expect(try await app.master("GET", "/config/definition/kick-in/versions")["data.0.version"] == "1")
             let name = try await app.master("PUT", "/config/definition/kick~in", "{}", headers: ["if-none-match": "*"])
@@ -221,35 +279,48 @@ import Testing
         }
     }
 
-    @Test("A client learns what it will see a fallback of, and one that lacks something gets the newest version that it can show")
+    @Test(
+        "A client learns what it will see a fallback of, and one that lacks something gets the newest version that it can show"
+    )
     func capabilities() async throws {
         try await ConfigApp.run { app in
             let path = "/definitions/kick-in/manifest"
             try await app.publish(.definition, "kick-in", DefinitionFixture.kickIn)
-            let map = DefinitionCheckTests.row(#""kind":"MapView","requires":{"MapView":2},"fallback":{"kind":"LabelView","text":"@.place"}"#)
+            let map = DefinitionCheckTests.row(
+                #""kind":"MapView","requires":{"MapView":2},"fallback":{"kind":"LabelView","text":"@.place"}"#)
             try await app.publish(.definition, "kick-in", DefinitionFixture.kickIn(map).text)
             let fallback = try await app.client("GET", path + "?capabilities=MapView:1")
             #expect(fallback["manifest.content"] == "2" && fallback["compatible"] == "true", "\(fallback)")
-            #expect(fallback["fallbacks"] == #"[{"kind":"MapView","path":"/views/EventRow/contents/0","version":2}]"#, "\(fallback)")
+            #expect(
+                fallback["fallbacks"] == #"[{"kind":"MapView","path":"/views/EventRow/contents/0","version":2}]"#,
+                "\(fallback)")
             #expect(try await app.client("GET", path + "?capabilities=MapView:2")["fallbacks"] == "[]")
             #expect(try await app.client("GET", path)["compatible"] == nil)
 
             // Version 3 is for newer clients only.
-            try await app.publish(.definition, "kick-in", DefinitionFixture.kickIn(#"{"minClient":"2.0","requires":{"Calendar":1}}"#).text)
+            try await app.publish(
+                .definition, "kick-in", DefinitionFixture.kickIn(#"{"minClient":"2.0","requires":{"Calendar":1}}"#).text
+            )
             let new = try await app.client("GET", path + "?client=2.1&capabilities=Calendar:1")
             #expect(new["manifest.content"] == "3" && new["compatible"] == "true" && new["missing"] == "[]")
             let old = try await app.client("GET", path + "?client=1.10&capabilities=Other:1")
-            #expect(old["manifest.content"] == "2" && old["manifest.version"] == "3" && old["compatible"] == "true", "\(old)")
+            #expect(
+                old["manifest.content"] == "2" && old["manifest.version"] == "3" && old["compatible"] == "true",
+                "\(old)")
             let oldest = try await app.client("GET", path + "?client=0.9&capabilities=")
-            #expect(oldest["manifest.content"] == "3" && oldest["compatible"] == "false" && oldest["missing"] == #"["client","Calendar"]"#, "\(oldest)")
+            #expect(
+                oldest["manifest.content"] == "3" && oldest["compatible"] == "false"
+                    && oldest["missing"] == #"["client","Calendar"]"#, "\(oldest)")
             var device = DefinitionDownload(app, "kick-in")
             #expect(try await device.update("?client=1.10&capabilities=Other:1").count == 6)
 
             for (query, field) in [
-                ("?client=new", "client"), ("?capabilities=MapView", "capabilities"), ("?capabilities=a:0", "capabilities"), ("?unit=", "unit"),
+                ("?client=new", "client"), ("?capabilities=MapView", "capabilities"),
+                ("?capabilities=a:0", "capabilities"), ("?unit=", "unit"),
                 ("?colour=red", "colour"),
             ] {
-                #expect(try await app.client("GET", path + query).isProblem(.invalidParameter, field: field), "\(query)")
+                #expect(
+                    try await app.client("GET", path + query).isProblem(.invalidParameter, field: field), "\(query)")
             }
         }
     }
@@ -258,8 +329,11 @@ import Testing
     func notFound() async throws {
         try await ConfigApp.run { app in
             try await app.publish(.definition, "kick-in", DefinitionFixture.kickIn)
-            #expect(try await app.client("GET", "/definitions/kick-in/parts/abc").isProblem(.invalidID, field: "sha256"))
-            #expect(try await app.client("GET", "/definitions/kick-in/parts/\(String(repeating: "0", count: 64))").isProblem(.documentNotFound))
+            #expect(
+                try await app.client("GET", "/definitions/kick-in/parts/abc").isProblem(.invalidID, field: "sha256"))
+            #expect(
+                try await app.client("GET", "/definitions/kick-in/parts/\(String(repeating: "0", count: 64))")
+                    .isProblem(.documentNotFound))
             #expect(try await app.client("GET", "/definitions/nobody/manifest").isProblem(.documentNotFound))
             #expect(try await app.client("GET", "/definitions/.hidden/manifest").isProblem(.invalidName))
             var test = app

@@ -18,8 +18,10 @@ import Testing
     }
 
     @Test func `More coverage moves nobody`() throws {
-        let few = TestExperiment.space(try TestExperiment.compiled("checkout", #"{"coverage":0.2}"#)).variations(of: 0..<5_000)
-        let many = TestExperiment.space(try TestExperiment.compiled("checkout", #"{"coverage":0.8}"#)).variations(of: 0..<5_000)
+        let few = TestExperiment.space(try TestExperiment.compiled("checkout", #"{"coverage":0.2}"#)).variations(
+            of: 0..<5_000)
+        let many = TestExperiment.space(try TestExperiment.compiled("checkout", #"{"coverage":0.8}"#)).variations(
+            of: 0..<5_000)
         let counts = (few.count { !$0.isEmpty }, many.count { !$0.isEmpty })
         #expect((900...1_100).contains(counts.0) && (3_850...4_150).contains(counts.1), "\(counts)")
         #expect(zip(few, many).allSatisfy { $0.isEmpty || $0 == $1 })
@@ -32,7 +34,8 @@ import Testing
         #expect(apart.allSatisfy { $0.count == 1 })
         #expect((1_850...2_150).contains(apart.count { $0["one"] != nil }))
 
-        let together = TestExperiment.space(try TestExperiment.compiled("one"), try TestExperiment.compiled("two")).variations(of: 0..<4_000)
+        let together = TestExperiment.space(try TestExperiment.compiled("one"), try TestExperiment.compiled("two"))
+            .variations(of: 0..<4_000)
         #expect(together.allSatisfy { $0.count == 2 })
         // Independent of each other: half of them have the same variation in both.
         #expect((1_850...2_150).contains(together.count { $0["one"] == $0["two"] }))
@@ -40,17 +43,22 @@ import Testing
 
     @Test func `Who is held out is so in every experiment with that holdout`() throws {
         let holdout = #"{"holdout":{"seed":"2026","share":0.1}}"#
-        let given = TestExperiment.space(try TestExperiment.compiled("one", holdout), try TestExperiment.compiled("two", holdout)).variations(of: 0..<5_000)
+        let given = TestExperiment.space(
+            try TestExperiment.compiled("one", holdout), try TestExperiment.compiled("two", holdout)
+        ).variations(of: 0..<5_000)
         #expect(given.allSatisfy { $0.isEmpty || $0.count == 2 })
         #expect((430...570).contains(given.count { $0.isEmpty }))
     }
 
-    @Test(arguments: [
-        ("2026-11-20T00:00:00Z", nil, true), ("2026-11-22T00:00:00Z", nil, true), ("2026-11-22T00:00:01Z", nil, false),
-        (nil, "2026-11-22T00:00:00Z", false), (nil, "2026-11-22T00:00:01Z", true), (nil, nil, true),
-    ] as [(String?, String?, Bool)])
+    @Test(
+        arguments: [
+            ("2026-11-20T00:00:00Z", nil, true), ("2026-11-22T00:00:00Z", nil, true),
+            ("2026-11-22T00:00:01Z", nil, false),
+            (nil, "2026-11-22T00:00:00Z", false), (nil, "2026-11-22T00:00:01Z", true), (nil, nil, true),
+        ] as [(String?, String?, Bool)])
     func `Units are given variations in the period only`(start: String?, end: String?, isIn: Bool) throws {
-        let bounds = [("start", start), ("end", end)].compactMap { name, time in time.map { #""\#(name)":"\#($0)""# } }.joined(separator: ",")
+        let bounds = [("start", start), ("end", end)].compactMap { name, time in time.map { #""\#(name)":"\#($0)""# } }
+            .joined(separator: ",")
         let space = TestExperiment.space(try TestExperiment.compiled("checkout", "{\(bounds)}"))
         let now = try Date("2026-11-22T00:00:00Z", strategy: .iso8601)
         #expect(space.variations(of: 0..<50, at: now).allSatisfy { $0.isEmpty != isIn })
@@ -58,7 +66,10 @@ import Testing
 
     @Test(arguments: ["draft", "stopped"])
     func `Nobody is given anything of an experiment that does not run`(state: String) throws {
-        #expect(TestExperiment.space(try TestExperiment.compiled("checkout", #"{"state":"\#(state)"}"#)).variations(of: 0..<50).allSatisfy { $0.isEmpty })
+        #expect(
+            TestExperiment.space(try TestExperiment.compiled("checkout", #"{"state":"\#(state)"}"#)).variations(
+                of: 0..<50
+            ).allSatisfy { $0.isEmpty })
     }
 
     @Test func `Conditions and the app version say who takes part`() throws {
@@ -72,19 +83,26 @@ import Testing
     }
 
     @Test(arguments: [("user", "u1", nil), ("device", nil, "d1")] as [(String, String?, String?)])
-    func `Experiments hash users or devices; who has no such id is in none`(unit: String, user: String?, device: String?) throws {
+    func `Experiments hash users or devices; who has no such id is in none`(
+        unit: String, user: String?, device: String?
+    ) throws {
         let space = TestExperiment.space(try TestExperiment.compiled("checkout", #"{"unit":"\#(unit)"}"#))
         let assignments = space.assignments(for: ExperimentUnit(userID: user, deviceID: device), [:], at: Date())
         #expect(assignments.map(\.unitID) == ["\(unit.prefix(1))1"])
         #expect(space.assignments(for: ExperimentUnit(userID: device, deviceID: user), [:], at: Date()).isEmpty)
-        #expect(space.assignments(for: ExperimentUnit(userID: "", deviceID: String(repeating: "x", count: 129)), [:], at: Date()).isEmpty)
+        #expect(
+            space.assignments(
+                for: ExperimentUnit(userID: "", deviceID: String(repeating: "x", count: 129)), [:], at: Date()
+            ).isEmpty)
     }
 
     @Test func `An assignment says what is served instead`() throws {
         let space = TestExperiment.space(try TestExperiment.compiled())
         let assignments = (0..<50).flatMap { space.assignments(for: TestExperiment.device($0), [:], at: Date()) }
         for assignment in assignments {
-            let pinned = assignment.variation == "dark" ? PinnedVersion(key: DocumentKey(.configuration, "1.2.0~Dark"), version: 1) : nil
+            let pinned =
+                assignment.variation == "dark"
+                ? PinnedVersion(key: DocumentKey(.configuration, "1.2.0~Dark"), version: 1) : nil
             #expect(assignment.configuration == "1.2.0" && assignment.pinned == pinned)
         }
         #expect(Set(assignments.map(\.text)) == ["checkout=control", "checkout=dark"])
@@ -92,7 +110,8 @@ import Testing
 
     /// Weights that change in a later phase: GrowthBook's sticky buckets.
     @Test func `In a later phase units keep what they were given, and others follow the new weights`() throws {
-        let later = #"{"phase":1,"variations":[{"key":"control","weight":0.01},{"key":"dark","weight":0.99,"flags":{"x":1}}]}"#
+        let later =
+            #"{"phase":1,"variations":[{"key":"control","weight":0.01},{"key":"dark","weight":0.99,"flags":{"x":1}}]}"#
         let space = TestExperiment.space(try TestExperiment.compiled("checkout", later))
         let unit = TestExperiment.device(1)
         func variation(_ history: [String: [Int: String]]?) -> String? {
@@ -107,11 +126,13 @@ import Testing
 
     @Test func `A raised bucket version assigns anew, and a raised minimum shuts former units out`() throws {
         let weights = #""variations":[{"key":"control","weight":0.01},{"key":"dark","weight":0.99,"flags":{"x":1}}]"#
-        let anew = TestExperiment.space(try TestExperiment.compiled("checkout", #"{"phase":1,"bucketVersion":1,\#(weights)}"#))
+        let anew = TestExperiment.space(
+            try TestExperiment.compiled("checkout", #"{"phase":1,"bucketVersion":1,\#(weights)}"#))
         let unit = TestExperiment.device(1), former = ["checkout": [0: "control"]]
         let assignment = anew.assignments(for: unit, [:], at: Date(), history: former).first
         #expect(assignment?.variation == "dark" && assignment?.bucketVersion == 1)
-        let shut = TestExperiment.space(try TestExperiment.compiled("checkout", #"{"bucketVersion":1,"minimumBucketVersion":1,\#(weights)}"#))
+        let shut = TestExperiment.space(
+            try TestExperiment.compiled("checkout", #"{"bucketVersion":1,"minimumBucketVersion":1,\#(weights)}"#))
         #expect(shut.assignments(for: unit, [:], at: Date(), history: former).isEmpty)
         #expect(shut.assignments(for: unit, [:], at: Date(), history: [:]).count == 1)
     }

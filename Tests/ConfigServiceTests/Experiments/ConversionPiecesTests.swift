@@ -29,16 +29,27 @@ import Testing
             try state.withLock { state in
                 let names = question.metrics.map(\.name)
                 state.questions.append(names)
-                if !state.slow.isDisjoint(with: names) || (state.isPairTooMuch && names.count > 1) { throw OutgoingFailure.timeout }
-                let metrics = names.map { name in
-                    (name, ["control": ExperimentSums.Sums(units: 1, sum: state.wrong.contains(name) ? 7 : 1), "dark": .init(units: 1, sum: 0)])
+                if !state.slow.isDisjoint(with: names) || (state.isPairTooMuch && names.count > 1) {
+                    throw OutgoingFailure.timeout
                 }
-                return ExperimentSums(units: ["control": 1, "dark": 1], multipleExposures: 0, metrics: Dictionary(metrics) { $1 })
+                let metrics = names.map { name in
+                    (
+                        name,
+                        [
+                            "control": ExperimentSums.Sums(units: 1, sum: state.wrong.contains(name) ? 7 : 1),
+                            "dark": .init(units: 1, sum: 0),
+                        ]
+                    )
+                }
+                return ExperimentSums(
+                    units: ["control": 1, "dark": 1], multipleExposures: 0, metrics: Dictionary(metrics) { $1 })
             }
         }
     }
 
-    private static func run(_ limits: Conversions.Limits, _ body: @Sendable (ConfigApp, Analytics) async throws -> Void) async throws {
+    private static func run(_ limits: Conversions.Limits, _ body: @Sendable (ConfigApp, Analytics) async throws -> Void)
+        async throws
+    {
         let analytics = Analytics()
         let metrics = names.map { #"{"name":"\#($0)","event":"\#($0)"}"# }.joined(separator: ",")
         let experiment = #"""
@@ -46,7 +57,9 @@ import Testing
             """#
         try await ConfigApp.run(conversions: Conversions(limits: limits) { try analytics.sums($0) }) { app in
             try await app.publish(.flags, "default", #"{"flags":{"title":{"type":"string","default":"live"}}}"#)
-            try #require(try await app.master("PUT", "/config/experiment/checkout", experiment, headers: ["if-none-match": "*"]).status == 201)
+            try #require(
+                try await app.master("PUT", "/config/experiment/checkout", experiment, headers: ["if-none-match": "*"])
+                    .status == 201)
             try #require(try await app.master("POST", "/config/experiment/checkout/start").status == 200)
             _ = try await app.client("POST", "/flags/evaluate", "{}", headers: ["x-device-id": "d1"])
             await app.service.experiments.log.flush()
@@ -57,7 +70,9 @@ import Testing
     /// However slow the machine is, what was answered is new, and what failed is paused.
     private static var limits: Conversions.Limits {
         var limits = Conversions.Limits()
-        (limits.validity, limits.pause, limits.lastCall, limits.call) = (3_600, .seconds(3_600), .seconds(3_600), .seconds(3_600))
+        (limits.validity, limits.pause, limits.lastCall, limits.call) = (
+            3_600, .seconds(3_600), .seconds(3_600), .seconds(3_600)
+        )
         return limits
     }
 
@@ -80,8 +95,12 @@ import Testing
                 let answer = try await Self.results(app)
                 #expect(Self.names(in: "current", answer) == Array(Self.names.prefix(3 * number)), "\(answer)")
                 #expect(Self.names(in: "pending", answer) == Array(Self.names.dropFirst(3 * number)))
-                #expect(answer["conversions.problem"] == "null" && answer["conversions.complete"] == (number == 4 ? "true" : "false"))
-                #expect(answer["metrics.\(3 * number - 1).name"] != nil && answer["metrics.\(3 * number)"] == nil, "what is there is shown")
+                #expect(
+                    answer["conversions.problem"] == "null"
+                        && answer["conversions.complete"] == (number == 4 ? "true" : "false"))
+                #expect(
+                    answer["metrics.\(3 * number - 1).name"] != nil && answer["metrics.\(3 * number)"] == nil,
+                    "what is there is shown")
                 #expect(answer["conversions.seen"] == #"{"control":1,"dark":1}"#)
             }
             #expect(analytics.questions.flatMap(\.self) == Self.names, "nothing is asked twice")
@@ -95,9 +114,13 @@ import Testing
             analytics.state.withLock { $0.slow = ["m12", "m20"] }
             for _ in 0..<2 {
                 let answer = try await Self.results(app)
-                #expect(Self.names(in: "failed", answer) == ["m12", "m20"] && Self.names(in: "pending", answer) == [], "\(answer)")
+                #expect(
+                    Self.names(in: "failed", answer) == ["m12", "m20"] && Self.names(in: "pending", answer) == [],
+                    "\(answer)")
                 #expect(answer["conversions.metrics.m12"] == #"{"state":"failed","asOf":null,"problem":"too-large"}"#)
-                #expect(answer["conversions.problem"] == #""too-large""# && answer["metrics.9.name"] != nil && answer["metrics.10"] == nil)
+                #expect(
+                    answer["conversions.problem"] == #""too-large""# && answer["metrics.9.name"] != nil
+                        && answer["metrics.10"] == nil)
             }
             // Four pieces, and the metrics of two of them alone; nothing more by the second request.
             #expect(analytics.questions.map(\.count) == [3, 3, 3, 3, 1, 1, 1, 1, 1, 1])
@@ -120,7 +143,9 @@ import Testing
         try await Self.run(Self.limits) { app, analytics in
             analytics.state.withLock { $0.wrong = ["m13"] }
             let answer = try await Self.results(app)
-            #expect(Self.names(in: "failed", answer) == ["m13"] && Self.names(in: "current", answer).count == 11, "\(answer)")
+            #expect(
+                Self.names(in: "failed", answer) == ["m13"] && Self.names(in: "current", answer).count == 11,
+                "\(answer)")
             #expect(answer["conversions.metrics.m13.problem"] == #""unusable""#)
         }
     }
@@ -150,7 +175,8 @@ import Testing
         }
         let question = ExperimentQuestion(
             appID: "app1", environment: .live, experiment: "e", variations: ["a", "b"], from: 0, to: 1, metrics: [])
-        let subject = Conversions.Subject(space: ConfigSpace(appID: "app1", environment: .live), experiment: "e", bucketVersion: 0)
+        let subject = Conversions.Subject(
+            space: ConfigSpace(appID: "app1", environment: .live), experiment: "e", bucketVersion: 0)
         let wanted = [Conversions.Wanted(metric: .init(name: "m", kind: .proportion, event: "e"))]
         for _ in 0..<2 {
             #expect(try await conversions.sums(of: wanted, question, of: subject) { _, _ in nil } == ["m": .tooLarge])

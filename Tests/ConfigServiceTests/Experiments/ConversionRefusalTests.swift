@@ -30,7 +30,11 @@ import Testing
                 if let failure = state.failure { throw failure }
                 return ExperimentSums(
                     units: ["control": 0, "dark": 0], multipleExposures: 0,
-                    metrics: Dictionary(question.metrics.map { ($0.name, ["control": .init(units: 0, sum: 0), "dark": .init(units: 0, sum: 0)]) }) { $1 })
+                    metrics: Dictionary(
+                        question.metrics.map {
+                            ($0.name, ["control": .init(units: 0, sum: 0), "dark": .init(units: 0, sum: 0)])
+                        }
+                    ) { $1 })
             }
         }
     }
@@ -41,32 +45,49 @@ import Testing
         limits.pause = .zero
         try await ConfigApp.run(conversions: Conversions(limits: limits) { try analytics.sums($0) }) { app in
             try await app.publish(.flags, "default", #"{"flags":{"title":{"type":"string","default":"live"}}}"#)
-            try #require(try await app.master("PUT", "/config/experiment/checkout", experiment, headers: ["if-none-match": "*"]).status == 201)
+            try #require(
+                try await app.master("PUT", "/config/experiment/checkout", experiment, headers: ["if-none-match": "*"])
+                    .status == 201)
             try #require(try await app.master("POST", "/config/experiment/checkout/start").status == 200)
             try await body(app, analytics)
         }
     }
 
-    private static func results(_ app: ConfigApp) async throws -> Answer { try await app.master("GET", "/config/experiment/checkout/results") }
+    private static func results(_ app: ConfigApp) async throws -> Answer {
+        try await app.master("GET", "/config/experiment/checkout/results")
+    }
 
     private static func expose(_ app: ConfigApp) async throws {
         _ = try await app.client("POST", "/flags/evaluate", "{}", headers: ["x-device-id": "d1"])
         await app.service.experiments.log.flush()
     }
 
-    @Test(arguments: [(ConfigApp.Away() as any Error, "unavailable"), (ServiceCalls.Failure.status(422, service: "analytics"), "too-large")])
-    func `While analytics does not answer, results say so and what there is`(failure: any Error, problem: String) async throws {
+    @Test(arguments: [
+        (ConfigApp.Away() as any Error, "unavailable"),
+        (ServiceCalls.Failure.status(422, service: "analytics"), "too-large"),
+    ])
+    func `While analytics does not answer, results say so and what there is`(failure: any Error, problem: String)
+        async throws
+    {
         try await Self.run { app, analytics in
             analytics.state.withLock { $0.failure = failure }
             #expect(try await Self.results(app)["conversions"] == "null", "nobody was given anything")
             try await Self.expose(app)
             let sent = #"{"variations":{"control":{"units":10,"sum":5},"dark":{"units":10,"sum":6}}}"#
-            try #require(try await app.master("PUT", "/config/experiment/checkout/metrics/sent/observations", sent).status == 204)
+            try #require(
+                try await app.master("PUT", "/config/experiment/checkout/metrics/sent/observations", sent).status == 204
+            )
             let answer = try await Self.results(app)
-            #expect(answer.status == 200 && answer["conversions.problem"] == "\"\(problem)\"" && answer["conversions.seen"] == "null", "\(answer)")
-            #expect(answer["metrics.0.name"] == #""sent""# && answer["metrics.1"] == nil && answer["guardRails.3"] == nil, "\(answer)")
+            #expect(
+                answer.status == 200 && answer["conversions.problem"] == "\"\(problem)\""
+                    && answer["conversions.seen"] == "null", "\(answer)")
+            #expect(
+                answer["metrics.0.name"] == #""sent""# && answer["metrics.1"] == nil && answer["guardRails.3"] == nil,
+                "\(answer)")
             #expect(answer["conversions.complete"] == "false", "\(answer)")
-            #expect(answer["conversions.metrics"] == #"{"bought":{"state":"failed","asOf":null,"problem":"\#(problem)"}}"#, "\(answer)")
+            #expect(
+                answer["conversions.metrics"] == #"{"bought":{"state":"failed","asOf":null,"problem":"\#(problem)"}}"#,
+                "\(answer)")
             // What it says once stays readable.
             analytics.state.withLock { $0.failure = nil }
             #expect(try await Self.results(app)["metrics.0.name"] == #""bought""#)
@@ -80,30 +101,42 @@ import Testing
             #expect(analytics.state.withLock { $0.questions.count } == 1)
             let question = try #require(analytics.state.withLock { $0.questions.first })
             let now = Int(Date().timeIntervalSince1970)
-            #expect(question.experiment == "checkout" && question.variations == ["control", "dark"] && (now - 60...now).contains(question.from))
-            #expect(question.metrics == [.init(name: "bought", kind: .proportion, event: "buy")] && question.to > question.from && question.to <= now + 1)
+            #expect(
+                question.experiment == "checkout" && question.variations == ["control", "dark"]
+                    && (now - 60...now).contains(question.from))
+            #expect(
+                question.metrics == [.init(name: "bought", kind: .proportion, event: "buy")]
+                    && question.to > question.from && question.to <= now + 1)
 
             var document = ExperimentKind.read(try JSONValue(parsing: Self.experiment.utf8)).0
             let end = Date(timeIntervalSince1970: 1_777_600_000)
             (document.state, document.stoppedAt) = (.stopped, end)
-            let over = MeasuredExperiment(experiment: document, id: "checkout", exposures: .init(since: end.addingTimeInterval(-3_600)))
+            let over = MeasuredExperiment(
+                experiment: document, id: "checkout", exposures: .init(since: end.addingTimeInterval(-3_600)))
             #expect(over.question(named: "checkout", in: app.space, at: Date())?.to == 1_777_600_001)
-            #expect(!over.isComplete(at: end.addingTimeInterval(3_600)) && over.isComplete(at: end.addingTimeInterval(86_401)))
+            #expect(
+                !over.isComplete(at: end.addingTimeInterval(3_600))
+                    && over.isComplete(at: end.addingTimeInterval(86_401)))
             document.state = .running
-            #expect(!MeasuredExperiment(experiment: document, id: "checkout", exposures: .init()).isComplete(at: .distantFuture))
+            #expect(
+                !MeasuredExperiment(experiment: document, id: "checkout", exposures: .init()).isComplete(
+                    at: .distantFuture))
         }
     }
 
     @Test func `A metric that names an event takes no sums`() async throws {
         try await Self.run { app, _ async throws in
             let sums = #"{"variations":{"control":{"units":10,"sum":5},"dark":{"units":10,"sum":6}}}"#
-            #expect(try await app.master("PUT", "/config/experiment/checkout/metrics/bought/observations", sums).isProblem(.conflict))
+            #expect(
+                try await app.master("PUT", "/config/experiment/checkout/metrics/bought/observations", sums).isProblem(
+                    .conflict))
             #expect(try await app.postgres.query("SELECT FROM config.observations").isEmpty)
         }
     }
 
     @Test(arguments: [
-        (#"{"name":"m","property":"p"}"#, "/metrics/0/event"), (#"{"name":"m","event":"e","property":"p"}"#, "/metrics/0/property"),
+        (#"{"name":"m","property":"p"}"#, "/metrics/0/event"),
+        (#"{"name":"m","event":"e","property":"p"}"#, "/metrics/0/property"),
         (#"{"name":"m","kind":"ratio","event":"e"}"#, "/metrics/0/denominatorEvent"),
         (#"{"name":"m","kind":"mean","event":"e","denominatorEvent":"d"}"#, "/metrics/0/denominatorEvent"),
         (#"{"name":"m","event":""}"#, "/metrics/0/event"), (#"{"name":"m","event":1}"#, "/metrics/0/event"),
@@ -111,7 +144,8 @@ import Testing
         (#"{"name":"m","event":"e","covariate":true,"covariateDays":91}"#, "/metrics/0/covariateDays"),
         (#"{"name":"m","covariate":true,"covariateDays":7}"#, "/metrics/0/covariateDays"),
     ])
-    func `What of a metric's source does not go together is an error, by its place`(metric: String, path: String) throws {
+    func `What of a metric's source does not go together is an error, by its place`(metric: String, path: String) throws
+    {
         let (_, findings) = ExperimentKind.read(try TestExperiment.json(#"{"metrics":[\#(metric)]}"#))
         #expect(findings.contains { $0.severity == .error && $0.path == path }, "\(findings)")
     }

@@ -12,10 +12,22 @@ import Testing
         (#"{"variations":[{"key":"a"},{"key":"b"}]}"#, "no-difference", "/variations"),
         (#"{"variations":[{"key":"a"},{"key":"a","flags":{"x":1}}]}"#, "duplicate", "/variations"),
         (#"{"variations":[{"key":"a/b"},{"key":"b","flags":{"x":1}}]}"#, "invalid-name", "/variations/0/key"),
-        (#"{"variations":[{"key":"a","weight":0.5},{"key":"b","weight":0.6,"flags":{"x":1}}]}"#, "weights", "/variations"),
-        (#"{"variations":[{"key":"a","weight":0},{"key":"b","weight":1,"flags":{"x":1}}]}"#, "out-of-range", "/variations/0/weight"),
-        (#"{"variations":[{"key":"a"},{"key":"b","configuration":{"name":"1.2.0"}}]}"#, "required", "/variations/1/configuration/version"),
-        (#"{"variations":[{"key":"a"},{"key":"b","configuration":{"name":"1.2/0","version":1}}]}"#, "invalid-name", "/variations/1/configuration/name"),
+        (
+            #"{"variations":[{"key":"a","weight":0.5},{"key":"b","weight":0.6,"flags":{"x":1}}]}"#, "weights",
+            "/variations"
+        ),
+        (
+            #"{"variations":[{"key":"a","weight":0},{"key":"b","weight":1,"flags":{"x":1}}]}"#, "out-of-range",
+            "/variations/0/weight"
+        ),
+        (
+            #"{"variations":[{"key":"a"},{"key":"b","configuration":{"name":"1.2.0"}}]}"#, "required",
+            "/variations/1/configuration/version"
+        ),
+        (
+            #"{"variations":[{"key":"a"},{"key":"b","configuration":{"name":"1.2/0","version":1}}]}"#, "invalid-name",
+            "/variations/1/configuration/name"
+        ),
         (#"{"variations":[{"key":"a"},{"key":"b","flags":[]}]}"#, "wrong-type", "/variations/1/flags"),
         (#"{"configuration":null}"#, "required", "/configuration"),
         (#"{"configuration":"1.2.0/x"}"#, "invalid-name", "/configuration"),
@@ -43,7 +55,8 @@ import Testing
         (#"{"state":"decided","decision":{"variation":"dark"}}"#, "state-changed", "/state"),
     ])
     func `What is wrong is named with its place`(changes: String, code: String, path: String) throws {
-        let findings = ExperimentKind().check(try TestExperiment.json(changes), named: "checkout", in: TestExperiment.space())
+        let findings = ExperimentKind().check(
+            try TestExperiment.json(changes), named: "checkout", in: TestExperiment.space())
         #expect(findings.contains { $0.severity == .error && $0.code == code && $0.path == path }, "\(findings)")
     }
 
@@ -54,8 +67,11 @@ import Testing
              "metrics":[{"name":"a","kind":"mean","goal":"decrease","covariate":true,"minimumEffect":0.02,"prior":{"mean":0,"standardDeviation":0.3}}],
              "guardRails":{"minimumUnits":1000,"sampleRatioThreshold":0.01,"alpha":0.1,"power":0.9,"tuning":10000},"description":"Long."}
             """
-        #expect(ExperimentKind().check(try TestExperiment.json(changes), named: "checkout", in: TestExperiment.space()) == [])
-        #expect(ExperimentKind().problem(withName: "checkout") == nil && ExperimentKind().problem(withName: "a~b") != nil)
+        #expect(
+            ExperimentKind().check(try TestExperiment.json(changes), named: "checkout", in: TestExperiment.space())
+                == [])
+        #expect(
+            ExperimentKind().problem(withName: "checkout") == nil && ExperimentKind().problem(withName: "a~b") != nil)
     }
 
     @Test(arguments: [
@@ -63,33 +79,59 @@ import Testing
         (#"{"namespace":{"name":"n","range":[0,0.5]}}"#, #"{"namespace":{"name":"n","range":[0.5,1]}}"#, false),
         (#"{"namespace":{"name":"n","range":[0,0.6]}}"#, #"{"namespace":{"name":"n","range":[0.5,1]}}"#, true),
         (#"{"namespace":{"name":"n","range":[0,0.5]}}"#, #"{"namespace":{"name":"m","range":[0.5,1]}}"#, true),
-        (#"{"namespace":{"name":"n","range":[0,0.5]},"unit":"user"}"#, #"{"namespace":{"name":"n","range":[0.5,1]}}"#, true),
+        (
+            #"{"namespace":{"name":"n","range":[0,0.5]},"unit":"user"}"#,
+            #"{"namespace":{"name":"n","range":[0.5,1]}}"#, true
+        ),
         (#"{"end":"2026-12-01T00:00:00Z"}"#, #"{"start":"2026-12-01T00:00:00Z"}"#, false),
         (#"{"end":"2026-12-02T00:00:00Z"}"#, #"{"start":"2026-12-01T00:00:00Z"}"#, true),
-        (#"{"configuration":null,"variations":[{"key":"a","flags":{"x":1}},{"key":"b"}]}"#, #"{"configuration":null,"variations":[{"key":"a","flags":{"x":1}},{"key":"b"}]}"#, true),
-        (#"{"configuration":null,"variations":[{"key":"a","flags":{"x":1}},{"key":"b"}]}"#, #"{"configuration":null,"variations":[{"key":"a","flags":{"y":1}},{"key":"b"}]}"#, false),
+        (
+            #"{"configuration":null,"variations":[{"key":"a","flags":{"x":1}},{"key":"b"}]}"#,
+            #"{"configuration":null,"variations":[{"key":"a","flags":{"x":1}},{"key":"b"}]}"#, true
+        ),
+        (
+            #"{"configuration":null,"variations":[{"key":"a","flags":{"x":1}},{"key":"b"}]}"#,
+            #"{"configuration":null,"variations":[{"key":"a","flags":{"y":1}},{"key":"b"}]}"#, false
+        ),
     ])
-    func `Experiments on one configuration or flag must exclude one another`(one: String, other: String, isRefused: Bool) throws {
+    func `Experiments on one configuration or flag must exclude one another`(
+        one: String, other: String, isRefused: Bool
+    ) throws {
         let space = TestExperiment.space(try TestExperiment.compiled("other", other))
-        let findings = ExperimentKind.relations(of: try TestExperiment.compiled("one", one).document, named: "one", in: space)
+        let findings = ExperimentKind.relations(
+            of: try TestExperiment.compiled("one", one).document, named: "one", in: space)
         #expect(findings.contains { $0.code == "overlapping-experiments" } == isRefused, "\(findings)")
     }
 
-    @Test(arguments: [
-        (#"{"variations":[{"key":"control","weight":0.4},{"key":"dark","weight":0.6,"flags":{"x":1}}]}"#, "/phase"),
-        (#"{"variations":[{"key":"control","weight":0.4},{"key":"dark","weight":0.6,"flags":{"x":1}}],"phase":1}"#, nil),
-        (#"{"variations":[{"key":"control","weight":0.4},{"key":"dark","weight":0.6,"flags":{"x":1}}],"phase":1,"sticky":false}"#, "/phase"),
-        (#"{"variations":[{"key":"control","weight":0.4},{"key":"dark","weight":0.6,"flags":{"x":1}}],"bucketVersion":3}"#, nil),
-        (#"{"variations":[{"key":"control"},{"key":"light","flags":{"x":1}}],"phase":1}"#, "/variations"),
-        (#"{"coverage":0.4}"#, "/phase"), (#"{"coverage":0.9}"#, nil), (#"{"condition":{"a":1}}"#, "/phase"), (#"{"condition":{"a":1},"phase":1}"#, nil),
-        (#"{"seed":"other"}"#, "/seed"), (#"{"unit":"user"}"#, "/unit"), (#"{"bucketVersion":1}"#, "/bucketVersion"),
-        (#"{"namespace":{"name":"n","range":[0,0.5]}}"#, "/phase"), (#"{"holdout":{"seed":"h","share":0.1}}"#, "/phase"), (#"{"title":"New"}"#, nil),
-        (#"{"metrics":[{"name":"a"}]}"#, nil),
-    ] as [(String, String?)])
+    @Test(
+        arguments: [
+            (#"{"variations":[{"key":"control","weight":0.4},{"key":"dark","weight":0.6,"flags":{"x":1}}]}"#, "/phase"),
+            (
+                #"{"variations":[{"key":"control","weight":0.4},{"key":"dark","weight":0.6,"flags":{"x":1}}],"phase":1}"#,
+                nil
+            ),
+            (
+                #"{"variations":[{"key":"control","weight":0.4},{"key":"dark","weight":0.6,"flags":{"x":1}}],"phase":1,"sticky":false}"#,
+                "/phase"
+            ),
+            (
+                #"{"variations":[{"key":"control","weight":0.4},{"key":"dark","weight":0.6,"flags":{"x":1}}],"bucketVersion":3}"#,
+                nil
+            ),
+            (#"{"variations":[{"key":"control"},{"key":"light","flags":{"x":1}}],"phase":1}"#, "/variations"),
+            (#"{"coverage":0.4}"#, "/phase"), (#"{"coverage":0.9}"#, nil), (#"{"condition":{"a":1}}"#, "/phase"),
+            (#"{"condition":{"a":1},"phase":1}"#, nil),
+            (#"{"seed":"other"}"#, "/seed"), (#"{"unit":"user"}"#, "/unit"),
+            (#"{"bucketVersion":1}"#, "/bucketVersion"),
+            (#"{"namespace":{"name":"n","range":[0,0.5]}}"#, "/phase"),
+            (#"{"holdout":{"seed":"h","share":0.1}}"#, "/phase"), (#"{"title":"New"}"#, nil),
+            (#"{"metrics":[{"name":"a"}]}"#, nil),
+        ] as [(String, String?)])
     func `What would move units of a running experiment is refused`(changes: String, path: String?) throws {
         let before = #"{"coverage":0.5,"bucketVersion":2}"#
         let space = TestExperiment.space(try TestExperiment.compiled("checkout", before))
-        let document = try TestExperiment.json(#"{"state":"running"}"#).merging(try JSONValue(parsing: before.utf8)).merging(try JSONValue(parsing: changes.utf8))
+        let document = try TestExperiment.json(#"{"state":"running"}"#).merging(try JSONValue(parsing: before.utf8))
+            .merging(try JSONValue(parsing: changes.utf8))
         let errors = ExperimentKind().check(document, named: "checkout", in: space).filter { $0.severity == .error }
         #expect(errors.map(\.path) == (path.map { [$0] } ?? []), "\(errors)")
     }

@@ -28,7 +28,8 @@ import Testing
     }
 
     private static func experiment(_ app: ConfigApp) async throws -> ExperimentDocument? {
-        (try await app.service.live.current(app.space)[DocumentKey(.experiment, "checkout")]?.compiled as? CompiledExperiment)?.document
+        (try await app.service.live.current(app.space)[DocumentKey(.experiment, "checkout")]?.compiled
+            as? CompiledExperiment)?.document
     }
 
     @Test func `An experiment is started, stopped, started again and decided`() async throws {
@@ -49,23 +50,31 @@ import Testing
             let weights = #"{"coverage":0.5}"#
             try #require(try await app.master("PATCH", Self.path, weights, headers: ["if-match": "*"]).status == 200)
             #expect(try await app.master("POST", Self.path + "/start").isProblem(.documentRefused))
-            try #require(try await app.master("PATCH", Self.path, #"{"coverage":1}"#, headers: ["if-match": "*"]).status == 200)
+            try #require(
+                try await app.master("PATCH", Self.path, #"{"coverage":1}"#, headers: ["if-match": "*"]).status == 200)
             #expect(try await app.master("POST", Self.path + "/start")["version"] == "3")
 
             let decided = try await app.master("POST", Self.path + "/decide", #"{"variation":"dark","note":"Better"}"#)
-            #expect(decided.status == 200 && decided["version"] == "4" && decided["configuration.name"] == #""1.2.0""#, "\(decided)")
-            #expect(decided["configuration.version"] == "2" && decided["configuration.sourceVersion"] == "1", "\(decided)")
+            #expect(
+                decided.status == 200 && decided["version"] == "4" && decided["configuration.name"] == #""1.2.0""#,
+                "\(decided)")
+            #expect(
+                decided["configuration.version"] == "2" && decided["configuration.sourceVersion"] == "1", "\(decided)")
             let after = try await app.service.live.current(app.space)
-            #expect(after[DocumentKey(.configuration, "1.2.0")].map { String(buffer: $0.content) } == #"{"text":"dark"}"#)
+            #expect(
+                after[DocumentKey(.configuration, "1.2.0")].map { String(buffer: $0.content) } == #"{"text":"dark"}"#)
             #expect(after.assignments(for: TestExperiment.device(1), [:], at: .distantFuture).isEmpty)
             // The draft of the configuration had no changes of its own: it follows.
             #expect(try await app.master("GET", "/config/configuration/1.2.0").text == #"{"text":"dark"}"#)
             let draft = try await app.master("GET", Self.path)
-            #expect(draft["state"] == #""decided""# && draft["decision.variation"] == #""dark""# && draft["stoppedAt"] == nil, "\(draft)")
+            #expect(
+                draft["state"] == #""decided""# && draft["decision.variation"] == #""dark""#
+                    && draft["stoppedAt"] == nil, "\(draft)")
         }
     }
 
-    @Test func `A decision for the control, which has no version of its own, publishes no configuration`() async throws {
+    @Test func `A decision for the control, which has no version of its own, publishes no configuration`() async throws
+    {
         try await Self.run { app in
             try #require(try await app.master("POST", Self.path + "/start").status == 200)
             let decided = try await app.master("POST", Self.path + "/decide", #"{"variation":"control"}"#)
@@ -74,12 +83,17 @@ import Testing
         }
     }
 
-    @Test(arguments: [
-        ([], "stop", "{}", ErrorCode.conflict), ([], "decide", #"{"variation":"dark"}"#, .conflict), (["start"], "start", "{}", .conflict),
-        (["start", "stop"], "stop", "{}", .conflict), (["start"], "decide", #"{"variation":"blue"}"#, .invalidBody), (["start"], "decide", "{}", .invalidBody),
-        ([], "start", #"{"at":"now"}"#, .invalidBody),
-    ] as [([String], String, String, ErrorCode)])
-    func `Other transitions are refused, and nothing changes`(before: [String], call: String, body: String, code: ErrorCode) async throws {
+    @Test(
+        arguments: [
+            ([], "stop", "{}", ErrorCode.conflict), ([], "decide", #"{"variation":"dark"}"#, .conflict),
+            (["start"], "start", "{}", .conflict),
+            (["start", "stop"], "stop", "{}", .conflict), (["start"], "decide", #"{"variation":"blue"}"#, .invalidBody),
+            (["start"], "decide", "{}", .invalidBody),
+            ([], "start", #"{"at":"now"}"#, .invalidBody),
+        ] as [([String], String, String, ErrorCode)])
+    func `Other transitions are refused, and nothing changes`(
+        before: [String], call: String, body: String, code: ErrorCode
+    ) async throws {
         try await Self.run { app in
             for call in before { try #require(try await app.master("POST", Self.path + "/" + call).status == 200) }
             let state = try await Self.contents(app)
@@ -93,17 +107,26 @@ import Testing
         try await Self.run { app in
             try #require(try await app.master("POST", Self.path + "/start").status == 200)
             try #require(try await app.master("POST", Self.path + "/decide", #"{"variation":"dark"}"#).status == 200)
-            for call in ["start", "stop"] { #expect(try await app.master("POST", Self.path + "/" + call).isProblem(.conflict)) }
-            #expect(try await app.master("POST", Self.path + "/decide", #"{"variation":"control"}"#).isProblem(.conflict))
+            for call in ["start", "stop"] {
+                #expect(try await app.master("POST", Self.path + "/" + call).isProblem(.conflict))
+            }
+            #expect(
+                try await app.master("POST", Self.path + "/decide", #"{"variation":"control"}"#).isProblem(.conflict))
         }
     }
 
-    @Test func `An experiment that is made again under its name begins with no units, and those of the deleted one go`() async throws {
+    @Test func `An experiment that is made again under its name begins with no units, and those of the deleted one go`()
+        async throws
+    {
         try await Self.run { app in
             let experiments = app.service.experiments
             func expose(_ devices: Range<Int>) async throws -> LiveSpace {
                 let space = try await app.service.live.current(app.space)
-                for number in devices { #expect(await experiments.configuration("1.2.0", for: TestExperiment.device(number), [:], in: space) != nil) }
+                for number in devices {
+                    #expect(
+                        await experiments.configuration("1.2.0", for: TestExperiment.device(number), [:], in: space)
+                            != nil)
+                }
                 await experiments.log.flush()
                 return space
             }
@@ -111,13 +134,16 @@ import Testing
                 let answer = try await app.master("GET", Self.path + "/results")
                 return ["control", "dark"].map { answer["units." + $0].flatMap { Int($0) } ?? -1 }
             }
-            func rows() async throws -> Int { try await app.postgres.query("SELECT count(*) FROM config.exposures")[0].decode(0) }
+            func rows() async throws -> Int {
+                try await app.postgres.query("SELECT count(*) FROM config.exposures")[0].decode(0)
+            }
             let draft = try TestExperiment.json().text
 
             try #require(try await app.master("POST", Self.path + "/start").status == 200)
             let before = try await expose(0..<50)
             let observed = #"{"variations":{"control":{"units":4000,"sum":200},"dark":{"units":4100,"sum":246}}}"#
-            try #require(try await app.master("PUT", Self.path + "/metrics/purchase/observations", observed).status == 204)
+            try #require(
+                try await app.master("PUT", Self.path + "/metrics/purchase/observations", observed).status == 204)
             #expect(try await units().reduce(0, +) == 50)
             #expect(try await app.master("DELETE", Self.path, headers: ["if-match": "*"]).status == 204)
             #expect(try await app.master("GET", Self.path + "/results").isProblem(.documentNotFound))
@@ -131,17 +157,24 @@ import Testing
             #expect(try await units().reduce(0, +) == 20, "also who was in before is in again")
 
             // A copy that has not heard of it goes on with the deleted one.
-            for number in 100..<110 { _ = await experiments.configuration("1.2.0", for: TestExperiment.device(number), [:], in: before) }
+            for number in 100..<110 {
+                _ = await experiments.configuration("1.2.0", for: TestExperiment.device(number), [:], in: before)
+            }
             await experiments.log.flush()
             await experiments.log.clean()
             #expect(try await units().reduce(0, +) == 20)
             #expect(try await rows() == 20)
-            let portion = try await experiments.exposures.history(of: TestExperiment.device(45), experiments: ["checkout", "checkout~2"], in: app.space)
+            let portion = try await experiments.exposures.history(
+                of: TestExperiment.device(45), experiments: ["checkout", "checkout~2"], in: app.space)
             #expect(portion.keys.sorted() == ["checkout~2"])
         }
     }
 
-    @Test func `An experiment that runs elsewhere is brought in as a draft, and does not change the state of one that is here`() async throws {
+    @Test
+    func
+        `An experiment that runs elsewhere is brought in as a draft, and does not change the state of one that is here`()
+        async throws
+    {
         try await Self.run { app in
             try #require(try await app.master("POST", Self.path + "/start").status == 200)
             let exported = try await app.master("GET", "/config/export").text
@@ -172,7 +205,9 @@ import Testing
     @Test func `A draft that was deleted before it was published counts when it is made again`() async throws {
         try await Self.run { app in
             #expect(try await app.master("DELETE", Self.path, headers: ["if-match": "*"]).status == 204)
-            try #require(try await app.master("PUT", Self.path, try TestExperiment.json().text, headers: ["if-none-match": "*"]).status == 201)
+            try #require(
+                try await app.master("PUT", Self.path, try TestExperiment.json().text, headers: ["if-none-match": "*"])
+                    .status == 201)
             try #require(try await app.master("POST", Self.path + "/start").status == 200)
             let space = try await app.service.live.current(app.space)
             _ = await app.service.experiments.configuration("1.2.0", for: TestExperiment.device(1), [:], in: space)
@@ -181,30 +216,46 @@ import Testing
         }
     }
 
-    @Test func `A version that does not exist, a second experiment and a period that is over are no start`() async throws {
+    @Test func `A version that does not exist, a second experiment and a period that is over are no start`()
+        async throws
+    {
         try await Self.run { app in
             var variations = #"[{"key":"control"},{"key":"dark","configuration":{"name":"1.2.0~Dark","version":7}}]"#
-            try #require(try await app.master("PATCH", Self.path, #"{"variations":\#(variations)}"#, headers: ["if-match": "*"]).status == 200)
+            try #require(
+                try await app.master("PATCH", Self.path, #"{"variations":\#(variations)}"#, headers: ["if-match": "*"])
+                    .status == 200)
             let unknown = try await app.master("POST", Self.path + "/start")
-            #expect(unknown.isProblem(.documentRefused) && unknown["findings.0.code"] == #""unknown-version""#, "\(unknown)")
+            #expect(
+                unknown.isProblem(.documentRefused) && unknown["findings.0.code"] == #""unknown-version""#, "\(unknown)"
+            )
 
             variations = #"[{"key":"control"},{"key":"dark","configuration":{"name":"1.2.0~Dark","version":1}}]"#
-            try #require(try await app.master("PATCH", Self.path, #"{"variations":\#(variations)}"#, headers: ["if-match": "*"]).status == 200)
+            try #require(
+                try await app.master("PATCH", Self.path, #"{"variations":\#(variations)}"#, headers: ["if-match": "*"])
+                    .status == 200)
             try #require(try await app.master("POST", Self.path + "/start").status == 200)
             let other = try TestExperiment.json(#"{"title":"Other"}"#).text
-            try #require(try await app.master("PUT", "/config/experiment/other", other, headers: ["if-none-match": "*"]).status == 201)
+            try #require(
+                try await app.master("PUT", "/config/experiment/other", other, headers: ["if-none-match": "*"]).status
+                    == 201)
             let refused = try await app.master("POST", "/config/experiment/other/start")
-            #expect(refused.isProblem(.documentRefused) && refused["findings.0.code"] == #""overlapping-experiments""#, "\(refused)")
+            #expect(
+                refused.isProblem(.documentRefused) && refused["findings.0.code"] == #""overlapping-experiments""#,
+                "\(refused)")
 
             try #require(
                 try await app.master(
-                    "PATCH", "/config/experiment/other", #"{"configuration":"1.3.0","end":"2026-01-01T00:00:00Z"}"#, headers: ["if-match": "*"]).status == 200)
+                    "PATCH", "/config/experiment/other", #"{"configuration":"1.3.0","end":"2026-01-01T00:00:00Z"}"#,
+                    headers: ["if-match": "*"]
+                ).status == 200)
             #expect(try await app.master("POST", "/config/experiment/other/start").isProblem(.conflict, field: "end"))
             #expect(try await app.service.live.current(app.space)[DocumentKey(.experiment, "other")] == nil)
         }
     }
 
-    @Test func `An edit of a running experiment is published with its state, and one that moves units is not`() async throws {
+    @Test func `An edit of a running experiment is published with its state, and one that moves units is not`()
+        async throws
+    {
         try await Self.run { app in
             try #require(try await app.master("POST", Self.path + "/start").status == 200)
             func publish(_ patch: String) async throws -> Answer {
@@ -213,7 +264,8 @@ import Testing
             }
             #expect(try await publish(#"{"title":"Darker"}"#).status == 200)
             let refused = try await publish(#"{"coverage":0.5}"#)
-            #expect(refused.isProblem(.documentRefused) && refused["findings.0.code"] == #""moves-units""#, "\(refused)")
+            #expect(
+                refused.isProblem(.documentRefused) && refused["findings.0.code"] == #""moves-units""#, "\(refused)")
             // Stopping works whatever the draft is, and keeps its changes.
             #expect(try await app.master("POST", Self.path + "/stop").status == 200)
             #expect(try await app.master("GET", Self.path)["coverage"] == "0.5")
@@ -227,14 +279,18 @@ import Testing
                 #expect(try await app.staff("POST", Self.path + "/" + call).isProblem(.forbidden))
                 #expect(try await app.client("POST", Self.path + "/" + call).isProblem(.forbidden))
                 #expect(try await app.master("POST", "/config/configuration/1.2.0/" + call).isProblem(.notFound))
-                #expect(try await app.master("POST", "/config/experiment/none/" + call, #"{"variation":"a"}"#).status >= 400)
+                #expect(
+                    try await app.master("POST", "/config/experiment/none/" + call, #"{"variation":"a"}"#).status >= 400
+                )
             }
         }
     }
 
     private static func contents(_ app: ConfigApp) async throws -> [String] {
         try await app.database.withSuperuser { client in
-            try await client.query("SELECT draft || coalesce(live_version, 0) || last_version FROM config.documents ORDER BY name").map { try $0.decode(0) }
+            try await client.query(
+                "SELECT draft || coalesce(live_version, 0) || last_version FROM config.documents ORDER BY name"
+            ).map { try $0.decode(0) }
         }
     }
 }

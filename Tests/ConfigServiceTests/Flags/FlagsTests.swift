@@ -13,16 +13,19 @@ import Testing
         """
 
     static func evaluate(
-        _ app: ConfigApp, _ path: String = "", _ context: String = #"{"targetingKey":"u1"}"#, as kind: Principal.Kind = .evaluation,
+        _ app: ConfigApp, _ path: String = "", _ context: String = #"{"targetingKey":"u1"}"#,
+        as kind: Principal.Kind = .evaluation,
         headers: [String: String] = [:]
     ) async throws -> Answer {
         try await send(app, path, #"{"context":\#(context)}"#, as: kind, headers: headers)
     }
 
     static func send(
-        _ app: ConfigApp, _ path: String, _ body: String, as kind: Principal.Kind = .evaluation, headers: [String: String] = [:]
+        _ app: ConfigApp, _ path: String, _ body: String, as kind: Principal.Kind = .evaluation,
+        headers: [String: String] = [:]
     ) async throws -> Answer {
-        try await app.gateway.asking(as: app.principal(kind)).send("POST", "/ofrep/v1/evaluate/flags" + path, body, headers: headers)
+        try await app.gateway.asking(as: app.principal(kind)).send(
+            "POST", "/ofrep/v1/evaluate/flags" + path, body, headers: headers)
     }
 
     @Test func flagsAreEvaluatedOneByOneAndAllAtOnce() async throws {
@@ -32,12 +35,18 @@ import Testing
             #expect(try await app.publish(.flags, "default", Self.document).status == 200)
 
             let dark = try await Self.evaluate(app, "/dark", #"{"targetingKey":"u1","country":"CH"}"#)
-            #expect(dark.text == #"{"key":"dark","value":true,"reason":"TARGETING_MATCH","variant":"on","metadata":{"rule":"ch"}}"#)
             #expect(
-                try await Self.evaluate(app, "/rate").text == #"{"key":"rate","value":1.0,"reason":"STATIC","variant":"default"}"#,
+                dark.text
+                    == #"{"key":"dark","value":true,"reason":"TARGETING_MATCH","variant":"on","metadata":{"rule":"ch"}}"#
+            )
+            #expect(
+                try await Self.evaluate(app, "/rate").text
+                    == #"{"key":"rate","value":1.0,"reason":"STATIC","variant":"default"}"#,
                 "the digits are those typed")
             let all = try await Self.evaluate(app, "", #"{"targetingKey":"u1","country":"CH"}"#)
-            #expect(all["flags.0"] == dark.text && all["flags.3.key"] == "\"own\"" && all["metadata.version"] == "\"1\"", "\(all)")
+            #expect(
+                all["flags.0"] == dark.text && all["flags.3.key"] == "\"own\"" && all["metadata.version"] == "\"1\"",
+                "\(all)")
             #expect(all["eventStreams.0.endpoint.requestUri"] == "\"/ofrep/v1/events\"")
             // Another environment has flags of its own.
             var test = app
@@ -52,8 +61,12 @@ import Testing
             let tag = try #require(try await Self.evaluate(app).header("etag"))
             let again = try await Self.evaluate(app, headers: ["if-none-match": tag])
             #expect(again.status == 304 && again.text.isEmpty && again.header("etag") == tag)
-            #expect(try await Self.evaluate(app, "", #"{"targetingKey":"u2"}"#, headers: ["if-none-match": tag]).status == 200)
-            #expect(try await Self.evaluate(app, headers: ["if-none-match": "abc123"]).status == 200, "as clients without quotes send it")
+            #expect(
+                try await Self.evaluate(app, "", #"{"targetingKey":"u2"}"#, headers: ["if-none-match": tag]).status
+                    == 200)
+            #expect(
+                try await Self.evaluate(app, headers: ["if-none-match": "abc123"]).status == 200,
+                "as clients without quotes send it")
             try await app.publish(.flags, "default", Self.document.replacing("1.0", with: "1.5"))
             let changed = try await Self.evaluate(app, headers: ["if-none-match": tag])
             #expect(changed.status == 200 && changed["flags.1.value"] == "1.5" && changed.header("etag") != tag)
@@ -61,16 +74,20 @@ import Testing
     }
 
     @Test(arguments: [
-        ("", "{", 400, "PARSE_ERROR"), ("/dark", "", 400, "PARSE_ERROR"), ("", "[]", 400, "INVALID_CONTEXT"), ("/dark", "{}", 400, "INVALID_CONTEXT"),
+        ("", "{", 400, "PARSE_ERROR"), ("/dark", "", 400, "PARSE_ERROR"), ("", "[]", 400, "INVALID_CONTEXT"),
+        ("/dark", "{}", 400, "INVALID_CONTEXT"),
         ("", #"{"context":1}"#, 400, "INVALID_CONTEXT"), ("", #"{"context":{}}"#, 400, "TARGETING_KEY_MISSING"),
-        ("/dark", #"{"context":{"targetingKey":1}}"#, 400, "INVALID_CONTEXT"), ("/nothing", #"{"context":{"targetingKey":"u"}}"#, 404, "FLAG_NOT_FOUND"),
+        ("/dark", #"{"context":{"targetingKey":1}}"#, 400, "INVALID_CONTEXT"),
+        ("/nothing", #"{"context":{"targetingKey":"u"}}"#, 404, "FLAG_NOT_FOUND"),
         ("", #"{"context":{"targetingKey":"\#(String(repeating: "x", count: 70_000))"}}"#, 400, "GENERAL"),
     ])
     func refusalsAreTheProtocols(_ path: String, _ body: String, _ status: Int, _ code: String) async throws {
         try await ConfigApp.run { app in
             try await app.publish(.flags, "default", Self.document)
             let answer = try await Self.send(app, path, body)
-            #expect(answer.status == status && answer["errorCode"] == "\"\(code)\"" && answer["errorDetails"] != nil, "\(answer)")
+            #expect(
+                answer.status == status && answer["errorCode"] == "\"\(code)\"" && answer["errorDetails"] != nil,
+                "\(answer)")
             #expect(answer["key"] == (path.isEmpty ? nil : "\"\(path.dropFirst())\"") && answer["code"] == nil)
         }
     }
@@ -82,16 +99,22 @@ import Testing
             try await app.publish(.flags, "default", Self.document)
             let claim = #"{"context":{"targetingKey":"phone","user":{"id":"ada"},"userId":"ada"}}"#
             let claimed = try await app.client("POST", path, claim)
-            #expect(claimed["flags.own"] == #"{"type":"boolean","value":false,"variant":"off","reason":"UNKNOWN"}"#, "\(claimed)")
+            #expect(
+                claimed["flags.own"] == #"{"type":"boolean","value":false,"variant":"off","reason":"UNKNOWN"}"#,
+                "\(claimed)")
             let ada = try await app.client("POST", path, claim, user: "ada")
-            #expect(ada["version"] == "1" && ada["flags.own.value"] == "true" && ada["flags.rate.value"] == "1.0", "\(ada)")
+            #expect(
+                ada["version"] == "1" && ada["flags.own.value"] == "true" && ada["flags.rate.value"] == "1.0", "\(ada)")
             #expect(try await app.client("POST", path, claim, user: "bob")["flags.own.value"] == "false")
             // The same words of somebody else are not the same.
             let tag = try #require(ada.header("etag"))
-            #expect(try await app.client("POST", path, claim, user: "ada", headers: ["if-none-match": tag]).status == 304)
-            #expect(try await app.client("POST", path, claim, user: "bob", headers: ["if-none-match": tag]).status == 200)
+            #expect(
+                try await app.client("POST", path, claim, user: "ada", headers: ["if-none-match": tag]).status == 304)
+            #expect(
+                try await app.client("POST", path, claim, user: "bob", headers: ["if-none-match": tag]).status == 200)
             #expect(try await app.client("POST", path, #"{"context":[]}"#).isProblem(.invalidBody, field: "context"))
-            #expect(try await app.client("POST", path, #"{"attributes":{}}"#).isProblem(.invalidBody, field: "attributes"))
+            #expect(
+                try await app.client("POST", path, #"{"attributes":{}}"#).isProblem(.invalidBody, field: "attributes"))
         }
     }
 
@@ -103,7 +126,9 @@ import Testing
                 #expect(flags.isProblem(.forbidden) && events.isProblem(.forbidden), "\(kind)")
             }
             let evaluator = app.gateway.asking(as: app.principal(.evaluation))
-            let (all, draft) = (try await evaluator.post("/flags/evaluate", "{}"), try await evaluator.get("/config/flags/default"))
+            let (all, draft) = (
+                try await evaluator.post("/flags/evaluate", "{}"), try await evaluator.get("/config/flags/default")
+            )
             #expect(all.isProblem(.forbidden) && draft.isProblem(.forbidden))
         }
     }
@@ -116,9 +141,13 @@ import Testing
             let stored = try await app.master("PUT", path, bad, headers: ["if-match": "*"])
             #expect(stored.status == 200 && stored["findings.0.path"] == "\"/flags/dark/default\"", "\(stored)")
             let refused = try await app.master("POST", path + "/publish")
-            #expect(refused.isProblem(.documentRefused) && refused["findings.1.code"] == "\"unknown-condition\"", "\(refused)")
+            #expect(
+                refused.isProblem(.documentRefused) && refused["findings.1.code"] == "\"unknown-condition\"",
+                "\(refused)")
             #expect(try await Self.evaluate(app)["flags.1.value"] == "1.0", "what was live still is")
-            #expect(try await app.master("PUT", "/config/flags/other", "{}", headers: ["if-none-match": "*"]).isProblem(.invalidName))
+            #expect(
+                try await app.master("PUT", "/config/flags/other", "{}", headers: ["if-none-match": "*"]).isProblem(
+                    .invalidName))
         }
     }
 
@@ -139,10 +168,15 @@ import Testing
             let draft = try await app.master("GET", path).text
             let bad = try await app.master(
                 "POST", path + "/import-firebase", template("app.audiences.inAll(['a'])"), headers: ["if-match": "*"])
-            #expect(bad.isProblem(.documentRefused) && bad["findings.0.path"] == "\"/conditions/0/expression\"", "\(bad)")
+            #expect(
+                bad.isProblem(.documentRefused) && bad["findings.0.path"] == "\"/conditions/0/expression\"", "\(bad)")
             #expect(try await app.master("GET", path).text == draft)
-            #expect(try await app.client("POST", path + "/import-firebase", good, headers: ["if-match": "*"]).isProblem(.forbidden))
-            #expect(try await app.master("POST", "/config/flags/x/import-firebase", good, headers: ["if-match": "*"]).isProblem(.notFound))
+            #expect(
+                try await app.client("POST", path + "/import-firebase", good, headers: ["if-match": "*"]).isProblem(
+                    .forbidden))
+            #expect(
+                try await app.master("POST", "/config/flags/x/import-firebase", good, headers: ["if-match": "*"])
+                    .isProblem(.notFound))
         }
     }
 }

@@ -12,7 +12,9 @@ import Testing
 @Suite struct LiveDocumentsTests {
     @Test func anotherCopyLearnsOfWhatWasPublished() async throws {
         try await ConfigApp.run(kinds: .plain) { app in
-            let other = ConfigService(postgres: app.database.client(for: "config"), internalSecret: ConfigApp.internalSecret, others: .none, logger: .silent, kinds: .plain)
+            let other = ConfigService(
+                postgres: app.database.client(for: "config"), internalSecret: ConfigApp.internalSecret, others: .none,
+                logger: .silent, kinds: .plain)
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for service in other.background { group.addTask { try await service.run() } }
                 let (before, changes) = try await other.live.changes(app.space)
@@ -33,8 +35,11 @@ import Testing
         try await ConfigApp.run(kinds: .plain) { app in
             try await app.publish(.flags, "default", #"{"text":"one"}"#)
             let unreachable = PostgresClient(
-                configuration: PostgresConfiguration(connectionString: "postgres://nobody@127.0.0.1:1/none?connect_timeout=1"), logger: .silent)
-            let other = ConfigService(postgres: unreachable, internalSecret: ConfigApp.internalSecret, others: .none, logger: .silent, kinds: .plain)
+                configuration: PostgresConfiguration(
+                    connectionString: "postgres://nobody@127.0.0.1:1/none?connect_timeout=1"), logger: .silent)
+            let other = ConfigService(
+                postgres: unreachable, internalSecret: ConfigApp.internalSecret, others: .none, logger: .silent,
+                kinds: .plain)
             // A space that is not known cannot be read.
             await #expect(throws: (any Error).self) { try await other.live.current(app.space) }
             // One that is known can, whatever the database does.

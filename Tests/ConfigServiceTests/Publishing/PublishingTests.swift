@@ -16,12 +16,16 @@ import Testing
         try await ConfigApp.run(kinds: .plain) { app in
             let path = Self.path
             #expect(try await app.master("GET", path).isProblem(.documentNotFound))
-            let made = try await app.master("PUT", path, #"{"text":"one","ratio":1.0}"#, headers: ["if-none-match": "*"])
+            let made = try await app.master(
+                "PUT", path, #"{"text":"one","ratio":1.0}"#, headers: ["if-none-match": "*"])
             #expect(made.status == 201 && made["revision"] == "1" && made.header("etag") == "\"1\"", "\(made)")
             #expect(try await app.service.live.current(app.space).documents.isEmpty)
 
-            let first = try await app.master("POST", path + "/publish", #"{"note":"the first"}"#, headers: ["if-match": "\"1\""])
-            #expect(first.status == 200 && first["version"] == "1" && first["note"] == "\"the first\"" && first["author"] == "\"key:c1\"", "\(first)")
+            let first = try await app.master(
+                "POST", path + "/publish", #"{"note":"the first"}"#, headers: ["if-match": "\"1\""])
+            #expect(
+                first.status == 200 && first["version"] == "1" && first["note"] == "\"the first\""
+                    && first["author"] == "\"key:c1\"", "\(first)")
             let key = DocumentKey(.flags, "default")
             let live = try #require(try await app.service.live.current(app.space)[key])
             #expect(String(buffer: live.content) == #"{"text":"one","ratio":1.0}"# && live.version == 1)
@@ -31,21 +35,25 @@ import Testing
             let again = try await app.master("POST", path + "/publish")
             #expect(again["version"] == "1" && again["isNew"] == "false", "\(again)")
 
-            let changed = try await app.master("PATCH", path, #"{"text":"two","ratio":null,"more":[1]}"#, headers: ["if-match": "\"1\""])
+            let changed = try await app.master(
+                "PATCH", path, #"{"text":"two","ratio":null,"more":[1]}"#, headers: ["if-match": "\"1\""])
             #expect(changed.status == 200 && changed.header("etag") == "\"2\"", "\(changed)")
             #expect(try await app.master("GET", path).text == #"{"text":"two","more":[1]}"#)
             #expect(
                 try await app.master("GET", path + "/diff")["patch"]
-                    == #"[{"op":"remove","path":"/ratio"},{"op":"replace","path":"/text","value":"two"},{"op":"add","path":"/more","value":[1]}]"#)
+                    == #"[{"op":"remove","path":"/ratio"},{"op":"replace","path":"/text","value":"two"},{"op":"add","path":"/more","value":[1]}]"#
+            )
             #expect(try await app.master("POST", path + "/publish")["version"] == "2")
 
             let back = try await app.master("POST", path + "/rollback", #"{"version":1,"note":"oops"}"#)
-            #expect(back["version"] == "3" && back["origin"] == "\"rollback\"" && back["sourceVersion"] == "1", "\(back)")
+            #expect(
+                back["version"] == "3" && back["origin"] == "\"rollback\"" && back["sourceVersion"] == "1", "\(back)")
             #expect(try await app.service.live.current(app.space)[key]?.sha256 == live.sha256)
             #expect(try await app.master("GET", path).text == #"{"text":"two","more":[1]}"#, "the draft stays")
 
             let list = try await app.master("GET", path + "/versions?limit=2")
-            #expect(list["data.0.version"] == "3" && list["data.1.version"] == "2" && list["next"] == "\"2\"", "\(list)")
+            #expect(
+                list["data.0.version"] == "3" && list["data.1.version"] == "2" && list["next"] == "\"2\"", "\(list)")
             #expect(try await app.master("GET", path + "/versions?before=2")["data.0.version"] == "1")
             #expect(try await app.master("GET", path + "/versions/2")["content"] == #"{"text":"two","more":[1]}"#)
             #expect(try await app.master("GET", path + "/versions/4").isProblem(.versionNotFound))
@@ -64,36 +72,45 @@ import Testing
         }
     }
 
-    @Test(arguments: [
-        ("PUT", "", #"{"text":"x"}"#, [:], ErrorCode.preconditionRequired),
-        ("PUT", "", #"{"text":"x"}"#, ["if-match": "\"7\""], .preconditionFailed),
-        ("PUT", "", #"{"text":"x"}"#, ["if-none-match": "*"], .preconditionFailed),
-        ("PATCH", "", #"{"text":"x"}"#, ["if-match": "\"2\""], .preconditionFailed),
-        ("PUT", "", #"[1]"#, ["if-match": "*"], .invalidBody),
-        ("PUT", "", #"{"a":{"b":1,"b":2}}"#, ["if-match": "*"], .invalidBody),
-        ("PUT", "", #"{"a":"#, ["if-match": "*"], .invalidJSON),
-        ("PUT", "", "{\"a\":\"" + String(repeating: "x", count: 2_000) + "\"}", ["if-match": "*"], .payloadTooLarge),
-        ("POST", "/publish", #"{"note":1}"#, [:], .invalidBody),
-        ("POST", "/publish", #"{"loud":true}"#, [:], .invalidBody),
-        ("POST", "/publish", #"{"note":"\u0000"}"#, [:], .invalidBody),
-        ("POST", "/publish", #"{"note":"x",}"#, [:], .invalidJSON),
-        ("POST", "/publish", #"{"note":"x","note":"y"}"#, [:], .invalidBody),
-        ("POST", "/publish", #"{"at":"yesterday"}"#, [:], .invalidBody),
-        ("POST", "/publish", #"{"at":"2027-02-30T00:00:00Z"}"#, [:], .invalidBody),
-        ("POST", "/publish", #"{"at":"2027-02-28T25:00:00Z"}"#, [:], .invalidBody),
-        ("POST", "/publish", #"{"at":"2027-02-28T00:00:00Z and so on"}"#, [:], .invalidBody),
-        ("POST", "/withdraw", #"{"x":1}"#, [:], .invalidBody),
-        ("POST", "/rollback", nil, [:], .invalidJSON),
-        ("POST", "/publish", #"{"at":"2020-01-01T00:00:00Z"}"#, [:], .invalidBody),
-        ("POST", "/publish", "", ["if-match": "\"9\""], .preconditionFailed),
-        ("POST", "/rollback", #"{"version":9}"#, [:], .versionNotFound),
-        ("POST", "/rollback", #"{}"#, [:], .invalidBody),
-        ("PATCH", "", #"{"a":\#(String(repeating: "[", count: 32))1\#(String(repeating: "]", count: 32))}"#, ["if-match": "*"], .limitExceeded),
-        ("POST", "/promote", #"{"from":"live"}"#, [:], .invalidBody),
-        ("POST", "/promote", #"{"from":"test"}"#, [:], .versionNotFound),
-        ("GET", "/diff?from=9", nil, [:], .versionNotFound),
-    ] as [(String, String, String?, [String: String], ErrorCode)])
-    func whatIsWrongChangesNothing(_ method: String, _ path: String, _ body: String?, _ headers: [String: String], _ code: ErrorCode) async throws {
+    @Test(
+        arguments: [
+            ("PUT", "", #"{"text":"x"}"#, [:], ErrorCode.preconditionRequired),
+            ("PUT", "", #"{"text":"x"}"#, ["if-match": "\"7\""], .preconditionFailed),
+            ("PUT", "", #"{"text":"x"}"#, ["if-none-match": "*"], .preconditionFailed),
+            ("PATCH", "", #"{"text":"x"}"#, ["if-match": "\"2\""], .preconditionFailed),
+            ("PUT", "", #"[1]"#, ["if-match": "*"], .invalidBody),
+            ("PUT", "", #"{"a":{"b":1,"b":2}}"#, ["if-match": "*"], .invalidBody),
+            ("PUT", "", #"{"a":"#, ["if-match": "*"], .invalidJSON),
+            (
+                "PUT", "", "{\"a\":\"" + String(repeating: "x", count: 2_000) + "\"}", ["if-match": "*"],
+                .payloadTooLarge
+            ),
+            ("POST", "/publish", #"{"note":1}"#, [:], .invalidBody),
+            ("POST", "/publish", #"{"loud":true}"#, [:], .invalidBody),
+            ("POST", "/publish", #"{"note":"\u0000"}"#, [:], .invalidBody),
+            ("POST", "/publish", #"{"note":"x",}"#, [:], .invalidJSON),
+            ("POST", "/publish", #"{"note":"x","note":"y"}"#, [:], .invalidBody),
+            ("POST", "/publish", #"{"at":"yesterday"}"#, [:], .invalidBody),
+            ("POST", "/publish", #"{"at":"2027-02-30T00:00:00Z"}"#, [:], .invalidBody),
+            ("POST", "/publish", #"{"at":"2027-02-28T25:00:00Z"}"#, [:], .invalidBody),
+            ("POST", "/publish", #"{"at":"2027-02-28T00:00:00Z and so on"}"#, [:], .invalidBody),
+            ("POST", "/withdraw", #"{"x":1}"#, [:], .invalidBody),
+            ("POST", "/rollback", nil, [:], .invalidJSON),
+            ("POST", "/publish", #"{"at":"2020-01-01T00:00:00Z"}"#, [:], .invalidBody),
+            ("POST", "/publish", "", ["if-match": "\"9\""], .preconditionFailed),
+            ("POST", "/rollback", #"{"version":9}"#, [:], .versionNotFound),
+            ("POST", "/rollback", #"{}"#, [:], .invalidBody),
+            (
+                "PATCH", "", #"{"a":\#(String(repeating: "[", count: 32))1\#(String(repeating: "]", count: 32))}"#,
+                ["if-match": "*"], .limitExceeded
+            ),
+            ("POST", "/promote", #"{"from":"live"}"#, [:], .invalidBody),
+            ("POST", "/promote", #"{"from":"test"}"#, [:], .versionNotFound),
+            ("GET", "/diff?from=9", nil, [:], .versionNotFound),
+        ] as [(String, String, String?, [String: String], ErrorCode)])
+    func whatIsWrongChangesNothing(
+        _ method: String, _ path: String, _ body: String?, _ headers: [String: String], _ code: ErrorCode
+    ) async throws {
         try await ConfigApp.run(kinds: .plain) { app in
             try await app.publish(.flags, "default", #"{"text":"one"}"#)
             let before = try await app.master("GET", "/config/flags")
@@ -113,10 +130,13 @@ import Testing
     @Test func whatHasErrorsIsNotPublished() async throws {
         try await ConfigApp.run(kinds: .plain) { app in
             for text in ["bad", "unreadable"] {
-                let stored = try await app.master("PUT", Self.path, #"{"text":"\#(text)"}"#, headers: [text == "bad" ? "if-none-match" : "if-match": "*"])
+                let stored = try await app.master(
+                    "PUT", Self.path, #"{"text":"\#(text)"}"#,
+                    headers: [text == "bad" ? "if-none-match" : "if-match": "*"])
                 #expect([200, 201].contains(stored.status))
                 let refused = try await app.master("POST", Self.path + "/publish")
-                #expect(refused.isProblem(.documentRefused) && refused["findings.0.severity"] == "\"error\"", "\(refused)")
+                #expect(
+                    refused.isProblem(.documentRefused) && refused["findings.0.severity"] == "\"error\"", "\(refused)")
                 #expect(try await app.master("GET", "/config/flags")["data.0.lastVersion"] == "0")
             }
             let odd = try await app.publish(.flags, "default", #"{"text":"odd"}"#)
@@ -128,7 +148,9 @@ import Testing
     @Test func aPinnedVersionStaysInMemory() async throws {
         try await ConfigApp.run(kinds: .plain) { app in
             let missing = try await app.publishing(.definition, "shop", #"{"pin":1}"#)
-            #expect(missing.isProblem(.documentRefused) && missing["findings.0.code"] == "\"unknown-version\"", "\(missing)")
+            #expect(
+                missing.isProblem(.documentRefused) && missing["findings.0.code"] == "\"unknown-version\"", "\(missing)"
+            )
             try await app.publish(.flags, "default", #"{"text":"one"}"#)
             try await app.publish(.definition, "shop", #"{"pin":1}"#)
             try await app.publish(.flags, "default", #"{"text":"two"}"#)
@@ -153,7 +175,10 @@ import Testing
             try await test.publish(.flags, "default", #"{"text":"tried again"}"#)
             #expect(try await app.master("POST", Self.path + "/promote", "{}")["version"] == "2")
             #expect(try await app.master("GET", Self.path).text == #"{"text":"mine"}"#)
-            #expect(try await app.service.live.current(app.space)[DocumentKey(.flags, "default")].map { String(buffer: $0.content) } == #"{"text":"tried again"}"#)
+            #expect(
+                try await app.service.live.current(app.space)[DocumentKey(.flags, "default")].map {
+                    String(buffer: $0.content)
+                } == #"{"text":"tried again"}"#)
         }
     }
 
@@ -168,10 +193,13 @@ import Testing
             // A key of test is told nothing of live; staff bring it over.
             #expect(try await test.master("POST", Self.path + "/promote", #"{"from":"live"}"#).isProblem(.forbidden))
             let update = StaffRights(["app1": [.config: [.update]]])
-            #expect(try await test.staff("POST", Self.path + "/promote", #"{"from":"live"}"#, rights: update).status == 200)
+            #expect(
+                try await test.staff("POST", Self.path + "/promote", #"{"from":"live"}"#, rights: update).status == 200)
             // Without the right to create none is made.
             _ = try await test.publish(.flags, "second", "{}")
-            #expect(try await app.staff("POST", "/config/flags/second/promote", "{}", rights: update).isProblem(.documentNotFound))
+            #expect(
+                try await app.staff("POST", "/config/flags/second/promote", "{}", rights: update).isProblem(
+                    .documentNotFound))
         }
     }
 
@@ -183,7 +211,9 @@ import Testing
             #expect(scheduled.status == 202 && scheduled["state"] == "\"waiting\"", "\(scheduled)")
             // What the draft becomes meanwhile is not what was scheduled.
             _ = try await app.master("PATCH", Self.path, #"{"text":"bad"}"#, headers: ["if-match": "*"])
-            try await eventually { try await app.service.live.current(app.space)[DocumentKey(.flags, "default")] != nil }
+            try await eventually {
+                try await app.service.live.current(app.space)[DocumentKey(.flags, "default")] != nil
+            }
             let done = try await app.master("GET", "/config/schedules")
             #expect(done["data.0.state"] == "\"published\"" && done["data.0.version"] == "1", "\(done)")
             #expect(try await app.master("GET", Self.path + "/versions/1")["content"] == #"{"text":"later"}"#)
@@ -203,7 +233,9 @@ import Testing
             try await app.publish(.flags, "default", #"{"text":"one","n":1.50}"#)
             _ = try await app.master("PATCH", Self.path, #"{"text":"two"}"#, headers: ["if-match": "*"])
             let exported = try await app.master("GET", "/config/export")
-            #expect(exported["documents.0.live"] == #"{"text":"one","n":1.50}"# && exported["documents.0.draft"] == #"{"text":"two","n":1.50}"#)
+            #expect(
+                exported["documents.0.live"] == #"{"text":"one","n":1.50}"#
+                    && exported["documents.0.draft"] == #"{"text":"two","n":1.50}"#)
 
             var other = app
             other.appID = "app2"
@@ -232,19 +264,27 @@ import Testing
             let editor = StaffRights(["app1": [.config: [.read, .update]]])
             let version = try await app.staff("POST", Self.path + "/rollback", #"{"version":1}"#, rights: editor)
             #expect(version.status == 200)
-            #expect(try await app.staff("PUT", "/config/flags/new", "{}", rights: editor, headers: ["if-none-match": "*"]).isProblem(.forbidden))
+            #expect(
+                try await app.staff("PUT", "/config/flags/new", "{}", rights: editor, headers: ["if-none-match": "*"])
+                    .isProblem(.forbidden))
             var other2 = app
             other2.appID = "app2"
             #expect(try await other2.master("GET", Self.path).isProblem(.documentNotFound))
-            #expect(try await app.master("GET", "/config/translation").isProblem(.notFound), "a kind that this service does not have")
+            #expect(
+                try await app.master("GET", "/config/translation").isProblem(.notFound),
+                "a kind that this service does not have")
         }
     }
 
     @Test func thereIsALimitOfDocuments() async throws {
         try await ConfigApp.run(kinds: .plain) { app in
             for name in ["a", "b", "c"] { try await app.publish(.flags, name, "{}") }
-            #expect(try await app.master("PUT", "/config/flags/d", "{}", headers: ["if-none-match": "*"]).isProblem(.limitExceeded))
-            #expect(try await app.master("PUT", "/config/flags/-d", "{}", headers: ["if-none-match": "*"]).isProblem(.invalidName))
+            #expect(
+                try await app.master("PUT", "/config/flags/d", "{}", headers: ["if-none-match": "*"]).isProblem(
+                    .limitExceeded))
+            #expect(
+                try await app.master("PUT", "/config/flags/-d", "{}", headers: ["if-none-match": "*"]).isProblem(
+                    .invalidName))
         }
     }
 
@@ -256,7 +296,9 @@ import Testing
                     group.addTask {
                         _ = try await app.service.publisher.take(
                             #"{"text":"\#(number)"}"#,
-                            Publisher.Request(key: DocumentKey(.flags, "default"), space: app.space, author: Author(text: "key:\(number)")))
+                            Publisher.Request(
+                                key: DocumentKey(.flags, "default"), space: app.space,
+                                author: Author(text: "key:\(number)")))
                     }
                 }
                 try await group.waitForAll()
@@ -269,7 +311,9 @@ import Testing
     @Test func nobodyMayChangeAVersion() async throws {
         try await ConfigApp.run(kinds: .plain) { app in
             try await app.publish(.flags, "default", #"{"text":"one"}"#)
-            await #expect(throws: (any Error).self) { try await app.postgres.execute("UPDATE config.versions SET content = '{}'") }
+            await #expect(throws: (any Error).self) {
+                try await app.postgres.execute("UPDATE config.versions SET content = '{}'")
+            }
             await #expect(throws: (any Error).self) { try await app.postgres.execute("DELETE FROM config.versions") }
         }
     }

@@ -30,23 +30,28 @@ struct ConfigApp: ServiceApp {
     ///   - profiles: what auth answers.
     ///   - conversions: what analytics answers; it is away.
     static func run(
-        kinds: Kinds = ConfigService.kinds, roles: @escaping @Sendable (UserDataRequest) async throws -> UserRoles = { _ in UserRoles(roles: []) },
+        kinds: Kinds = ConfigService.kinds,
+        roles: @escaping @Sendable (UserDataRequest) async throws -> UserRoles = { _ in UserRoles(roles: []) },
         profiles: @escaping @Sendable (UserDataRequest) async throws -> JSONValue = { _ in throw Away() },
         lookups: LookupLimits = LookupLimits(), conversions: Conversions = Conversions { _ in throw Away() },
         _ body: @Sendable (ConfigApp) async throws -> Void
     ) async throws {
         try await MigratedDatabase.with { database in
             let postgres = database.client(for: "config")
-            let service = ConfigService(postgres: postgres, internalSecret: internalSecret,
+            let service = ConfigService(
+                postgres: postgres, internalSecret: internalSecret,
                 others: .init(
-                    roles: RoleNames(limits: lookups, load: roles), profiles: UserProfiles(limits: lookups, load: profiles), conversions: conversions),
+                    roles: RoleNames(limits: lookups, load: roles),
+                    profiles: UserProfiles(limits: lookups, load: profiles), conversions: conversions),
                 logger: .silent, kinds: kinds)
             let router = ServiceProcess.makeRouter(service, signer: ServiceClient.signer)
             let application = Application(router: router, services: service.background, logger: .silent)
             try await application.test(.router) { client in
                 try await eventually("the service is ready") { await service.isReady() }
                 try await body(
-                    ConfigApp(database: database, postgres: postgres, service: service, gateway: ServiceClient(client, principal: nil)))
+                    ConfigApp(
+                        database: database, postgres: postgres, service: service,
+                        gateway: ServiceClient(client, principal: nil)))
             }
         }
     }

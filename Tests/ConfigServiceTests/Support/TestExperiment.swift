@@ -30,7 +30,9 @@ enum TestExperiment {
         LiveSpace(
             ConfigSpace(appID: "app1", environment: .live), generation: 1,
             live: experiments.map {
-                LiveDocument(key: DocumentKey(.experiment, $0.name), version: 1, sha256: "", published: Date(), content: [], compiled: $0)
+                LiveDocument(
+                    key: DocumentKey(.experiment, $0.name), version: 1, sha256: "", published: Date(), content: [],
+                    compiled: $0)
             })
     }
 
@@ -39,10 +41,14 @@ enum TestExperiment {
 
 extension LiveSpace {
     /// Experiment → variation of a number of devices.
-    func variations(of devices: Range<Int>, at date: Date = Date(), _ attributes: FlagAttributes = [:]) -> [[String: String]] {
+    func variations(of devices: Range<Int>, at date: Date = Date(), _ attributes: FlagAttributes = [:]) -> [[String:
+        String]]
+    {
         devices.map { device in
             Dictionary(
-                assignments(for: TestExperiment.device(device), attributes, at: date).map { ($0.experiment, $0.variation) }, uniquingKeysWith: { $1 })
+                assignments(for: TestExperiment.device(device), attributes, at: date).map {
+                    ($0.experiment, $0.variation)
+                }, uniquingKeysWith: { $1 })
         }
     }
 }

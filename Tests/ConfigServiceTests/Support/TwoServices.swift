@@ -34,7 +34,8 @@ struct TwoServices {
 
         func sums(_ question: ExperimentQuestion) async throws -> ExperimentSums {
             let body = String(decoding: try JSONEncoder().encode(question), as: UTF8.self)
-            let answer = try await gateway.asking(as: .service("config")).send("POST", "/internal/analytics/experiments", body)
+            let answer = try await gateway.asking(as: .service("config")).send(
+                "POST", "/internal/analytics/experiments", body)
             guard answer.status == 200 else { throw ServiceCalls.Failure.status(answer.status, service: "analytics") }
             return try JSONDecoder().decode(ExperimentSums.self, from: Data(answer.text.utf8))
         }
@@ -47,9 +48,11 @@ struct TwoServices {
         options.crashes.spoolDirectory = folder.appending(path: "spool").path
         try await MigratedDatabase.with { database in
             let service = AnalyticsService(
-                postgres: database.client(for: "analytics"), files: LocalFiles(directory: folder.path), options: options, logger: .silent)
+                postgres: database.client(for: "analytics"), files: LocalFiles(directory: folder.path),
+                options: options, logger: .silent)
             let application = Application(
-                router: ServiceProcess.makeRouter(service, signer: ServiceClient.signer), services: service.background, logger: .silent)
+                router: ServiceProcess.makeRouter(service, signer: ServiceClient.signer), services: service.background,
+                logger: .silent)
             try await application.test(.router) { client in
                 try await eventually("the service is ready") { await service.isReady() }
                 let analytics = AnalyticsPart(gateway: ServiceClient(client, principal: nil), service: service)
@@ -62,8 +65,11 @@ struct TwoServices {
 
     /// Starts an experiment on the flag `title`.
     func start(_ experiment: String) async throws {
-        try #require(try await config.publish(.flags, "default", #"{"flags":{"title":{"type":"string","default":"live"}}}"#).status == 200)
-        let stored = try await config.master("PUT", "/config/experiment/checkout", experiment, headers: ["if-none-match": "*"])
+        try #require(
+            try await config.publish(.flags, "default", #"{"flags":{"title":{"type":"string","default":"live"}}}"#)
+                .status == 200)
+        let stored = try await config.master(
+            "PUT", "/config/experiment/checkout", experiment, headers: ["if-none-match": "*"])
         try #require(stored.status == 201, "\(stored)")
         let started = try await config.master("POST", "/config/experiment/checkout/start")
         try #require(started.status == 200, "\(started)")
@@ -71,7 +77,8 @@ struct TwoServices {
 
     /// What a device, or who is signed in there, is given; it is written down before this returns.
     func expose(device: String, user: String? = nil) async throws -> String {
-        let answer = try await config.client("POST", "/flags/evaluate", "{}", user: user, headers: ["x-device-id": device])
+        let answer = try await config.client(
+            "POST", "/flags/evaluate", "{}", user: user, headers: ["x-device-id": device])
         await config.service.experiments.log.flush()
         return try #require(answer["experiments.checkout"]).filter { $0 != "\"" }
     }

@@ -13,16 +13,23 @@ import Testing
           "plain":{"type":"boolean","default":true}}}
         """
 
-    @Test func `A crowd of evaluations ends when the time of a few look-ups is up, each denied what nobody knows; then nobody waits`() async throws {
+    @Test
+    func
+        `A crowd of evaluations ends when the time of a few look-ups is up, each denied what nobody knows; then nobody waits`()
+        async throws
+    {
         let hole = BlackHole()
         var limits = LookupLimits()
         (limits.underWay, limits.waiting, limits.pause) = (4, 40, .seconds(3_600))
-        try await ConfigApp.run(profiles: { _ in
-            await hole.ask()
-            throw OutgoingFailure.timeout
-        }, lookups: limits) { app in
+        try await ConfigApp.run(
+            profiles: { _ in
+                await hole.ask()
+                throw OutgoingFailure.timeout
+            }, lookups: limits
+        ) { app in
             try await app.publish(.flags, "default", Self.flags)
-            let overrides = #"{"mainSettings":{"menu":"plain"},"overrides":[{"when":{"user.profile.plan":"gold"},"patch":{"mainSettings":{"menu":"gold"}}}]}"#
+            let overrides =
+                #"{"mainSettings":{"menu":"plain"},"overrides":[{"when":{"user.profile.plan":"gold"},"patch":{"mainSettings":{"menu":"gold"}}}]}"#
             try #require(try await app.publish(.configuration, "1.0", overrides).status == 200)
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for number in 0..<40 { group.addTask { try await Self.expectUnknown(app, "user\(number)") } }
@@ -41,7 +48,9 @@ import Testing
 
     private static func expectUnknown(_ app: ConfigApp, _ user: String) async throws {
         let answer = try await app.client("POST", "/flags/evaluate", "{}", user: user)
-        #expect(answer.status == 200 && answer["flags.gold.value"] == "false" && answer["flags.others.value"] == "false", "\(answer)")
+        #expect(
+            answer.status == 200 && answer["flags.gold.value"] == "false" && answer["flags.others.value"] == "false",
+            "\(answer)")
         #expect(answer["flags.plain.value"] == "true")
     }
 }

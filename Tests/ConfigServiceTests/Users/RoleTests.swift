@@ -15,7 +15,8 @@ import Testing
           "outsider":{"type":"boolean","default":false,"rules":[{"when":{"user.roles":{"$nin":["editors"]}},"value":true}]}}}
         """
     /// What an app may say of itself.
-    private static let claim = #"{"targetingKey":"phone","user":{"id":"ada","roles":["editors"]},"userId":"ada","user.roles":["editors"]}"#
+    private static let claim =
+        #"{"targetingKey":"phone","user":{"id":"ada","roles":["editors"]},"userId":"ada","user.roles":["editors"]}"#
 
     private struct Away: Error {}
 
@@ -37,11 +38,16 @@ import Testing
         try await ConfigApp.run(roles: { try roles.load($0) }) { try await body($0, roles) }
     }
 
-    private static func evaluate(_ app: ConfigApp, _ user: String?, headers: [String: String] = [:]) async throws -> Answer {
+    private static func evaluate(_ app: ConfigApp, _ user: String?, headers: [String: String] = [:]) async throws
+        -> Answer
+    {
         try await app.client("POST", "/flags/evaluate", #"{"context":\#(claim)}"#, user: user, headers: headers)
     }
 
-    @Test(arguments: [("ada", "true", "false"), ("ben", "false", "true"), (nil, "false", "true"), ("eve", "false", "false")] as [(String?, String, String)])
+    @Test(
+        arguments: [
+            ("ada", "true", "false"), ("ben", "false", "true"), (nil, "false", "true"), ("eve", "false", "false"),
+        ] as [(String?, String, String)])
     func `A flag goes by the roles that storage knows, whatever the app says; unknown roles are no reason`(
         user: String?, editor: String, outsider: String
     ) async throws {
@@ -55,10 +61,15 @@ import Testing
 
     @Test func `Storage is asked only where a rule that is live looks at roles`() async throws {
         try await Self.run { app, roles in
-            let plain = #"{"flags":{"own":{"type":"boolean","default":false,"rules":[{"when":{"user.id":"ada"},"value":true}]}}}"#
+            let plain =
+                #"{"flags":{"own":{"type":"boolean","default":false,"rules":[{"when":{"user.id":"ada"},"value":true}]}}}"#
             try await app.publish(.flags, "default", plain)
             #expect(try await Self.evaluate(app, "ada")["flags.own.value"] == "true")
-            try #require(try await app.publish(.configuration, "1.0", #"{"overrides":[{"when":{"user.id":"ada"},"patch":{"mainSettings":{"a":1}}}]}"#).status == 200)
+            try #require(
+                try await app.publish(
+                    .configuration, "1.0",
+                    #"{"overrides":[{"when":{"user.id":"ada"},"patch":{"mainSettings":{"a":1}}}]}"#
+                ).status == 200)
             #expect(try await app.client("GET", "/remote/1.0", user: "ada")["mainSettings.a"] == "1")
             #expect(roles.asked == [])
             try await app.publish(.flags, "default", Self.flags)
@@ -74,10 +85,15 @@ import Testing
             #expect(try await Self.evaluate(app, "ada", headers: ["if-none-match": tag]).status == 304)
             #expect(try await Self.evaluate(app, "ben", headers: ["if-none-match": tag]).status == 200)
             let (one, other) = (
-                UserAttributes(roles: RoleNames { _ in UserRoles(roles: ["a"]) }, profiles: app.service.users.profiles, logger: .silent), app.service.users
+                UserAttributes(
+                    roles: RoleNames { _ in UserRoles(roles: ["a"]) }, profiles: app.service.users.profiles,
+                    logger: .silent), app.service.users
             )
             let context = EvaluationContext(.object([]), principal: app.principal(.client, user: "ada"), now: Date())
-            let identities = await [context.identity, context.knowing(one, .init(roles: true)).identity, context.knowing(other, .init(roles: true)).identity, context.knowing(other, .init()).identity]
+            let identities = await [
+                context.identity, context.knowing(one, .init(roles: true)).identity,
+                context.knowing(other, .init(roles: true)).identity, context.knowing(other, .init()).identity,
+            ]
             #expect(Set(identities).count == 3 && identities[0] == identities[3], "\(identities)")
         }
     }
@@ -86,20 +102,24 @@ import Testing
         try await Self.run { app, roles in
             try await app.publish(.flags, "default", Self.flags)
             for kind in [Principal.Kind.evaluation, .master] {
-                let answer = try await app.gateway.asking(as: app.principal(kind)).post("/ofrep/v1/evaluate/flags/editor", #"{"context":\#(Self.claim)}"#)
+                let answer = try await app.gateway.asking(as: app.principal(kind)).post(
+                    "/ofrep/v1/evaluate/flags/editor", #"{"context":\#(Self.claim)}"#)
                 #expect(answer["value"] == "true", "\(answer)")
             }
             // For whom the gateway says it is, storage's word counts.
-            let named = try await app.gateway.asking(as: app.principal(.master, user: "ben")).post("/flags/evaluate", #"{"context":\#(Self.claim)}"#)
+            let named = try await app.gateway.asking(as: app.principal(.master, user: "ben")).post(
+                "/flags/evaluate", #"{"context":\#(Self.claim)}"#)
             #expect(named["flags.editor.value"] == "false" && roles.asked == ["app1 live ben"], "\(named)")
         }
     }
 
     @Test func `A configuration's overrides go by roles, and gateways do not repeat such an answer`() async throws {
         try await Self.run { app, roles in
-            let overrides = #"{"mainSettings":{"menu":"plain"},"overrides":[{"when":{"user.roles":{"$in":["editors"]}},"patch":{"mainSettings":{"menu":"editor"}}}]}"#
+            let overrides =
+                #"{"mainSettings":{"menu":"plain"},"overrides":[{"when":{"user.roles":{"$in":["editors"]}},"patch":{"mainSettings":{"menu":"editor"}}}]}"#
             try #require(try await app.publish(.configuration, "1.0", overrides).status == 200)
-            try #require(try await app.publish(.configuration, "0.9", #"{"mainSettings":{"menu":"old"}}"#).status == 200)
+            try #require(
+                try await app.publish(.configuration, "0.9", #"{"mainSettings":{"menu":"old"}}"#).status == 200)
             let said = #"{"appVersion":"1.0","attributes":{"user":{"id":"ada","roles":["editors"]}}}"#
             for (user, menu) in [("ada", "editor"), ("ben", "plain"), (nil, "plain"), ("eve", "plain")] {
                 let answer = try await app.client("POST", "/remote", said, user: user)
@@ -111,15 +131,20 @@ import Testing
             #expect(Set(roles.asked) == ["app1 live ada", "app1 live ben", "app1 live eve"])
             let old = try await app.client("GET", "/remote/0.9", user: "ada")
             let tag = try #require(old.header("etag"))
-            #expect(try await app.client("GET", "/remote/0.9", user: "ada", headers: ["if-none-match": tag]).header(HeaderName.generation) != nil, "the same for all")
+            #expect(
+                try await app.client("GET", "/remote/0.9", user: "ada", headers: ["if-none-match": tag]).header(
+                    HeaderName.generation) != nil, "the same for all")
         }
     }
 
     @Test func `An experiment is for who has a role`() async throws {
         try await Self.run { app, _ in
             try await app.publish(.flags, "default", #"{"flags":{"title":{"type":"string","default":"live"}}}"#)
-            let experiment = #"{"title":"T","state":"draft","unit":"user","condition":{"user.roles":{"$in":["editors"]}},"variations":[{"key":"control"},{"key":"b","flags":{"title":"b"}}]}"#
-            try #require(try await app.master("PUT", "/config/experiment/title", experiment, headers: ["if-none-match": "*"]).status == 201)
+            let experiment =
+                #"{"title":"T","state":"draft","unit":"user","condition":{"user.roles":{"$in":["editors"]}},"variations":[{"key":"control"},{"key":"b","flags":{"title":"b"}}]}"#
+            try #require(
+                try await app.master("PUT", "/config/experiment/title", experiment, headers: ["if-none-match": "*"])
+                    .status == 201)
             try #require(try await app.master("POST", "/config/experiment/title/start").status == 200)
             for (user, isIn) in [("ada", true), ("ben", false), ("eve", false)] {
                 #expect((try await Self.evaluate(app, user)["experiments.title"] != nil) == isIn, "\(user)")
@@ -136,7 +161,9 @@ import Testing
             try #require(try await app.publish(.definition, "kick-in", staged).status == 200)
             for (user, content) in [("ada", "2"), ("ben", "1"), ("eve", "1"), (nil, "1")] {
                 let answer = try await app.client("GET", "/definitions/kick-in/manifest", user: user)
-                #expect(answer["manifest.content"] == content && answer.header("vary") == "Authorization, Accept-Encoding", "\(user ?? "-"): \(answer)")
+                #expect(
+                    answer["manifest.content"] == content && answer.header("vary") == "Authorization, Accept-Encoding",
+                    "\(user ?? "-"): \(answer)")
             }
         }
     }

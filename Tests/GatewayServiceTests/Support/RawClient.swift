@@ -34,16 +34,22 @@ final class RawClient: Sendable {
     private let handler: Handler
 
     /// - Parameter source: the address to come from, such as `127.0.0.2`.
-    static func connect(_ port: Int, reading: Bool = true, tls: NIOSSLContext? = nil, from source: String? = nil) async throws -> RawClient {
+    static func connect(_ port: Int, reading: Bool = true, tls: NIOSSLContext? = nil, from source: String? = nil)
+        async throws -> RawClient
+    {
         let handler = Handler()
         handler.state.withLock { $0.isReading = reading }
         var bootstrap = ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
         if let source { bootstrap = bootstrap.bind(to: try SocketAddress(ipAddress: source, port: 0)) }
-        let channel = try await bootstrap
+        let channel =
+            try await bootstrap
             .channelOption(.allowRemoteHalfClosure, value: tls == nil)
             .channelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
-                    if let tls { try channel.pipeline.syncOperations.addHandler(NIOSSLClientHandler(context: tls, serverHostname: nil)) }
+                    if let tls {
+                        try channel.pipeline.syncOperations.addHandler(
+                            NIOSSLClientHandler(context: tls, serverHostname: nil))
+                    }
                     try channel.pipeline.syncOperations.addHandler(handler)
                 }
             }
@@ -77,7 +83,9 @@ final class RawClient: Sendable {
     }
 
     /// Waits until all of `part` has come, or the connection is closed.
-    func wait(for part: String, within time: Duration = .seconds(60), sourceLocation: SourceLocation = #_sourceLocation) async {
+    func wait(for part: String, within time: Duration = .seconds(60), sourceLocation: SourceLocation = #_sourceLocation)
+        async
+    {
         await eventually(within: time, sourceLocation: sourceLocation) { self.isClosed || self.text.contains(part) }
     }
 
@@ -89,7 +97,8 @@ final class RawClient: Sendable {
 /// Whether `condition` came to hold in time; if it did not, the test has failed.
 @discardableResult
 func eventually(
-    within limit: Duration = .seconds(60), sourceLocation: SourceLocation = #_sourceLocation, _ condition: () async -> Bool
+    within limit: Duration = .seconds(60), sourceLocation: SourceLocation = #_sourceLocation,
+    _ condition: () async -> Bool
 ) async -> Bool {
     do {
         try await MartletTesting.eventually(within: limit, condition)

@@ -119,12 +119,17 @@ private final class AuthHandler: ChannelInboundHandler {
         let decoder = JSONDecoder()
         decoder.dateDecodingStrategy = .iso8601
         if head.method == .POST {
-            if let use = try? decoder.decode(CredentialUse.self, from: Data(body.readableBytesView)) { auth.report(use) }
+            if let use = try? decoder.decode(CredentialUse.self, from: Data(body.readableBytesView)) {
+                auth.report(use)
+            }
             return respond(context, .noContent, Data())
         }
-        let after = URLComponents(string: head.uri)?.queryItems?.first { $0.name == "after" }?.value.flatMap { Int64($0) } ?? -1
+        let after =
+            URLComponents(string: head.uri)?.queryItems?.first { $0.name == "after" }?.value.flatMap { Int64($0) } ?? -1
         let signer = PrincipalSigner(internalSecret: TestKeys.internalSecret)
-        let principal = head.headers.first(name: HeaderName.principal).flatMap { signer.principal(from: $0, at: Date())?.principal }
+        let principal = head.headers.first(name: HeaderName.principal).flatMap {
+            signer.principal(from: $0, at: Date())?.principal
+        }
         let loop = context.eventLoop
         let bound = NIOLoopBound((self, context), eventLoop: loop)
         @Sendable func answer(_ value: (some Encodable & Sendable)?) {

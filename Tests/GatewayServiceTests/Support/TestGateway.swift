@@ -32,7 +32,9 @@ struct TestGateway {
     }
 
     /// GET (or another method) with a good key and secret, `Connection: close`.
-    func ask(_ path: String, _ headers: [String] = [], method: String = "GET", body: String = "") async throws -> RawClient {
+    func ask(_ path: String, _ headers: [String] = [], method: String = "GET", body: String = "") async throws
+        -> RawClient
+    {
         try await exchange(TestGateway.request(path, headers + ["Connection: close"], method: method, body: body))
     }
 
@@ -40,7 +42,8 @@ struct TestGateway {
         _ path: String = "Notes", _ headers: [String] = [], method: String = "GET", body: String = "",
         key: String = "mk_live_A", secret: String = "ms_A"
     ) -> String {
-        var lines = ["\(method) /api/\(key)/storage/\(path) HTTP/1.1", "Host: gw", "X-Martlet-Secret: \(secret)"] + headers
+        var lines =
+            ["\(method) /api/\(key)/storage/\(path) HTTP/1.1", "Host: gw", "X-Martlet-Secret: \(secret)"] + headers
         if !body.isEmpty { lines.append("Content-Length: \(body.utf8.count)") }
         return lines.joined(separator: "\r\n") + "\r\n\r\n" + body
     }

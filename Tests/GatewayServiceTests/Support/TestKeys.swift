@@ -39,6 +39,8 @@ extension KeyRing.Credential {
         _ id: String, _ kind: CredentialKind, _ environment: AppEnvironment?, _ text: String, expires: Date? = nil,
         networks: [String]? = nil
     ) -> KeyRing.Credential {
-        .init(id: id, kind: kind, environment: environment, sha256: Credential.hexDigest(of: text), expires: expires, networks: networks)
+        .init(
+            id: id, kind: kind, environment: environment, sha256: Credential.hexDigest(of: text), expires: expires,
+            networks: networks)
     }
 }

@@ -5,7 +5,9 @@ import NIOPosix
 import Synchronization
 
 /// An HTTP server in process that records what arrives and behaves as the path asks:
-/// `echo`, `sink`, `page`, `big`, `slow`, `never`, `events`, `endless` (one event, then silence), `torn` (the same, then part of another), `close`, `half`, `status/N`, `unchanged` (304 that holds for `generation`); anything else answers 200 with its name.
+/// `echo`, `sink`, `page`, `big`, `slow`, `never`, `events`, `endless` (one event, then silence), `torn` (the same,
+/// then part of another), `close`, `half`, `status/N`, `unchanged` (304 that holds for `generation`); anything else
+/// answers 200 with its name.
 final class TestUpstream: Sendable {
     struct Arrival: Sendable {
         var head: HTTPRequestHead
@@ -42,8 +44,9 @@ final class TestUpstream: Sendable {
                 }
             }
         let channel =
-            if let socket { try await bootstrap.bind(unixDomainSocketPath: socket, cleanupExistingSocketFile: true).get() }
-            else { try await bootstrap.bind(host: "127.0.0.1", port: port ?? FreePort.find()).get() }
+            if let socket {
+                try await bootstrap.bind(unixDomainSocketPath: socket, cleanupExistingSocketFile: true).get()
+            } else { try await bootstrap.bind(host: "127.0.0.1", port: port ?? FreePort.find()).get() }
         let upstream = TestUpstream(name: name, channel: channel, connections: connections)
         box.upstream.withLock { $0 = upstream }
         return upstream
@@ -91,7 +94,9 @@ final class TestUpstream: Sendable {
         }
     }
 
-    fileprivate func update(_ index: Int, _ change: (inout Arrival) -> Void) { state.withLock { change(&$0.arrivals[index]) } }
+    fileprivate func update(_ index: Int, _ change: (inout Arrival) -> Void) {
+        state.withLock { change(&$0.arrivals[index]) }
+    }
     fileprivate func sent(_ count: Int) { state.withLock { $0.sentBytes += count } }
 
     final class Box: Sendable {
@@ -158,7 +163,8 @@ private final class UpstreamHandler: ChannelInboundHandler {
             writeHead(
                 context, .notModified,
                 [
-                    ("ETag", "\"v\(generation)\""), ("cache-control", "private, no-cache"), ("x-martlet-generation", "live:\(TestKeys.appID) \(generation)"),
+                    ("ETag", "\"v\(generation)\""), ("cache-control", "private, no-cache"),
+                    ("x-martlet-generation", "live:\(TestKeys.appID) \(generation)"),
                     ("connection", "x-drop"), ("x-drop", "1"),
                 ])
             end(context)
@@ -168,7 +174,9 @@ private final class UpstreamHandler: ChannelInboundHandler {
         case "page": respond(context, .ok, String(repeating: "x", count: 65_536))
         case "never": break
         case "slow":
-            context.eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(600)) { self.respond(context, .ok, "slow") }
+            context.eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(600)) {
+                self.respond(context, .ok, "slow")
+            }
         case "events":
             writeHead(context, .ok, [("content-type", "text/event-stream")])
             sendEvent(context, 1)
@@ -196,7 +204,9 @@ private final class UpstreamHandler: ChannelInboundHandler {
             ("connection", "x-drop"), ("x-drop", "1"), ("x-keep", "1"), ("keep-alive", "timeout=5"),
         ]
         writeHead(context, status, path == "/health/ready" ? Array(headers.prefix(1)) : headers)
-        if !text.isEmpty, head?.method != .HEAD { context.write(wrapOutboundOut(.body(.byteBuffer(ByteBuffer(string: text)))), promise: nil) }
+        if !text.isEmpty, head?.method != .HEAD {
+            context.write(wrapOutboundOut(.body(.byteBuffer(ByteBuffer(string: text)))), promise: nil)
+        }
         end(context)
     }
 
@@ -206,16 +216,23 @@ private final class UpstreamHandler: ChannelInboundHandler {
         guard let generation = upstream.generation else { return respond(context, .serviceUnavailable, "") }
         guard generation != after else {
             guard turns > 0 else { return respond(context, .noContent, "") }
-            context.eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(10)) { self.tellGeneration(context, turns: turns - 1) }
+            context.eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(10)) {
+                self.tellGeneration(context, turns: turns - 1)
+            }
             return
         }
         respond(
             context, .ok,
-            #"{"number":\#(generation),"spaces":[{"appID":"\#(TestKeys.appID)","environment":"live","generation":\#(generation)}]}"#)
+            #"{"number":\#(generation),"spaces":[{"appID":"\#(TestKeys.appID)","environment":"live","generation":\#(generation)}]}"#
+        )
     }
 
-    private func writeHead(_ context: ChannelHandlerContext, _ status: HTTPResponseStatus, _ headers: [(String, String)]) {
-        context.writeAndFlush(wrapOutboundOut(.head(.init(version: .http1_1, status: status, headers: HTTPHeaders(headers)))), promise: nil)
+    private func writeHead(
+        _ context: ChannelHandlerContext, _ status: HTTPResponseStatus, _ headers: [(String, String)]
+    ) {
+        context.writeAndFlush(
+            wrapOutboundOut(.head(.init(version: .http1_1, status: status, headers: HTTPHeaders(headers)))),
+            promise: nil)
     }
 
     private func end(_ context: ChannelHandlerContext) {
@@ -225,7 +242,8 @@ private final class UpstreamHandler: ChannelInboundHandler {
 
     private func sendEvent(_ context: ChannelHandlerContext, _ number: Int) {
         guard context.channel.isActive else { return }
-        context.writeAndFlush(wrapOutboundOut(.body(.byteBuffer(ByteBuffer(string: "data: \(number)\n\n")))), promise: nil)
+        context.writeAndFlush(
+            wrapOutboundOut(.body(.byteBuffer(ByteBuffer(string: "data: \(number)\n\n")))), promise: nil)
         guard number < 50 else { return end(context) }
         context.eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(200)) { self.sendEvent(context, number + 1) }
     }
@@ -237,7 +255,8 @@ private final class UpstreamHandler: ChannelInboundHandler {
             let count = min(remaining, Self.block.readableBytes)
             remaining -= count
             upstream.sent(count)
-            context.writeAndFlush(wrapOutboundOut(.body(.byteBuffer(Self.block.getSlice(at: 0, length: count)!))), promise: nil)
+            context.writeAndFlush(
+                wrapOutboundOut(.body(.byteBuffer(Self.block.getSlice(at: 0, length: count)!))), promise: nil)
             if remaining == 0 { end(context) }
         }
     }

@@ -68,9 +68,13 @@ extension LocalServer {
 
 /// Two seconds is the promise; the limit is generous because the machine may be busy.
 func waitUntilOpen(_ client: Client) async throws {
-    try await eventually("the new credential opens", within: .seconds(15)) { try await client.get("storage/Any").status == 200 }
+    try await eventually("the new credential opens", within: .seconds(15)) {
+        try await client.get("storage/Any").status == 200
+    }
 }
 
 func waitUntilRefused(_ client: Client) async throws {
-    try await eventually("the credential is refused", within: .seconds(15)) { try await client.get("storage/Any").isProblem(.unauthorized) }
+    try await eventually("the credential is refused", within: .seconds(15)) {
+        try await client.get("storage/Any").isProblem(.unauthorized)
+    }
 }

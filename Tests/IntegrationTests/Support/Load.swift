@@ -68,7 +68,8 @@ final class Book: Sendable {
         let id = "\(number)-\(round)"
         for _ in 0..<Self.maximumAttempts {
             let isStored = await note(id) {
-                try await client.post("storage/\(collection)", #"{"_id":"\#(id)","writer":\#(number),"round":\#(round)}"#)
+                try await client.post(
+                    "storage/\(collection)", #"{"_id":"\#(id)","writer":\#(number),"round":\#(round)}"#)
             }
             if isStored { return }
             try? await Task.sleep(for: .milliseconds(50))

@@ -118,7 +118,9 @@ final class LocalServer: Sendable {
 extension LocalServer {
     func pid(of name: String) throws -> pid_t {
         let text = try String(contentsOf: state.appending(path: "run/\(name).pid"), encoding: .utf8)
-        guard let pid = pid_t(text.trimmingCharacters(in: .whitespacesAndNewlines)) else { throw Trouble("no pid of \(name)") }
+        guard let pid = pid_t(text.trimmingCharacters(in: .whitespacesAndNewlines)) else {
+            throw Trouble("no pid of \(name)")
+        }
         return pid
     }
 
@@ -175,7 +177,9 @@ extension LocalServer {
     /// What a process was started with.
     func environment(of name: String) throws -> [String: String] {
         let data = try Data(contentsOf: URL(fileURLWithPath: "/proc/\(try pid(of: name))/environ"))
-        let lines = data.split(separator: 0).map { String(decoding: $0, as: UTF8.self).split(separator: "=", maxSplits: 1) }
+        let lines = data.split(separator: 0).map {
+            String(decoding: $0, as: UTF8.self).split(separator: "=", maxSplits: 1)
+        }
         return Dictionary(lines.filter { $0.count == 2 }.map { (String($0[0]), String($0[1])) }) { $1 }
     }
 }
@@ -264,7 +268,8 @@ enum Repository {
 struct LocalServerTrait: SuiteTrait, TestScoping {
     var environment: [String: String] = [:]
 
-    func provideScope(for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void) async throws
+    func provideScope(for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void)
+        async throws
     {
         try await LocalServer.with(environment: environment) { server in
             try await LocalServer.$held.withValue(server) { try await function() }

@@ -47,7 +47,8 @@ final class RawConnection {
             let parts = received.split(separator: "\r\n\r\n", maxSplits: 1, omittingEmptySubsequences: false)
             guard parts.count == 2 else { continue }
             let length = parts[0].split(separator: "\r\n").first { $0.lowercased().hasPrefix("content-length:") }
-            guard let length, let expected = Int(length.drop { $0 != ":" }.dropFirst().trimmingCharacters(in: .whitespaces))
+            guard let length,
+                let expected = Int(length.drop { $0 != ":" }.dropFirst().trimmingCharacters(in: .whitespaces))
             else {
                 throw Trouble("no length in: \(parts[0])")
             }

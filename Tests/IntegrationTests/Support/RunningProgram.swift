@@ -38,7 +38,9 @@ struct RunningProgram: Sendable {
 
     /// What the test's runner has open is none of the program's business.
     private static func keepDescriptors() {
-        for descriptor in Int32(3)..<256 where fcntl(descriptor, F_GETFD) >= 0 { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
+        for descriptor in Int32(3)..<256 where fcntl(descriptor, F_GETFD) >= 0 {
+            _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+        }
     }
 
     func signal(_ number: Int32) {
@@ -69,7 +71,8 @@ enum Programs {
         if let path = ProcessInfo.processInfo.environment["MARTLET_PROGRAMS"], !path.isEmpty {
             return URL(fileURLWithPath: path).standardizedFileURL
         }
-        let own = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? CommandLine.arguments[0]
+        let own =
+            (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? CommandLine.arguments[0]
         return URL(fileURLWithPath: own).deletingLastPathComponent()
     }()
 
@@ -95,7 +98,8 @@ enum Programs {
         defer { TemporaryFolder.remove(folder) }
         let (output, errors) = (folder.appending(path: "out"), folder.appending(path: "err"))
         let program = try RunningProgram.start(
-            [try path(name)] + arguments, environment: Self.environment(adding: environment), output: output, errors: errors)
+            [try path(name)] + arguments, environment: Self.environment(adding: environment), output: output,
+            errors: errors)
         let status: Int
         do {
             status = try await program.exitStatus(limit: limit)

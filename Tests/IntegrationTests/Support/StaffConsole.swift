@@ -19,7 +19,8 @@ struct StaffConsole: Sendable {
 
     /// The first administrator's token.
     func asAdministrator() async throws -> String {
-        let reply = try await signIn(server.connection.staffUser, server.connection.staffPassword, more: #","device":"Console""#)
+        let reply = try await signIn(
+            server.connection.staffUser, server.connection.staffPassword, more: #","device":"Console""#)
         return try #require(reply.string("accessToken"))
     }
 }

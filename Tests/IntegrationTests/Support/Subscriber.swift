@@ -5,7 +5,8 @@ import NIOCore
 import NIOHTTP1
 import Synchronization
 
-/// Reads a collection's live events through the gateway, and comes back with the last id after each break, as a browser does.
+/// Reads a collection's live events through the gateway, and comes back with the last id after each break, as a browser
+/// does.
 final class Subscriber: Sendable {
     private struct State {
         var cursor: String?
@@ -68,7 +69,8 @@ final class Subscriber: Sendable {
             if line.hasPrefix("event: ") { name = String(line.dropFirst(7)) }
             if line.hasPrefix("data: ") { data = String(line.dropFirst(6)) }
         }
-        let seq: Int? = if case .number(let literal) = (try? JSONValue(parsing: data.utf8))?["seq"] { Int(literal) } else { nil }
+        let seq: Int? =
+            if case .number(let literal) = (try? JSONValue(parsing: data.utf8))?["seq"] { Int(literal) } else { nil }
         state.withLock { state in
             if name == "error" { state.refusal = data }
             if let seq { state.events.append(seq) }

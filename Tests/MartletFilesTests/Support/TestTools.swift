@@ -88,7 +88,9 @@ actor MotoServer {
         let process = Process()
         let (input, output) = (Pipe(), Pipe())
         process.executableURL = URL(fileURLWithPath: try #require(TestTools.python))
-        process.arguments = [URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(path: "moto_server.py").path]
+        process.arguments = [
+            URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(path: "moto_server.py").path
+        ]
         process.standardInput = input
         process.standardOutput = output
         process.standardError = FileHandle.nullDevice

@@ -10,7 +10,9 @@ struct GrowthBookCase: Sendable, CustomStringConvertible {
 
     static func all(_ group: String) -> [GrowthBookCase] {
         let cases = (try? Vectors.json(Vectors.growthBook))?[group]?.elements ?? []
-        return cases.enumerated().map { GrowthBookCase(name: "\($0) " + ($1.elements.first?.string ?? ""), parts: $1.elements) }
+        return cases.enumerated().map {
+            GrowthBookCase(name: "\($0) " + ($1.elements.first?.string ?? ""), parts: $1.elements)
+        }
     }
 }
 
@@ -23,7 +25,8 @@ struct GrowthBookContext {
     init(_ json: JSONValue, sticky: StickyBuckets? = nil) {
         let groups = (json["savedGroups"]?.members ?? []).map { ($0.name, $0.value.elements.map(FlagValue.init)) }
         compiler = FeatureCompiler(ConditionCompiler(groups: Dictionary(uniqueKeysWithValues: groups)))
-        set = compiler.compile(features: json["features"] ?? .object([]), bandits: json["contextualBandits"] ?? .object([]))
+        set = compiler.compile(
+            features: json["features"] ?? .object([]), bandits: json["contextualBandits"] ?? .object([]))
         subject = Subject(FlagAttributes(json["attributes"] ?? .object([])), sticky: sticky)
         subject.isTesting = json["qaMode"]?.bool ?? false
         subject.isEnabled = json["enabled"]?.bool ?? true
@@ -31,12 +34,16 @@ struct GrowthBookContext {
             subject.forcedVariations[member.name] = member.value.double.map { Int($0) }
         }
         let rules = (json["features"]?.members ?? []).flatMap { $0.value["rules"]?.elements ?? [] }
-        for rule in rules { force(rule["key"]?.string ?? "", by: json["url"], count: rule["contextualVariations"]?.elements.count ?? 0) }
+        for rule in rules {
+            force(rule["key"]?.string ?? "", by: json["url"], count: rule["contextualVariations"]?.elements.count ?? 0)
+        }
     }
 
-    /// What only a page's address decides is asked of it here: on a server, whoever knows the address passes the variation on.
+    /// What only a page's address decides is asked of it here: on a server, whoever knows the address passes the
+    /// variation on.
     mutating func force(_ experiment: String, by address: JSONValue?, count: Int) {
-        guard let address = address?.string, let forced = Subject.variation(of: experiment, in: address, count: count) else { return }
+        guard let address = address?.string, let forced = Subject.variation(of: experiment, in: address, count: count)
+        else { return }
         subject.forcedVariations[experiment] = forced
     }
 }
@@ -58,8 +65,10 @@ extension FeatureResult {
     /// As GrowthBook's SDK writes it.
     var published: FlagValue {
         .members([
-            "value": value.value, "on": .bool(value.isOn), "off": .bool(!value.isOn), "source": .string(source.rawValue),
-            "ruleId": .string(ruleID), "experiment": experiment?.published, "experimentResult": experimentResult?.published,
+            "value": value.value, "on": .bool(value.isOn), "off": .bool(!value.isOn),
+            "source": .string(source.rawValue),
+            "ruleId": .string(ruleID), "experiment": experiment?.published,
+            "experimentResult": experimentResult?.published,
         ])
     }
 }
@@ -67,9 +76,12 @@ extension FeatureResult {
 extension ExperimentResult {
     var published: FlagValue {
         .members([
-            "key": .string(key), "variationId": .number(variation), "value": value.value, "inExperiment": .bool(isInExperiment),
-            "hashUsed": .bool(isByHash), "hashAttribute": .string(hashAttribute), "hashValue": hashValue, "bucket": bucket.map(FlagValue.number),
-            "stickyBucketUsed": .bool(isSticky), "name": name.map(FlagValue.string), "passthrough": isPassthrough ? .bool(true) : nil,
+            "key": .string(key), "variationId": .number(variation), "value": value.value,
+            "inExperiment": .bool(isInExperiment),
+            "hashUsed": .bool(isByHash), "hashAttribute": .string(hashAttribute), "hashValue": hashValue,
+            "bucket": bucket.map(FlagValue.number),
+            "stickyBucketUsed": .bool(isSticky), "name": name.map(FlagValue.string),
+            "passthrough": isPassthrough ? .bool(true) : nil,
             "featureId": feature.map(FlagValue.string) ?? .null, "leafId": bandit.map { .number($0.leaf) },
             "variationWeights": .numbers(bandit?.weights), "banditVersion": bandit?.version.map { .number($0) },
         ])
@@ -79,15 +91,21 @@ extension ExperimentResult {
 extension Experiment {
     var published: FlagValue {
         .members([
-            "key": .string(key), "variations": .array(variations.map(\.value)), "weights": .numbers(weights), "coverage": coverage.map(FlagValue.number),
+            "key": .string(key), "variations": .array(variations.map(\.value)), "weights": .numbers(weights),
+            "coverage": coverage.map(FlagValue.number),
             "ranges": ranges.map { .array($0.map { .array([.number($0.start), .number($0.end)]) }) },
-            "meta": variationNames.isEmpty ? nil : .array(variationNames.map(\.published)), "hashAttribute": hashAttribute.map(FlagValue.string),
-            "hashVersion": hashVersion.map { .number($0) }, "seed": seed.map(FlagValue.string), "name": name.map(FlagValue.string),
+            "meta": variationNames.isEmpty ? nil : .array(variationNames.map(\.published)),
+            "hashAttribute": hashAttribute.map(FlagValue.string),
+            "hashVersion": hashVersion.map { .number($0) }, "seed": seed.map(FlagValue.string),
+            "name": name.map(FlagValue.string),
             "phase": phase.map(FlagValue.string),
             "namespace": namespace.map { .array([.string($0.name), .number($0.range.start), .number($0.range.end)]) },
             "filters": filters.map { .array($0.map(\.published)) },
             "contextualBandit": bandit.map {
-                .members(["leafId": .number($0.leaf), "variationWeights": .numbers($0.weights), "banditVersion": $0.version.map { .number($0) }])
+                .members([
+                    "leafId": .number($0.leaf), "variationWeights": .numbers($0.weights),
+                    "banditVersion": $0.version.map { .number($0) },
+                ])
             },
         ])
     }
@@ -95,14 +113,18 @@ extension Experiment {
 
 extension Experiment.VariationName {
     fileprivate var published: FlagValue {
-        .members(["key": key.map(FlagValue.string), "name": name.map(FlagValue.string), "passthrough": isPassthrough ? .bool(true) : nil])
+        .members([
+            "key": key.map(FlagValue.string), "name": name.map(FlagValue.string),
+            "passthrough": isPassthrough ? .bool(true) : nil,
+        ])
     }
 }
 
 extension BucketFilter {
     fileprivate var published: FlagValue {
         .members([
-            "seed": .string(seed), "ranges": .array(ranges.map { .array([.number($0.start), .number($0.end)]) }), "attribute": .string(attribute),
+            "seed": .string(seed), "ranges": .array(ranges.map { .array([.number($0.start), .number($0.end)]) }),
+            "attribute": .string(attribute),
             "hashVersion": hash == .version2 ? nil : hash.map { .number($0.rawValue) },
         ])
     }

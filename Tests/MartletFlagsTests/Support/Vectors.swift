@@ -1,7 +1,8 @@
 import Foundation
 import MartletCore
 
-/// Published cases, outside of the repository: `MARTLET_VECTORS`, or `../shared/vectors`. Tests that need one that is not there are skipped.
+/// Published cases, outside of the repository: `MARTLET_VECTORS`, or `../shared/vectors`. Tests that need one that is
+/// not there are skipped.
 enum Vectors {
     static func url(_ name: String) -> URL {
         let folder = ProcessInfo.processInfo.environment["MARTLET_VECTORS"] ?? "../shared/vectors"
@@ -27,5 +28,7 @@ extension JSONValue {
     var double: Double? { if case .number(let literal) = self { Double(literal) } else { nil } }
     var bool: Bool? { if case .bool(let value) = self { value } else { nil } }
 
-    static func parse(_ text: String) throws -> JSONValue { try JSONValue(parsing: text.utf8, allowingDuplicates: true) }
+    static func parse(_ text: String) throws -> JSONValue {
+        try JSONValue(parsing: text.utf8, allowingDuplicates: true)
+    }
 }

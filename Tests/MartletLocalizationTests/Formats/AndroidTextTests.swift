@@ -12,15 +12,20 @@ struct AndroidTextTests {
     @Test(
         "escapes, quotes and blanks",
         arguments: [
-            (#"It\'s \"you\""#, #"It's "you""#), ("a\n   b", "a b"), (#""  kept  ""#, "  kept  "), (#"line\nbreak\tt"#, "line\nbreak\tt"), (#"\@user \?"#, "@user ?"),
-            (#"\u00e9\u0020"#, "é "), (#"\ud83d\ude00"#, "😀"), ("&lt;b&gt; &amp;", "<b> &"), ("<![CDATA[<b>x</b>]]>", "<b>x</b>"),
-            (#"<xliff:g id="n" example="3">%1$d</xliff:g> of %2$s"#, "%1$lld of %2$@"), (#"back\\slash"#, #"back\slash"#),
+            (#"It\'s \"you\""#, #"It's "you""#), ("a\n   b", "a b"), (#""  kept  ""#, "  kept  "),
+            (#"line\nbreak\tt"#, "line\nbreak\tt"), (#"\@user \?"#, "@user ?"),
+            (#"\u00e9\u0020"#, "é "), (#"\ud83d\ude00"#, "😀"), ("&lt;b&gt; &amp;", "<b> &"),
+            ("<![CDATA[<b>x</b>]]>", "<b>x</b>"),
+            (#"<xliff:g id="n" example="3">%1$d</xliff:g> of %2$s"#, "%1$lld of %2$@"),
+            (#"back\\slash"#, #"back\slash"#),
         ])
     func texts(raw: String, text: String) throws {
         let catalogue = try read("<string name=\"a\">\(raw)</string>")
         let german = try #require(LanguageTag("de"))
         #expect(catalogue["a"]?.localizations[german] == Localization(.unit(Unit(text))))
-        let again = try CatalogueFormat.android.read(try CatalogueFormat.android.write(catalogue, try RoundTripTests.options()).bytes, try RoundTripTests.options())
+        let again = try CatalogueFormat.android.read(
+            try CatalogueFormat.android.write(catalogue, try RoundTripTests.options()).bytes,
+            try RoundTripTests.options())
         #expect(again == catalogue)
     }
 
@@ -37,9 +42,13 @@ struct AndroidTextTests {
         #expect(catalogue["bold"]?.isMarkup == true)
         #expect(catalogue["brand"]?.shouldTranslate == false)
         #expect(catalogue["days[0]"]?.comment == "Days")
-        let xml = String(decoding: try CatalogueFormat.android.write(catalogue, try RoundTripTests.options()).bytes, as: UTF8.self)
+        let xml = String(
+            decoding: try CatalogueFormat.android.write(catalogue, try RoundTripTests.options()).bytes, as: UTF8.self)
         #expect(xml.contains("<string name=\"bold\">a <b>bold</b> &amp; word</string>"))
-        #expect(xml.contains("<string-array name=\"days\">\n        <item>Mon</item>\n        <item>Tue</item>\n    </string-array>"))
+        #expect(
+            xml.contains(
+                "<string-array name=\"days\">\n        <item>Mon</item>\n        <item>Tue</item>\n    </string-array>")
+        )
         #expect(try CatalogueFormat.android.read(Array(xml.utf8), try RoundTripTests.options()) == catalogue)
     }
 
@@ -53,7 +62,8 @@ struct AndroidTextTests {
             catalogue[key] = entry
         }
         let bytes = try CatalogueFormat.android.write(catalogue, try RoundTripTests.options()).bytes
-        #expect(String(decoding: bytes, as: UTF8.self).contains("<string name=\"Hello_____2\" martlet:key=\"Hello? %@\">"))
+        #expect(
+            String(decoding: bytes, as: UTF8.self).contains("<string name=\"Hello_____2\" martlet:key=\"Hello? %@\">"))
         #expect(try CatalogueFormat.android.read(bytes, try RoundTripTests.options()) == catalogue)
     }
 }

@@ -5,20 +5,29 @@ import Testing
 
 @Suite("Translation files as translate-toolkit reads them")
 struct OtherReaderTests {
-    private static let python = ProcessInfo.processInfo.environment["MARTLET_TEST_PYTHON"].flatMap { $0.isEmpty ? nil : $0 }
+    private static let python = ProcessInfo.processInfo.environment["MARTLET_TEST_PYTHON"].flatMap {
+        $0.isEmpty ? nil : $0
+    }
 
     /// Keys of the file, and what is to be read there: a text, or its forms in the order of the language.
     private static let cases: [(CatalogueFormat, [String: [String]])] = [
         (.strings, ["plain": [" Grüße, %1$@ 😀 "]]),
         (.stringsdict, ["dogs:plural": ["Kein Hund", "%lld Hund", "%lld Hunde"]]),
-        (.xliff, ["plain": [" Grüße, %1$@ 😀 "], "dogs|==|plural.one": ["%lld Hund"], "dogs|==|plural.zero": ["Kein Hund"], "tap|==|device.mac": ["Klicken"]]),
+        (
+            .xliff,
+            [
+                "plain": [" Grüße, %1$@ 😀 "], "dogs|==|plural.one": ["%lld Hund"], "dogs|==|plural.zero": ["Kein Hund"],
+                "tap|==|device.mac": ["Klicken"],
+            ]
+        ),
         (.android, ["plain": [" Grüße, %1$s 😀 "]]),
         (.json, [".plain": [" Grüße, %1$@ 😀 "], ".dogs|==|plural.other": ["%lld Hunde"]]),
     ]
 
     @Test("each format says there what it says here", .enabled(if: python != nil), arguments: cases)
     func read(format: CatalogueFormat, expected: [String: [String]]) async throws {
-        let file = FileManager.default.temporaryDirectory.appendingPathComponent("martlet-\(UUID()).\(format.fileExtension)")
+        let file = FileManager.default.temporaryDirectory.appendingPathComponent(
+            "martlet-\(UUID()).\(format.fileExtension)")
         defer { try? FileManager.default.removeItem(at: file) }
         let export = try format.write(try RoundTripTests.catalogue(), try RoundTripTests.options())
         try Data(export.bytes).write(to: file)
@@ -38,7 +47,8 @@ struct OtherReaderTests {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: python ?? "")
         process.arguments = [
-            URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("Support/read_exports.py").path,
+            URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+                .appendingPathComponent("Support/read_exports.py").path,
             format.rawValue, path,
         ]
         let output = Pipe()

@@ -38,12 +38,17 @@ struct RoundTripTests {
     }
 
     /// What one language's files can hold: its usable texts, with the states that the format has.
-    private func part(_ format: CatalogueFormat, of catalogue: Catalogue, _ language: LanguageTag, keeps: (Entry, Localization) -> Bool) -> [String: Localization] {
+    private func part(
+        _ format: CatalogueFormat, of catalogue: Catalogue, _ language: LanguageTag,
+        keeps: (Entry, Localization) -> Bool
+    ) -> [String: Localization] {
         var part: [String: Localization] = [:]
         for entry in catalogue.entries {
             guard let localization = entry.localizations[language], keeps(entry, localization) else { continue }
             var plain = localization
-            for (path, unit) in localization.units() { plain = (try? plain.setting(Unit(unit.value), at: path)) ?? plain }
+            for (path, unit) in localization.units() {
+                plain = (try? plain.setting(Unit(unit.value), at: path)) ?? plain
+            }
             if localization.units().contains(where: { $0.unit.state != .new }) { part[entry.key] = plain }
         }
         return part
@@ -73,13 +78,18 @@ struct RoundTripTests {
         #expect(back.entries.count == catalogue.entries.count)
     }
 
-    @Test("texts with forms in .stringsdict and texts without in .strings, in UTF-8 and UTF-16", arguments: [TextEncoding.utf8, .utf16])
+    @Test(
+        "texts with forms in .stringsdict and texts without in .strings, in UTF-8 and UTF-16",
+        arguments: [TextEncoding.utf8, .utf16])
     func apple(encoding: TextEncoding) throws {
         let (catalogue, german) = (try Self.catalogue(), try #require(Self.german))
         var options = try Self.options()
         options.encoding = encoding
-        let plain = try CatalogueFormat.strings.read(try CatalogueFormat.strings.write(catalogue, options).bytes, options)
-        #expect(part(.strings, of: plain, german) { _, _ in true } == part(.strings, of: catalogue, german) { $1.units().count == 1 })
+        let plain = try CatalogueFormat.strings.read(
+            try CatalogueFormat.strings.write(catalogue, options).bytes, options)
+        #expect(
+            part(.strings, of: plain, german) { _, _ in true }
+                == part(.strings, of: catalogue, german) { $1.units().count == 1 })
         #expect(plain["plain"]?.comment == catalogue["plain"]?.comment)
 
         for language in ["de", "en"] {
@@ -87,7 +97,9 @@ struct RoundTripTests {
             let export = try CatalogueFormat.stringsdict.write(catalogue, options)
             #expect(export.skipped.isEmpty)
             let forms = try CatalogueFormat.stringsdict.read(export.bytes, options)
-            #expect(part(.stringsdict, of: forms, tag) { _, _ in true } == part(.stringsdict, of: catalogue, tag) { $1.units().count > 1 })
+            #expect(
+                part(.stringsdict, of: forms, tag) { _, _ in true }
+                    == part(.stringsdict, of: catalogue, tag) { $1.units().count > 1 })
         }
     }
 
@@ -105,15 +117,19 @@ struct RoundTripTests {
         let export = try CatalogueFormat.android.write(catalogue, try Self.options())
         #expect(export.skipped.map(\.place) == ["tap", "report"])
         let back = try CatalogueFormat.android.read(export.bytes, try Self.options())
-        #expect(part(.android, of: back, german) { _, _ in true } == part(.android, of: catalogue, german) { entry, _ in !["tap", "report"].contains(entry.key) })
+        #expect(
+            part(.android, of: back, german) { _, _ in true }
+                == part(.android, of: catalogue, german) { entry, _ in !["tap", "report"].contains(entry.key) })
         #expect(try CatalogueFormat.android.write(back, try Self.options()).bytes == export.bytes)
     }
 
     @Test(
         "the files of other tools, through the catalogue and back", .enabled(if: Vectors.areThere),
         arguments: [
-            ("example.xcstrings", CatalogueFormat.xcstrings, 2), ("example_params.xcstrings", .xcstrings, 1), ("example_params_escaped.xcstrings", .xcstrings, 1),
-            ("Localizable.strings", .strings, 8), ("utf-16.strings", .strings, 1), ("example.stringsdict", .stringsdict, 2), ("Localizable_params.stringsdict", .stringsdict, 1),
+            ("example.xcstrings", CatalogueFormat.xcstrings, 2), ("example_params.xcstrings", .xcstrings, 1),
+            ("example_params_escaped.xcstrings", .xcstrings, 1),
+            ("Localizable.strings", .strings, 8), ("utf-16.strings", .strings, 1),
+            ("example.stringsdict", .stringsdict, 2), ("Localizable_params.stringsdict", .stringsdict, 1),
             ("en_xcstrings.xliff", .xliff, 3), ("cs.xliff", .xliff, 6),
         ])
     func fixtures(name: String, format: CatalogueFormat, keys: Int) throws {
@@ -124,7 +140,9 @@ struct RoundTripTests {
         let export = try format.write(catalogue, options)
         #expect(export.skipped.isEmpty)
         #expect(try format.read(export.bytes, options) == catalogue)
-        if format == .xcstrings { #expect(try Self.sorted(JSONValue(parsing: export.bytes)) == Self.sorted(JSONValue(parsing: bytes))) }
+        if format == .xcstrings {
+            #expect(try Self.sorted(JSONValue(parsing: export.bytes)) == Self.sorted(JSONValue(parsing: bytes)))
+        }
     }
 
     private static func sorted(_ json: JSONValue) -> JSONValue {
@@ -136,8 +154,12 @@ struct RoundTripTests {
     func contents() throws {
         let english = try #require(Self.english)
         let strings = try CatalogueFormat.strings.read(try Vectors.bytes("Localizable.strings"), try Self.options("en"))
-        #expect(strings["another key \\ with escaping 2"]?.localizations[english] == Localization(.unit(Unit("Dies ist ein weiterer \\ Schlüssel."))))
-        #expect(strings["A key with \n \n \r"]?.localizations[english] == Localization(.unit(Unit("Ein Schlüssel mit \n \n \r"))))
+        #expect(
+            strings["another key \\ with escaping 2"]?.localizations[english]
+                == Localization(.unit(Unit("Dies ist ein weiterer \\ Schlüssel."))))
+        #expect(
+            strings["A key with \n \n \r"]?.localizations[english]
+                == Localization(.unit(Unit("Ein Schlüssel mit \n \n \r"))))
         #expect(strings["welcome_sub_header"]?.comment?.hasSuffix("this is an inline comment\\n dada") == true)
         let wide = try CatalogueFormat.strings.read(try Vectors.bytes("utf-16.strings"), try Self.options("en"))
         #expect(wide["%d devices found"]?.comment == "text = (X number) devices found")

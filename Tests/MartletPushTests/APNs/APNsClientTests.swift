@@ -22,8 +22,10 @@ import Testing
                 let request = try #require(test.simulator.requests.first)
                 #expect(request.device == "00ffab12" && request.text == #"{"aps":{"alert":{"body":"Grüße"}}}"#)
                 let expected = [
-                    ":method": "POST", ":scheme": "https", ":authority": "127.0.0.1:\(test.simulator.port)", "apns-push-type": "alert",
-                    "apns-topic": "com.example.bikes", "apns-priority": "5", "apns-expiration": "1795300000", "apns-collapse-id": "score",
+                    ":method": "POST", ":scheme": "https", ":authority": "127.0.0.1:\(test.simulator.port)",
+                    "apns-push-type": "alert",
+                    "apns-topic": "com.example.bikes", "apns-priority": "5", "apns-expiration": "1795300000",
+                    "apns-collapse-id": "score",
                     "apns-id": message.id.uuidString.lowercased(),
                 ]
                 for (name, value) in expected { #expect(request.headers[name] == value, "\(name)") }
@@ -37,7 +39,9 @@ import Testing
             try await test.withClient { client in
                 _ = await client.send(TestAPNs.message(to: "aa"))
                 let headers = try #require(test.simulator.requests.first?.headers)
-                #expect(headers["apns-expiration"] == "0" && headers["apns-priority"] == "10" && headers["apns-collapse-id"] == nil)
+                #expect(
+                    headers["apns-expiration"] == "0" && headers["apns-priority"] == "10"
+                        && headers["apns-collapse-id"] == nil)
             }
         }
     }
@@ -81,7 +85,8 @@ import Testing
         }
     }
 
-    @Test func `Many messages go over one connection, as many at a time as the server allows, each once`() async throws {
+    @Test func `Many messages go over one connection, as many at a time as the server allows, each once`() async throws
+    {
         try await withAPNs({
             $0.maximumStreams = 40
             $0.answerDelay = .milliseconds(2)
@@ -101,9 +106,16 @@ import Testing
             $0.firstStreams = 1
             $0.answerDelay = .milliseconds(20)
         }) { test in
-            try await test.withClient(key: try APNsKey(keyID: "AAAAAAAAAA", teamID: "AAAAAAAAAA", privateKey: Secret(P256.Signing.PrivateKey().pemRepresentation)), { $0.maximumConnections = 1 }) { client in
+            try await test.withClient(
+                key: try APNsKey(
+                    keyID: "AAAAAAAAAA", teamID: "AAAAAAAAAA",
+                    privateKey: Secret(P256.Signing.PrivateKey().pemRepresentation)), { $0.maximumConnections = 1 }
+            ) { client in
                 let outcomes = await client.sendAll((0..<5).map(TestAPNs.device))
-                #expect(outcomes.values.allSatisfy { $0.meaning == .credentialBroken && $0.reason == "InvalidProviderToken" })
+                #expect(
+                    outcomes.values.allSatisfy {
+                        $0.meaning == .credentialBroken && $0.reason == "InvalidProviderToken"
+                    })
                 #expect(test.simulator.peakStreams == 1)
             }
         }
@@ -182,7 +194,9 @@ import Testing
         try await withAPNs { test in
             let keys = (0..<3).map { _ in SimulatedKey() }
             for key in keys { test.simulator.trust(key) }
-            let credentials = try keys.map { try APNsKey(keyID: $0.keyID, teamID: $0.teamID, privateKey: Secret($0.pem)) }
+            let credentials = try keys.map {
+                try APNsKey(keyID: $0.keyID, teamID: $0.teamID, privateKey: Secret($0.pem))
+            }
             let clients = APNsClients(maximumKeys: 2, logger: .quiet, now: test.clock.now) { _ in test.configuration() }
             for key in credentials {
                 let outcome = try await clients.send(TestAPNs.message(to: "aa"), key: key, to: .production)
@@ -190,7 +204,10 @@ import Testing
             }
             await eventually { test.simulator.openConnections == 2 }
             #expect(test.simulator.openConnections == 2)
-            let (first, last) = (await clients.status(of: credentials[0], in: .production), await clients.status(of: credentials[2], in: .production))
+            let (first, last) = (
+                await clients.status(of: credentials[0], in: .production),
+                await clients.status(of: credentials[2], in: .production)
+            )
             #expect(first == nil && last != nil)
         }
     }

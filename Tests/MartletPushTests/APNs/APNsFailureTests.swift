@@ -11,10 +11,13 @@ import Testing
 @Suite struct APNsFailureTests {
     @Test func `GOAWAY: what was not worked on is sent again, and everything arrives once`() async throws {
         try await withAPNs({ $0.firstStreams = nil }) { test in
-            test.simulator.plan(.goAway(after: 100, processing: 60, reason: "Shutdown"), .goAway(after: 30, processing: 0))
+            test.simulator.plan(
+                .goAway(after: 100, processing: 60, reason: "Shutdown"), .goAway(after: 30, processing: 0))
             try await test.withClient({ $0.maximumConnections = 1 }) { client in
                 let outcomes = await client.sendAll((0..<500).map(TestAPNs.device))
-                #expect(outcomes.values.count(where: \.isAccepted) == 500, "\(Set(outcomes.values.map { $0.reason ?? "accepted" }))")
+                #expect(
+                    outcomes.values.count(where: \.isAccepted) == 500,
+                    "\(Set(outcomes.values.map { $0.reason ?? "accepted" }))")
                 #expect(test.simulator.deliveriesByCount == [1: 500] && test.simulator.deviceCount == 500)
                 #expect(test.simulator.connectionCount == 3)
             }
@@ -49,19 +52,25 @@ import Testing
                 test.simulator.plan(.refuse(3))
                 let refused = await client.send(TestAPNs.message(to: "bb"))
                 #expect(refused.failure == PushFailure(.notSent, reason: "refused"))
-                #expect(test.simulator.requestCount == 6 && test.simulator.deliveries(to: "bb").isEmpty && test.simulator.connectionCount == 1)
+                #expect(
+                    test.simulator.requestCount == 6 && test.simulator.deliveries(to: "bb").isEmpty
+                        && test.simulator.connectionCount == 1)
             }
         }
     }
 
     @Test(arguments: [(1_800.0, true), (5_400.0, false)])
-    func `A token that APNs calls expired is renewed once, and what was sent with it is sent again`(ahead: TimeInterval, isAccepted: Bool) async throws {
+    func `A token that APNs calls expired is renewed once, and what was sent with it is sent again`(
+        ahead: TimeInterval, isAccepted: Bool
+    ) async throws {
         // The client's clock is behind; 35 minutes into a token's 40.
         try await withAPNs(ahead: ahead) { test in
             test.clock.move(by: 1_790)
             try await test.withClient { client in
                 let outcomes = await client.sendAll((0..<20).map(TestAPNs.device))
-                #expect(outcomes.values.allSatisfy { $0.isAccepted == isAccepted }, "\(Set(outcomes.values.map { $0.reason ?? "accepted" }))")
+                #expect(
+                    outcomes.values.allSatisfy { $0.isAccepted == isAccepted },
+                    "\(Set(outcomes.values.map { $0.reason ?? "accepted" }))")
                 if !isAccepted { #expect(outcomes.values.allSatisfy { $0.failure?.meaning == .credentialBroken }) }
                 #expect(test.simulator.deliveriesByCount == (isAccepted ? [1: 20] : [:]))
                 #expect(Set(test.simulator.requests.compactMap { $0.headers["authorization"] }).count == 2)
@@ -183,7 +192,9 @@ import Testing
         try await withAPNs { test in
             try await test.withClient({ $0.trustedCertificates = nil }) { client in
                 let send = Task { await client.send(TestAPNs.message(to: "aa")) }
-                let isRefused = await eventually(within: .seconds(60)) { await client.status().lastFailure?.contains("CERTIFICATE_VERIFY_FAILED") == true }
+                let isRefused = await eventually(within: .seconds(60)) {
+                    await client.status().lastFailure?.contains("CERTIFICATE_VERIFY_FAILED") == true
+                }
                 send.cancel()
                 let outcome = await send.value
                 #expect(isRefused && outcome.meaning == .notSent && test.simulator.requestCount == 0)
@@ -221,7 +232,9 @@ import Testing
         }
     }
 
-    @Test func `Cancelled while it waits, a message is not sent; cancelled later, its answer is waited for`() async throws {
+    @Test func `Cancelled while it waits, a message is not sent; cancelled later, its answer is waited for`()
+        async throws
+    {
         try await withAPNs({ $0.answerDelay = .seconds(2) }) { test in
             try await test.withClient({
                 $0.maximumStreams = 1
@@ -274,7 +287,8 @@ import Testing
         try await withAPNs { test in
             test.simulator.set("aa", .silent)
             let client = try APNsClient(
-                test.configuration { $0.drainLimit = .milliseconds(200) }, key: try test.credential(), logger: .quiet, now: test.clock.now)
+                test.configuration { $0.drainLimit = .milliseconds(200) }, key: try test.credential(), logger: .quiet,
+                now: test.clock.now)
             let send = Task { await client.send(TestAPNs.message(to: "aa")) }
             await eventually { test.simulator.requestCount == 1 }
             await client.shutDown()
@@ -289,7 +303,8 @@ import Testing
             $0.maximumStreams = 50
         }) { test in
             test.simulator.plan(
-                .goAway(after: 20, processing: 7), .disconnect(after: 30, processing: 11), .refuse(5), .reset(3), .goAway(after: 1, processing: 1),
+                .goAway(after: 20, processing: 7), .disconnect(after: 30, processing: 11), .refuse(5), .reset(3),
+                .goAway(after: 1, processing: 1),
                 .disconnect(after: 1, processing: 0), .goAway(after: 50, processing: 49), .refuse(1))
             try await test.withClient { client in
                 let outcomes = await client.sendAll((0..<2_000).map(TestAPNs.device))

@@ -8,13 +8,18 @@ import Testing
     @Test func `A payload has what was set, and nothing else`() {
         #expect(APNsPayload().json.text == #"{"aps":{}}"#)
         var alert = APNsAlert(title: "Grüße", subtitle: "from \"home\"", body: "a\nb")
-        #expect(APNsPayload(alert: alert).json.text == #"{"aps":{"alert":{"title":"Grüße","subtitle":"from \"home\"","body":"a\u000ab"}}}"#)
-        alert = APNsAlert()
-        (alert.titleKey, alert.titleArguments) = ("GAME", ["Ada", "7"])
-        (alert.subtitleKey, alert.bodyKey, alert.bodyArguments, alert.launchImage) = ("SUB", "BODY", ["x"], "launch.png")
         #expect(
             APNsPayload(alert: alert).json.text
-                == #"{"aps":{"alert":{"launch-image":"launch.png","title-loc-key":"GAME","title-loc-args":["Ada","7"],"subtitle-loc-key":"SUB","loc-key":"BODY","loc-args":["x"]}}}"#)
+                == #"{"aps":{"alert":{"title":"Grüße","subtitle":"from \"home\"","body":"a\u000ab"}}}"#)
+        alert = APNsAlert()
+        (alert.titleKey, alert.titleArguments) = ("GAME", ["Ada", "7"])
+        (alert.subtitleKey, alert.bodyKey, alert.bodyArguments, alert.launchImage) = (
+            "SUB", "BODY", ["x"], "launch.png"
+        )
+        #expect(
+            APNsPayload(alert: alert).json.text
+                == #"{"aps":{"alert":{"launch-image":"launch.png","title-loc-key":"GAME","title-loc-args":["Ada","7"],"subtitle-loc-key":"SUB","loc-key":"BODY","loc-args":["x"]}}}"#
+        )
     }
 
     @Test func `All that Apple knows can be said`() {
@@ -29,7 +34,9 @@ import Testing
         payload.interruptionLevel = .timeSensitive
         payload.relevanceScore = 0.25
         payload.filterCriteria = "f"
-        payload.custom = [.init("big", .number("12345678901234567890")), .init("aps", .string("not the app's")), .init("n", .null)]
+        payload.custom = [
+            .init("big", .number("12345678901234567890")), .init("aps", .string("not the app's")), .init("n", .null),
+        ]
         #expect(
             payload.json.text
                 == #"{"aps":{"badge":0,"sound":{"critical":1,"name":"alarm.caf","volume":0.5},"thread-id":"t","category":"c","content-available":1,"mutable-content":1,"target-content-id":"window","interruption-level":"time-sensitive","relevance-score":0.25,"filter-criteria":"f"},"big":12345678901234567890,"n":null}"#
@@ -51,12 +58,18 @@ import Testing
         let state = JSONValue.object([.init("score", .number("2"))])
         #expect(
             text(.start(attributesType: "Match", attributes: .object([.init("team", .string("A"))])), state)
-                == #"{"aps":{"timestamp":1795200000,"event":"start","attributes-type":"Match","attributes":{"team":"A"},"content-state":{"score":2}}}"#)
+                == #"{"aps":{"timestamp":1795200000,"event":"start","attributes-type":"Match","attributes":{"team":"A"},"content-state":{"score":2}}}"#
+        )
         #expect(
             text(.update, state, stale: time + 60)
-                == #"{"aps":{"timestamp":1795200000,"event":"update","content-state":{"score":2},"stale-date":1795200060}}"#)
-        #expect(text(.end(dismissal: time + 5), nil) == #"{"aps":{"timestamp":1795200000,"event":"end","dismissal-date":1795200005}}"#)
-        #expect(text(.end(dismissal: Date(timeIntervalSince1970: 1e300)), nil).contains(#""dismissal-date":1000000000000000"#))
+                == #"{"aps":{"timestamp":1795200000,"event":"update","content-state":{"score":2},"stale-date":1795200060}}"#
+        )
+        #expect(
+            text(.end(dismissal: time + 5), nil)
+                == #"{"aps":{"timestamp":1795200000,"event":"end","dismissal-date":1795200005}}"#)
+        #expect(
+            text(.end(dismissal: Date(timeIntervalSince1970: 1e300)), nil).contains(
+                #""dismissal-date":1000000000000000"#))
     }
 
     @Test func `The size is that of the bytes sent`() {
@@ -68,7 +81,9 @@ import Testing
     private func message(sizeInBytes: Int, _ type: APNsPushType = .alert) -> APNsNotification {
         let empty = APNsPayload(alert: APNsAlert(body: "")).encoded().sizeInBytes
         let text = String(repeating: "x", count: sizeInBytes - empty)
-        return APNsNotification(to: "00ff", APNsPayload(alert: APNsAlert(body: text)).encoded(), pushType: type, bundleID: "com.example.app")
+        return APNsNotification(
+            to: "00ff", APNsPayload(alert: APNsAlert(body: text)).encoded(), pushType: type, bundleID: "com.example.app"
+        )
     }
 
     @Test func `What APNs would refuse is found before it is sent`() {
@@ -104,9 +119,11 @@ import Testing
     }
 
     @Test(arguments: [
-        (APNsPushType.alert, "a.b"), (.background, "a.b"), (.mdm, "a.b"), (.voip, "a.b.voip"), (.complication, "a.b.complication"),
+        (APNsPushType.alert, "a.b"), (.background, "a.b"), (.mdm, "a.b"), (.voip, "a.b.voip"),
+        (.complication, "a.b.complication"),
         (.fileProvider, "a.b.pushkit.fileprovider"), (.location, "a.b.location-query"), (.pushToTalk, "a.b.voip-ptt"),
-        (.liveActivity, "a.b.push-type.liveactivity"), (.widgets, "a.b.push-type.widgets"), (.controls, "a.b.push-type.controls"),
+        (.liveActivity, "a.b.push-type.liveactivity"), (.widgets, "a.b.push-type.widgets"),
+        (.controls, "a.b.push-type.controls"),
     ])
     func `A push type has its topic`(type: APNsPushType, topic: String) {
         #expect(type.topic(bundleID: "a.b") == topic)

@@ -9,7 +9,9 @@ import Testing
 @Suite struct APNsProviderTokenTests {
     private let key = SimulatedKey(keyID: "ABC123DEFG", teamID: "TEAM123456")
 
-    private func credential() throws -> APNsKey { try APNsKey(keyID: key.keyID, teamID: key.teamID, privateKey: Secret(key.pem)) }
+    private func credential() throws -> APNsKey {
+        try APNsKey(keyID: key.keyID, teamID: key.teamID, privateKey: Secret(key.pem))
+    }
 
     private func claims(_ token: String) throws -> (header: String, issued: Int) {
         let parts = token.split(separator: ".")
@@ -17,7 +19,9 @@ import Testing
         #expect(key.privateKey.publicKey.isValidSignature(signature, for: Data("\(parts[0]).\(parts[1])".utf8)))
         let json = try JSONValue(parsing: #require(Base64URL.decode(parts[1])))
         #expect(json["iss"] == .string("TEAM123456"))
-        return (String(decoding: try #require(Base64URL.decode(parts[0])), as: UTF8.self), Int(json["iat"]?.text ?? "") ?? 0)
+        return (
+            String(decoding: try #require(Base64URL.decode(parts[0])), as: UTF8.self), Int(json["iat"]?.text ?? "") ?? 0
+        )
     }
 
     @Test func `A token is used for 20 to 60 minutes, and no older one is sent`() throws {
@@ -40,7 +44,8 @@ import Testing
         #expect(gaps.allSatisfy { (1_200...3_600).contains($0) }, "\(gaps)")
     }
 
-    @Test func `A token that APNs calls expired is followed by one of now, and that is used for as long as any`() throws {
+    @Test func `A token that APNs calls expired is followed by one of now, and that is used for as long as any`() throws
+    {
         let token = APNsProviderToken(try credential())
         // 30 minutes into its time.
         let now = Date(timeIntervalSince1970: 1_795_200_000 + 1_800)
@@ -81,8 +86,13 @@ import Testing
             #expect(error("ABC123DEFG", identifier, key.pem) == .invalidTeamID)
         }
         let other = P384.Signing.PrivateKey().pemRepresentation
-        for text in ["", "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----", other, key.privateKey.publicKey.pemRepresentation] {
-            guard case .invalidPrivateKey? = error("ABC123DEFG", "TEAM123456", text) else { return #expect(Bool(false), "taken: \(text)") }
+        for text in [
+            "", "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----", other,
+            key.privateKey.publicKey.pemRepresentation,
+        ] {
+            guard case .invalidPrivateKey? = error("ABC123DEFG", "TEAM123456", text) else {
+                return #expect(Bool(false), "taken: \(text)")
+            }
         }
     }
 }

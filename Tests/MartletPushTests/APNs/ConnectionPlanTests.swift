@@ -35,7 +35,9 @@ import Testing
         for _ in 0..<9 {
             #expect(plan.next(waiting: 1, open: 0, now: now) == .connect)
             plan.failed(now: now, jitter: 1)
-            guard case .look(let time) = plan.next(waiting: 1, open: 0, now: now) else { return #expect(Bool(false), "it does not wait") }
+            guard case .look(let time) = plan.next(waiting: 1, open: 0, now: now) else {
+                return #expect(Bool(false), "it does not wait")
+            }
             waits.append((time - now).nanoseconds / 1_000_000_000)
             now = time
         }

@@ -75,7 +75,9 @@ import Testing
         _ = table.begin(request(), deadline: start)
         _ = table.receive(HPACKHeaders([(":status", "500")]), isLast: false, on: 1)
         for _ in 0..<100 { _ = table.receive(ByteBuffer(repeating: 0x20, count: 1_000), isLast: false, on: 1) }
-        guard case .answered(let answer)? = table.receive(ByteBuffer(), isLast: true, on: 1)?.end else { return #expect(Bool(false)) }
+        guard case .answered(let answer)? = table.receive(ByteBuffer(), isLast: true, on: 1)?.end else {
+            return #expect(Bool(false))
+        }
         #expect(answer.body.count == 16_000)
     }
 }

@@ -18,7 +18,8 @@ import Testing
         let simulator = try await FCMSimulator.start(answerDelay: delay, clock: clock.now)
         defer { simulator.stop() }
         let client = FCMClient(
-            try FCMServiceAccount(json: simulator.serviceAccount()), client: OutgoingClient(.anywhere), address: simulator.address, now: clock.now)
+            try FCMServiceAccount(json: simulator.serviceAccount()), client: OutgoingClient(.anywhere),
+            address: simulator.address, now: clock.now)
         try await body(Setup(simulator: simulator, client: client, clock: clock))
     }
 
@@ -33,7 +34,9 @@ import Testing
             let outcome = await test.client.send(message("t1"))
             guard case .accepted(let receipt) = outcome else { return #expect(Bool(false), "\(outcome)") }
             #expect(receipt.id?.hasPrefix("projects/martlet-test/messages/") == true)
-            #expect(test.simulator.messages.map(\.text) == [#"{"message":{"token":"t1","notification":{"title":"Hello"}}}"#])
+            #expect(
+                test.simulator.messages.map(\.text) == [#"{"message":{"token":"t1","notification":{"title":"Hello"}}}"#]
+            )
             let tried = await test.client.send(message("t1"), isTest: true)
             #expect(tried.isAccepted && test.simulator.deliveries(to: "t1") == 1)
         }
@@ -48,14 +51,20 @@ import Testing
         }
     }
 
-    @Test(arguments: [
-        (400, "INVALID_ARGUMENT", nil, PushFailure.Meaning.messageRejected), (401, "THIRD_PARTY_AUTH_ERROR", nil, .messageRejected),
-        (403, "PERMISSION_DENIED", nil, .credentialBroken), (404, "NOT_FOUND", nil, .credentialBroken),
-        (429, "QUOTA_EXCEEDED", "30", .backOff(.credential, atLeast: .seconds(30))), (429, "RESOURCE_EXHAUSTED", nil, .backOff(.credential, atLeast: .seconds(60))),
-        (503, "UNAVAILABLE", "5", .backOff(.service, atLeast: .seconds(5))), (500, "INTERNAL", nil, .backOff(.service, atLeast: .seconds(10))),
-        (500, "UNSPECIFIED_ERROR", nil, .backOff(.service, atLeast: .seconds(10))),
-    ] as [(Int, String, String?, PushFailure.Meaning)])
-    func `Each error says what is to be done`(status: Int, code: String, retryAfter: String?, meaning: PushFailure.Meaning) async throws {
+    @Test(
+        arguments: [
+            (400, "INVALID_ARGUMENT", nil, PushFailure.Meaning.messageRejected),
+            (401, "THIRD_PARTY_AUTH_ERROR", nil, .messageRejected),
+            (403, "PERMISSION_DENIED", nil, .credentialBroken), (404, "NOT_FOUND", nil, .credentialBroken),
+            (429, "QUOTA_EXCEEDED", "30", .backOff(.credential, atLeast: .seconds(30))),
+            (429, "RESOURCE_EXHAUSTED", nil, .backOff(.credential, atLeast: .seconds(60))),
+            (503, "UNAVAILABLE", "5", .backOff(.service, atLeast: .seconds(5))),
+            (500, "INTERNAL", nil, .backOff(.service, atLeast: .seconds(10))),
+            (500, "UNSPECIFIED_ERROR", nil, .backOff(.service, atLeast: .seconds(10))),
+        ] as [(Int, String, String?, PushFailure.Meaning)])
+    func `Each error says what is to be done`(
+        status: Int, code: String, retryAfter: String?, meaning: PushFailure.Meaning
+    ) async throws {
         try await withFCM { test in
             test.simulator.answer("t1", status: status, code: code, retryAfter: retryAfter)
             let outcome = await test.client.send(message("t1"))
@@ -100,7 +109,9 @@ import Testing
             test.clock.move(by: 6)
             test.simulator.failTokens(503, error: "unavailable")
             let outcome = await test.client.send(message("t1"))
-            #expect(outcome.failure == PushFailure(.backOff(.credential, atLeast: .seconds(60)), reason: "unavailable", status: 503))
+            #expect(
+                outcome.failure
+                    == PushFailure(.backOff(.credential, atLeast: .seconds(60)), reason: "unavailable", status: 503))
             test.clock.move(by: 6)
             test.simulator.failTokens(nil)
             let last = await test.client.send(message("t1"))
@@ -166,8 +177,10 @@ import Testing
         }
         #expect(error(good) == nil)
         for (member, value) in [
-            ("type", JSONValue.string("authorized_user")), ("project_id", .string("../x")), ("project_id", .null), ("client_email", .string("x")),
-            ("token_uri", .string("file:///etc/passwd")), ("token_uri", .string("http://example.com/token")), ("private_key", .string("no key")),
+            ("type", JSONValue.string("authorized_user")), ("project_id", .string("../x")), ("project_id", .null),
+            ("client_email", .string("x")),
+            ("token_uri", .string("file:///etc/passwd")), ("token_uri", .string("http://example.com/token")),
+            ("private_key", .string("no key")),
             ("private_key", .number("1")),
         ] {
             #expect(error(with(member, value)) == .invalidServiceAccount(member: member))

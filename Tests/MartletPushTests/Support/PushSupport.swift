@@ -29,7 +29,8 @@ struct TestAPNs: Sendable {
 
     /// Lends a client, and shuts it down.
     func withClient<Result>(
-        key: APNsKey? = nil, _ change: (inout APNsConfiguration) -> Void = { _ in }, _ body: (APNsClient) async throws -> Result
+        key: APNsKey? = nil, _ change: (inout APNsConfiguration) -> Void = { _ in },
+        _ body: (APNsClient) async throws -> Result
     ) async throws -> Result {
         let client = try APNsClient(configuration(change), key: try key ?? credential(), logger: .quiet, now: clock.now)
         do {
@@ -42,7 +43,9 @@ struct TestAPNs: Sendable {
         }
     }
 
-    func credential() throws -> APNsKey { try APNsKey(keyID: key.keyID, teamID: key.teamID, privateKey: Secret(key.pem)) }
+    func credential() throws -> APNsKey {
+        try APNsKey(keyID: key.keyID, teamID: key.teamID, privateKey: Secret(key.pem))
+    }
 
     static func message(to device: String, _ text: String = "Hello") -> APNsNotification {
         APNsNotification(to: device, APNsPayload(alert: APNsAlert(body: text)).encoded(), bundleID: topic)
@@ -55,7 +58,8 @@ struct TestAPNs: Sendable {
 ///
 /// - Parameter ahead: how far its clock is before that of its clients, in seconds.
 func withAPNs(
-    _ change: (inout APNsSimulator.Behaviour) -> Void = { _ in }, ahead: TimeInterval = 0, _ body: (TestAPNs) async throws -> Void
+    _ change: (inout APNsSimulator.Behaviour) -> Void = { _ in }, ahead: TimeInterval = 0,
+    _ body: (TestAPNs) async throws -> Void
 ) async throws {
     let clock = MovedClock()
     var behaviour = APNsSimulator.Behaviour()
@@ -110,7 +114,8 @@ enum TestTools {
 /// Whether `condition` came to hold in time; if it did not, the test has failed.
 @discardableResult
 func eventually(
-    within limit: Duration = .seconds(60), sourceLocation: SourceLocation = #_sourceLocation, _ condition: () async -> Bool
+    within limit: Duration = .seconds(60), sourceLocation: SourceLocation = #_sourceLocation,
+    _ condition: () async -> Bool
 ) async -> Bool {
     do {
         try await MartletTesting.eventually(within: limit, condition)

@@ -9,11 +9,14 @@ import Testing
 @Suite struct WebPushClientTests {
     private let client = WebPushClient(client: OutgoingClient(.anywhere))
 
-    private func key() throws -> VAPIDKey { try VAPIDKey(privateKey: VAPIDKey.makePrivateKey(), subject: "mailto:push@example.com") }
+    private func key() throws -> VAPIDKey {
+        try VAPIDKey(privateKey: VAPIDKey.makePrivateKey(), subject: "mailto:push@example.com")
+    }
 
     private func subscription(_ browser: WebPushSimulator.Browser) throws -> WebPushSubscription {
         try WebPushSubscription(
-            endpoint: browser.endpoint, publicKey: browser.publicKey, authenticationSecret: browser.authenticationSecret)
+            endpoint: browser.endpoint, publicKey: browser.publicKey, authenticationSecret: browser.authenticationSecret
+        )
     }
 
     private func message(_ text: String) -> WebPushMessage { WebPushMessage(EncodedPayload(.string(text))) }
@@ -43,10 +46,13 @@ import Testing
     @Test func `An empty message wakes the page's worker`() async throws {
         try await withPush { simulator in
             let browser = simulator.subscribe()
-            let outcome = await client.send(WebPushMessage(EncodedPayload()), to: try subscription(browser), as: try key())
+            let outcome = await client.send(
+                WebPushMessage(EncodedPayload()), to: try subscription(browser), as: try key())
             #expect(outcome.isAccepted)
             let received = try #require(simulator.messages(of: browser).first)
-            #expect(received.headers["content-encoding"] == nil && received.headers["ttl"] == "2419200" && received.headers["urgency"] == nil)
+            #expect(
+                received.headers["content-encoding"] == nil && received.headers["ttl"] == "2419200"
+                    && received.headers["urgency"] == nil)
         }
     }
 
@@ -63,8 +69,12 @@ import Testing
         }
     }
 
-    @Test(arguments: [(429, "17", 17), (429, nil, 60), (500, nil, 60), (503, "5", 5), (507, nil, 60)] as [(Int, String?, Int)])
-    func `A push service that is busy holds up its own browser only`(status: Int, retryAfter: String?, seconds: Int) async throws {
+    @Test(
+        arguments: [(429, "17", 17), (429, nil, 60), (500, nil, 60), (503, "5", 5), (507, nil, 60)]
+            as [(Int, String?, Int)])
+    func `A push service that is busy holds up its own browser only`(status: Int, retryAfter: String?, seconds: Int)
+        async throws
+    {
         try await withPush { simulator in
             let browser = simulator.subscribe()
             simulator.answer(browser, status: status, retryAfter: retryAfter)

@@ -14,12 +14,15 @@ import Testing
     func `The example of RFC 8291 comes out byte for byte`() throws {
         let vector = try Vectors.read().rfc8291
         let subscription = try WebPushSubscription(
-            endpoint: "https://push.example.net/push/1", publicKey: vector.ua_public, authenticationSecret: vector.auth_secret)
+            endpoint: "https://push.example.net/push/1", publicKey: vector.ua_public,
+            authenticationSecret: vector.auth_secret)
         let message = try WebPushEncryption.encrypt(
-            bytes(vector.plaintext), for: subscription, salt: bytes(vector.salt), key: .init(rawRepresentation: bytes(vector.as_private)))
+            bytes(vector.plaintext), for: subscription, salt: bytes(vector.salt),
+            key: .init(rawRepresentation: bytes(vector.as_private)))
         #expect(Base64URL.encode(message) == vector.message)
         let receiver = WebPushReceiver(
-            privateKey: try .init(rawRepresentation: bytes(vector.ua_private)), authenticationSecret: try bytes(vector.auth_secret))
+            privateKey: try .init(rawRepresentation: bytes(vector.ua_private)),
+            authenticationSecret: try bytes(vector.auth_secret))
         #expect(try receiver.open(message) == bytes(vector.plaintext))
     }
 
@@ -59,14 +62,18 @@ import Testing
         for text in texts {
             let receiver = WebPushReceiver()
             let message = try WebPushEncryption.encrypt(text.utf8, for: subscription(receiver))
-            let (key, auth) = (Base64URL.encode(receiver.privateKey.rawRepresentation), Base64URL.encode(receiver.authenticationSecret))
+            let (key, auth) = (
+                Base64URL.encode(receiver.privateKey.rawRepresentation), Base64URL.encode(receiver.authenticationSecret)
+            )
             input += #"{"key":"\#(key)","auth":"\#(auth)","body":"\#(Base64URL.encode(message))"}"# + "\n"
         }
         let process = Process()
         let (stdin, stdout) = (Pipe(), Pipe())
         process.executableURL = URL(fileURLWithPath: try #require(TestTools.python))
         process.arguments = [
-            URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent().appending(path: "Support/decrypt.py").path
+            URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent().appending(
+                path: "Support/decrypt.py"
+            ).path
         ]
         (process.standardInput, process.standardOutput) = (stdin, stdout)
         try process.run()
@@ -74,7 +81,9 @@ import Testing
         try stdin.fileHandleForWriting.close()
         let output = stdout.fileHandleForReading.readDataToEndOfFile()
         process.waitUntilExit()
-        let read = try output.split(separator: UInt8(ascii: "\n")).map { try JSONDecoder().decode(String.self, from: $0) }
+        let read = try output.split(separator: UInt8(ascii: "\n")).map {
+            try JSONDecoder().decode(String.self, from: $0)
+        }
         #expect(read == texts)
     }
 
@@ -98,19 +107,25 @@ import Testing
         #expect(error("https://push.example.net/1", key, auth) == nil)
         #expect(error("https://push.example.net/1", key + "=", auth + "==") == nil)
         for endpoint in [
-            "", "push", "http://push.example.net/1", "ftp://push.example.net/", "https://user@push.example.net/", "https://push.example.net/#x",
-            "https:///x", "https://push.example.net/ x", "https://push.example.net/" + String(repeating: "x", count: 1_000),
+            "", "push", "http://push.example.net/1", "ftp://push.example.net/", "https://user@push.example.net/",
+            "https://push.example.net/#x",
+            "https:///x", "https://push.example.net/ x",
+            "https://push.example.net/" + String(repeating: "x", count: 1_000),
         ] { #expect(error(endpoint, key, auth) == .invalidEndpoint, "\(endpoint)") }
         let compressed = Base64URL.encode(receiver.privateKey.publicKey.compressedRepresentation)
         for key in ["", "AAAA", compressed, String(key.dropLast(2)), "+" + key] {
             #expect(error("https://push.example.net/1", key, auth) == .invalidPublicKey)
         }
-        for auth in ["", "AAAA", auth + "AAAA", "!"] { #expect(error("https://push.example.net/1", key, auth) == .invalidAuthenticationSecret) }
+        for auth in ["", "AAAA", auth + "AAAA", "!"] {
+            #expect(error("https://push.example.net/1", key, auth) == .invalidAuthenticationSecret)
+        }
     }
 
     @Test(arguments: [
-        ("https://push.example.net/a/b?c", "https://push.example.net"), ("https://Push.Example.net:443/", "https://push.example.net"),
-        ("https://push.example.net:8443/x", "https://push.example.net:8443"), ("http://127.0.0.1:80/x", "http://127.0.0.1:80"),
+        ("https://push.example.net/a/b?c", "https://push.example.net"),
+        ("https://Push.Example.net:443/", "https://push.example.net"),
+        ("https://push.example.net:8443/x", "https://push.example.net:8443"),
+        ("http://127.0.0.1:80/x", "http://127.0.0.1:80"),
     ])
     func `The audience of a token is the endpoint's origin`(endpoint: String, origin: String) {
         #expect(WebPushEndpoint.origin(of: endpoint) == origin)
@@ -130,7 +145,8 @@ private struct Vectors: Decodable {
     var rfc8291: WebPush
     var rfc8188: [Content]
 
-    static let file = ProcessInfo.processInfo.environment["MARTLET_VECTORS"].map { $0 + "/push/webpush-rfc-vectors.json" } ?? ""
+    static let file =
+        ProcessInfo.processInfo.environment["MARTLET_VECTORS"].map { $0 + "/push/webpush-rfc-vectors.json" } ?? ""
     static var areThere: Bool { FileManager.default.fileExists(atPath: file) }
 
     static func read() throws -> Vectors {

@@ -2,7 +2,8 @@ import Foundation
 import MartletCore
 import MartletSentry
 
-/// Crashes of iOS apps as getsentry/sentry-cocoa has them, outside of the repository: `MARTLET_VECTORS`, or `../shared/vectors`.
+/// Crashes of iOS apps as getsentry/sentry-cocoa has them, outside of the repository: `MARTLET_VECTORS`, or
+/// `../shared/vectors`.
 enum Fixtures {
     /// As an event of Sentry's.
     static let event = "converted-event.json"
@@ -24,7 +25,9 @@ enum Fixtures {
     }
 
     static func event(_ name: String, _ change: (JSONValue) -> JSONValue = { $0 }) throws -> Event {
-        guard let event = Event(Event.form(of: change(try json(name))), id: nil) else { throw CocoaError(.coderInvalidValue) }
+        guard let event = Event(Event.form(of: change(try json(name))), id: nil) else {
+            throw CocoaError(.coderInvalidValue)
+        }
         return event
     }
 }
@@ -35,7 +38,8 @@ extension JSONValue {
     /// With each member's value as `change` says; nil: as it was, with the same done inside.
     func mapped(_ change: (String, JSONValue) -> JSONValue?) -> JSONValue {
         switch self {
-        case .object(let members): .object(members.map { .init($0.name, change($0.name, $0.value) ?? $0.value.mapped(change)) })
+        case .object(let members):
+            .object(members.map { .init($0.name, change($0.name, $0.value) ?? $0.value.mapped(change)) })
         case .array(let elements): .array(elements.map { $0.mapped(change) })
         default: self
         }
@@ -47,9 +51,14 @@ extension JSONValue {
             switch name {
             case "image_addr", "object_addr": value.shifted(slide)
             case "instruction_addr", "symbol_addr", "relevant_address", "address": value.shifted(slide + moved)
-            case "debug_id", "uuid", "app_uuid", "event_id", "id": value.looseText.map { .string(String($0.reversed())) }
+            case "debug_id", "uuid", "app_uuid", "event_id", "id":
+                value.looseText.map { .string(String($0.reversed())) }
             case "package", "code_file", "name":
-                value.looseText.map { .string($0.replacing(#/Application\/[0-9A-F-]{36}/#, with: "Application/00000000-1111-2222-3333-444444444444")) }
+                value.looseText.map {
+                    .string(
+                        $0.replacing(
+                            #/Application\/[0-9A-F-]{36}/#, with: "Application/00000000-1111-2222-3333-444444444444"))
+                }
             case "timestamp": .string("2026-11-20T10:00:00Z")
             default: nil
             }

@@ -46,6 +46,8 @@ struct ReferenceCase: Decodable {
         try process.run()
         let bytes = try output.fileHandleForReading.readToEnd() ?? Data()
         process.waitUntilExit()
-        return try bytes.split(separator: UInt8(ascii: "\n")).map { try JSONDecoder().decode(ReferenceCase.self, from: Data($0)) }
+        return try bytes.split(separator: UInt8(ascii: "\n")).map {
+            try JSONDecoder().decode(ReferenceCase.self, from: Data($0))
+        }
     }
 }

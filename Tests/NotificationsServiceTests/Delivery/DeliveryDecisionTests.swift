@@ -10,25 +10,48 @@ struct DeliveryDecisionTests {
     private static let pushID = UUID()
 
     @Test(arguments: [
-        (PushFailure(.notSent, reason: "wait-timeout"), 12, false, Duration.seconds(7) as Duration?, Verdict.again(after: .seconds(7), reason: "wait-timeout", counts: false)),
-        (PushFailure(.notSent, reason: "cancelled"), 1, false, nil, .again(after: .zero, reason: "cancelled", counts: false)),
-        (PushFailure(.unknown, reason: "connection-lost"), 1, false, nil, .again(after: .seconds(5), reason: "connection-lost", counts: true)),
+        (
+            PushFailure(.notSent, reason: "wait-timeout"), 12, false, Duration.seconds(7) as Duration?,
+            Verdict.again(after: .seconds(7), reason: "wait-timeout", counts: false)
+        ),
+        (
+            PushFailure(.notSent, reason: "cancelled"), 1, false, nil,
+            .again(after: .zero, reason: "cancelled", counts: false)
+        ),
+        (
+            PushFailure(.unknown, reason: "connection-lost"), 1, false, nil,
+            .again(after: .seconds(5), reason: "connection-lost", counts: true)
+        ),
         (PushFailure(.unknown, reason: "connection-lost"), 3, false, nil, .ended(.unknown, reason: "connection-lost")),
         (PushFailure(.unknown, reason: "connection-lost"), 1, true, nil, .ended(.unknown, reason: "connection-lost")),
-        (PushFailure(.deviceGone(unlessRegisteredSince: start), reason: "Unregistered"), 1, false, nil, .ended(.failed, reason: "Unregistered")),
+        (
+            PushFailure(.deviceGone(unlessRegisteredSince: start), reason: "Unregistered"), 1, false, nil,
+            .ended(.failed, reason: "Unregistered")
+        ),
         (PushFailure(.messageRejected, reason: "BadTopic"), 1, false, nil, .ended(.failed, reason: "BadTopic")),
-        (PushFailure(.backOff(.device, atLeast: .seconds(9)), reason: "TooManyRequests"), 12, false, nil, .ended(.failed, reason: "TooManyRequests")),
-        (PushFailure(.credentialBroken, reason: "InvalidProviderToken"), 12, true, .seconds(5), .again(after: .seconds(5), reason: "InvalidProviderToken", counts: false)),
+        (
+            PushFailure(.backOff(.device, atLeast: .seconds(9)), reason: "TooManyRequests"), 12, false, nil,
+            .ended(.failed, reason: "TooManyRequests")
+        ),
+        (
+            PushFailure(.credentialBroken, reason: "InvalidProviderToken"), 12, true, .seconds(5),
+            .again(after: .seconds(5), reason: "InvalidProviderToken", counts: false)
+        ),
     ])
     func `a failure decides whether a delivery is sent again`(
         _ failure: PushFailure, attempt: Int, isAtMostOnce: Bool, hold: Duration?, verdict: Verdict
     ) {
-        #expect(Verdict(.failed(failure), attempt: attempt, isAtMostOnce: isAtMostOnce, sentAs: Self.pushID, hold: hold) == verdict)
+        #expect(
+            Verdict(.failed(failure), attempt: attempt, isAtMostOnce: isAtMostOnce, sentAs: Self.pushID, hold: hold)
+                == verdict)
     }
 
     @Test func `a receipt is kept where it says more than the delivery's own id`() {
-        for (id, receipt) in [(Self.pushID.uuidString.lowercased(), nil), ("projects/p/messages/1", "projects/p/messages/1")] as [(String, String?)] {
-            let verdict = Verdict(.accepted(PushReceipt(id: id)), attempt: 1, isAtMostOnce: false, sentAs: Self.pushID, hold: nil)
+        for (id, receipt) in [
+            (Self.pushID.uuidString.lowercased(), nil), ("projects/p/messages/1", "projects/p/messages/1"),
+        ] as [(String, String?)] {
+            let verdict = Verdict(
+                .accepted(PushReceipt(id: id)), attempt: 1, isAtMostOnce: false, sentAs: Self.pushID, hold: nil)
             #expect(verdict == .ended(.accepted, receipt: receipt))
         }
     }
@@ -60,24 +83,30 @@ struct DeliveryDecisionTests {
     }
 
     @Test(arguments: [(50, 11, true), (50, 10, false), (49, 49, false), (200, 40, false), (200, 60, true)])
-    func `the breaker trips when more than a fifth of at least 50 answers are bad`(answers: Int, bad: Int, trips: Bool) {
+    func `the breaker trips when more than a fifth of at least 50 answers are bad`(answers: Int, bad: Int, trips: Bool)
+    {
         var breaker = TokenRateBreaker()
         var tripped = false
         // The first opens the count; the other bad ones come last.
         for number in 0..<answers {
             let isBad = number == 0 || number > answers - bad
-            let token = GoneToken(space: 1, installation: UUID(), token: "t\(number)", unlessRegisteredSince: Self.start)
+            let token = GoneToken(
+                space: 1, installation: UUID(), token: "t\(number)", unlessRegisteredSince: Self.start)
             tripped = breaker.note(1, bad: isBad ? token : nil, at: Self.start) || tripped
         }
         #expect(tripped == trips)
-        let taken = [breaker.take(at: Self.start).count, breaker.take(at: Self.start + 61).count, breaker.take(at: Self.start + 61).count]
+        let taken = [
+            breaker.take(at: Self.start).count, breaker.take(at: Self.start + 61).count,
+            breaker.take(at: Self.start + 61).count,
+        ]
         #expect(taken == [trips || answers < 50 ? 0 : bad, !trips && answers < 50 ? bad : 0, 0])
     }
 
     @Test func `bad tokens of more than a minute ago do not count`() {
         var breaker = TokenRateBreaker()
         for number in 0..<120 {
-            let token = GoneToken(space: 1, installation: UUID(), token: "t\(number)", unlessRegisteredSince: Self.start)
+            let token = GoneToken(
+                space: 1, installation: UUID(), token: "t\(number)", unlessRegisteredSince: Self.start)
             let trips = breaker.note(1, bad: token, at: Self.start + Double(number) * 2)
             #expect(!trips)
         }
@@ -85,15 +114,21 @@ struct DeliveryDecisionTests {
 
     @Test func `room is shared between apps, then between an app's messages and their services`() {
         func work(_ space: Int32, _ count: Int, _ service: PushService? = .apns) -> [DeliveryQueue.Work] {
-            (0..<count).map { _ in .init(message: UUID(), lane: DeliveryLane(space: space, service: service), services: [.apns]) }
+            (0..<count).map { _ in
+                .init(message: UUID(), lane: DeliveryLane(space: space, service: service), services: [.apns])
+            }
         }
         func shares(
             _ work: [DeliveryQueue.Work], room: Int = 5_000, once: Int? = nil, limits: [DeliveryLane: Int] = [:]
         ) -> [Int32: [Int]] {
             var plan = ClaimPlan(room: room, onceRoom: once ?? 0) { _ in (nil, once != nil) }
             let shares = plan.shares(work, ofSpace: { _ in .max }, ofLane: { limits[$0.lane] })
-            #expect(shares.allSatisfy { share in work.contains { $0.message == share.message && $0.lane.service == share.service } })
-            return Dictionary(grouping: shares) { share in work.first { $0.message == share.message }?.lane.space ?? 0 }.mapValues { $0.map(\.limit) }
+            #expect(
+                shares.allSatisfy { share in
+                    work.contains { $0.message == share.message && $0.lane.service == share.service }
+                })
+            return Dictionary(grouping: shares) { share in work.first { $0.message == share.message }?.lane.space ?? 0 }
+                .mapValues { $0.map(\.limit) }
         }
         let (first, held) = (DeliveryLane(space: 1, service: .apns), DeliveryLane(space: 1, service: .fcm))
         #expect(shares(work(1, 1)) == [1: [1_000]])
@@ -124,7 +159,8 @@ struct DeliveryDecisionTests {
         #expect(window.size == OnceWindow.first)
     }
 
-    @Test func `a credential is broken when it was refused three times in half a minute and never believed in between`() {
+    @Test func `a credential is broken when it was refused three times in half a minute and never believed in between`()
+    {
         var doubts = CredentialDoubts()
         let (lane, patience) = (DeliveryLane(space: 1, service: .apns), Duration.seconds(30))
         func notes(_ times: [TimeInterval], _ version: Date? = nil) -> [Bool] {
@@ -139,7 +175,10 @@ struct DeliveryDecisionTests {
 
     @Test func `behind a hold a few go to a host that browsers named, until one of them is answered`() {
         var holds = Holds()
-        let (slow, other) = (Holds.Place(space: 1, service: .webpush, host: "slow"), Holds.Place(space: 1, service: .webpush, host: "other"))
+        let (slow, other) = (
+            Holds.Place(space: 1, service: .webpush, host: "slow"),
+            Holds.Place(space: 1, service: .webpush, host: "other")
+        )
         #expect(holds.admit(slow, at: Self.start) == nil)
         _ = holds.backOff(slow, atLeast: 60, at: Self.start)
         #expect(holds.admit(slow, at: Self.start) == Self.start + 1)

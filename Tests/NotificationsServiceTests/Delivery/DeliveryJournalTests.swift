@@ -12,14 +12,17 @@ struct DeliveryJournalTests {
 
     private static func result(_ number: Int, _ verdict: Verdict) -> DeliveryResult {
         DeliveryResult(
-            message: DeliveryWorld.installation(1_000), installation: DeliveryWorld.installation(number), attempt: number, claim: 2 * number, verdict: verdict)
+            message: DeliveryWorld.installation(1_000), installation: DeliveryWorld.installation(number),
+            attempt: number, claim: 2 * number, verdict: verdict)
     }
 
     @Test func `what was answered is read again by the next one, and what never left is not noted`() throws {
         defer { try? FileManager.default.removeItem(atPath: directory) }
         let verdicts: [Verdict] = [
-            .ended(.accepted), .ended(.accepted, receipt: "projects/a/messages/1"), .ended(.failed, reason: "Unregistered"),
-            .ended(.unknown, reason: "answer-timeout"), .again(after: .milliseconds(1_500), reason: "TooManyRequests", counts: true),
+            .ended(.accepted), .ended(.accepted, receipt: "projects/a/messages/1"),
+            .ended(.failed, reason: "Unregistered"),
+            .ended(.unknown, reason: "answer-timeout"),
+            .again(after: .milliseconds(1_500), reason: "TooManyRequests", counts: true),
         ]
         let journal = DeliveryJournal(in: directory)
         // Before it has begun, nothing happens.
@@ -37,7 +40,9 @@ struct DeliveryJournalTests {
         let results = try left.results()
         #expect(results.map(\.verdict) == verdicts + [.ended(.failed, reason: "abc")])
         #expect(results.map(\.attempt) == [1, 2, 3, 4, 5, 8] && results.map(\.claim) == [2, 4, 6, 8, 10, 16])
-        #expect(results.allSatisfy { $0.message == DeliveryWorld.installation(1_000) } && results[4].installation == DeliveryWorld.installation(5))
+        #expect(
+            results.allSatisfy { $0.message == DeliveryWorld.installation(1_000) }
+                && results[4].installation == DeliveryWorld.installation(5))
         #expect(other.left().isEmpty, "it is in somebody's hands")
         left.discard()
         #expect(try FileManager.default.contentsOfDirectory(atPath: directory).count == 1)
@@ -70,7 +75,8 @@ struct DeliveryJournalTests {
         #expect(counts == [0, 0, tail.hasSuffix("\n") ? 2 : 1])
     }
 
-    @Test func `it is cleared of what is known: when nothing else is in it, and else when it has become large`() throws {
+    @Test func `it is cleared of what is known: when nothing else is in it, and else when it has become large`() throws
+    {
         defer { try? FileManager.default.removeItem(atPath: directory) }
         func size() throws -> Int {
             let name = try #require(try FileManager.default.contentsOfDirectory(atPath: directory).first)
@@ -100,16 +106,21 @@ struct DeliveryJournalTests {
         try await DeliveryWorld.run(setUp: { $0.delivery.journalDirectory = "/dev/null/journal" }) { world in
             try await world.install(3)
             let message = try await world.order(to: 1...3)
-            try await world.withCopy { _ async throws in #expect(try await world.end(of: message) == ["accepted:1": 3]) }
+            try await world.withCopy { _ async throws in #expect(try await world.end(of: message) == ["accepted:1": 3])
+            }
         }
     }
 
-    @Test func `what PostgreSQL did not take until the end of the process is written down by the next one`() async throws {
+    @Test func `what PostgreSQL did not take until the end of the process is written down by the next one`()
+        async throws
+    {
         defer { try? FileManager.default.removeItem(atPath: directory) }
         let directory = directory
         func lines() -> Int {
             let names = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
-            return names.compactMap { FileManager.default.contents(atPath: directory + "/" + $0) }.joined().count { $0 == UInt8(ascii: "\n") }
+            return names.compactMap { FileManager.default.contents(atPath: directory + "/" + $0) }.joined().count {
+                $0 == UInt8(ascii: "\n")
+            }
         }
         try await DeliveryWorld.run(setUp: { $0.delivery.journalDirectory = directory }) { world in
             try await world.install(50)
@@ -124,7 +135,8 @@ struct DeliveryJournalTests {
                 }
             }
             #expect(try await world.deliveries(of: message) == ["sending:1": 50])
-            try await world.withCopy { _ async throws in #expect(try await world.end(of: message) == ["accepted:1": 50]) }
+            try await world.withCopy { _ async throws in #expect(try await world.end(of: message) == ["accepted:1": 50])
+            }
             #expect(world.apns.deliveriesByCount == [1: 50])
         }
     }
@@ -138,7 +150,8 @@ struct DeliveryJournalTests {
             try await world.install(300)
             let message = try await world.order(to: 1...300)
             // A copy that has sent 200 of them, of which 180 were taken and 10 refused, when it is killed.
-            let claims = try await DeliveryQueue(postgres: world.postgres).claim([ClaimShare(message: message, service: .apns, limit: 200)], lease: .seconds(3))
+            let claims = try await DeliveryQueue(postgres: world.postgres).claim(
+                [ClaimShare(message: message, service: .apns, limit: 200)], lease: .seconds(3))
             #expect(claims.count == 200)
             let journal = DeliveryJournal(in: directory)
             try journal.begin()
@@ -150,8 +163,12 @@ struct DeliveryJournalTests {
             journal.note(stale)
             journal.end(isKnown: false)
             try await world.withCopy { _ async throws in
-                #expect(try await world.end(of: message) == ["accepted:1": 280, "accepted:2": 10, "failed:Unregistered:1": 10])
-                let counts = try await world.postgres.query("SELECT accepted, failed FROM notifications.delivery_counts WHERE message = \(message)")[0]
+                #expect(
+                    try await world.end(of: message) == [
+                        "accepted:1": 280, "accepted:2": 10, "failed:Unregistered:1": 10,
+                    ])
+                let counts = try await world.postgres.query(
+                    "SELECT accepted, failed FROM notifications.delivery_counts WHERE message = \(message)")[0]
                 #expect(try counts.decode(0, as: Int.self) == 290 && counts.decode(1, as: Int.self) == 10)
             }
             #expect(world.apns.deliveriesByCount == [1: 110])

@@ -19,7 +19,9 @@ struct DeliveryOrderTests {
         }
     }
 
-    @Test(arguments: ["UPDATE notifications.messages SET is_paused = TRUE", "UPDATE notifications.messages SET state = 'cancelled'"])
+    @Test(arguments: [
+        "UPDATE notifications.messages SET is_paused = TRUE", "UPDATE notifications.messages SET state = 'cancelled'",
+    ])
     func `what has not left is held back when the message is stopped under way`(_ stop: String) async throws {
         var behaviour = APNsSimulator.Behaviour()
         behaviour.withholdsSettings = true
@@ -41,7 +43,8 @@ struct DeliveryOrderTests {
             try await world.install(4)
             let expired = try await world.order(to: 1...2, expires: .seconds(-1))
             let cancelled = try await world.order(to: 3...4, paused: true)
-            try await world.postgres.execute("UPDATE notifications.messages SET state = 'cancelled' WHERE id = \(cancelled)")
+            try await world.postgres.execute(
+                "UPDATE notifications.messages SET state = 'cancelled' WHERE id = \(cancelled)")
             try await world.withCopy { copy async throws in
                 #expect(try await world.end(of: expired) == ["failed:expired:0": 2])
                 #expect(try await world.end(of: cancelled) == ["cancelled:0": 2])
@@ -61,7 +64,8 @@ struct DeliveryOrderTests {
             try await world.withCopy { _ async throws in
                 try await world.wait { try await world.deliveries(of: message) == ["accepted:1": 2] }
                 try await world.postgres.execute(
-                    "INSERT INTO notifications.deliveries (message, installation, space) VALUES (\(message), \(DeliveryWorld.installation(3)), \(world.space.id))")
+                    "INSERT INTO notifications.deliveries (message, installation, space) VALUES (\(message), \(DeliveryWorld.installation(3)), \(world.space.id))"
+                )
                 try await world.wait { try await world.deliveries(of: message) == ["accepted:1": 3] }
                 #expect(try await world.state(of: message) == "planning")
                 try await world.postgres.execute("UPDATE notifications.messages SET is_planned = TRUE")
@@ -77,7 +81,8 @@ struct DeliveryOrderTests {
                 _ = try await world.end(of: try await world.order(#"{"body":"a","badge":7}"#, to: 1...2))
                 _ = try await world.end(of: try await world.order(#"{"body":"b","badge":"increment"}"#, to: 2...2))
             }
-            let badges = try await world.postgres.query("SELECT badge FROM notifications.installations ORDER BY id").map { try $0.decode(0, as: Int.self) }
+            let badges = try await world.postgres.query("SELECT badge FROM notifications.installations ORDER BY id").map
+            { try $0.decode(0, as: Int.self) }
             #expect(badges == [7, 8])
             #expect(world.apns.requests.map(\.text).filter { $0.contains("\"badge\":7") }.count == 2)
             #expect(world.apns.requests.last?.text.contains("\"badge\":8") == true)
@@ -87,18 +92,27 @@ struct DeliveryOrderTests {
     @Test func `each message raises the badge by one, however often it is sent`() async throws {
         try await DeliveryWorld.run { world in
             try await world.install(1)
-            world.apns.set(DeliveryWorld.token(1), .answersOnce(status: 429, reason: "TooManyRequests", retryAfter: "1"))
+            world.apns.set(
+                DeliveryWorld.token(1), .answersOnce(status: 429, reason: "TooManyRequests", retryAfter: "1"))
             let messages = [
-                try await world.order(#"{"body":"a","badge":"increment"}"#, to: 1...1), try await world.order(#"{"body":"b","badge":"increment"}"#, to: 1...1),
+                try await world.order(#"{"body":"a","badge":"increment"}"#, to: 1...1),
+                try await world.order(#"{"body":"b","badge":"increment"}"#, to: 1...1),
                 try await world.order(#"{"body":"c","badge":"increment"}"#, to: 1...1),
             ]
-            try await world.withCopy { _ async throws in for message in messages { _ = try await world.end(of: message) } }
-            let sent = Set(world.apns.requests.map(\.text).compactMap { text in (1...9).first { text.contains("\"badge\":\($0)") } })
+            try await world.withCopy { _ async throws in
+                for message in messages { _ = try await world.end(of: message) }
+            }
+            let sent = Set(
+                world.apns.requests.map(\.text).compactMap { text in (1...9).first { text.contains("\"badge\":\($0)") }
+                })
             #expect(sent == [1, 2, 3])
             #expect(world.apns.requestCount == 4)
-            #expect(try await world.postgres.query("SELECT badge FROM notifications.installations").first?.decode(0) == 3)
             #expect(
-                try await world.postgres.query("SELECT badge FROM notifications.deliveries ORDER BY badge").map { try $0.decode(0, as: Int.self) } == [1, 2, 3])
+                try await world.postgres.query("SELECT badge FROM notifications.installations").first?.decode(0) == 3)
+            #expect(
+                try await world.postgres.query("SELECT badge FROM notifications.deliveries ORDER BY badge").map {
+                    try $0.decode(0, as: Int.self)
+                } == [1, 2, 3])
         }
     }
 }

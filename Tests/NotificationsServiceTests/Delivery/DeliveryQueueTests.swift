@@ -10,11 +10,17 @@ import Testing
 struct DeliveryQueueTests {
     private static let lease = Duration.seconds(60)
 
-    private func claim(_ queue: DeliveryQueue, _ message: UUID, _ limit: Int = 10, _ service: PushService? = .apns) async throws -> [ClaimedDelivery] {
+    private func claim(_ queue: DeliveryQueue, _ message: UUID, _ limit: Int = 10, _ service: PushService? = .apns)
+        async throws -> [ClaimedDelivery]
+    {
         try await queue.claim([ClaimShare(message: message, service: service, limit: limit)], lease: Self.lease)
     }
 
-    @Test func `a result that is written once more, as nobody knew whether it was, takes nothing from whoever has the delivery now`() async throws {
+    @Test
+    func
+        `a result that is written once more, as nobody knew whether it was, takes nothing from whoever has the delivery now`()
+        async throws
+    {
         try await DeliveryWorld.run { world in
             let queue = DeliveryQueue(postgres: world.postgres)
             try await world.install(1)
@@ -50,7 +56,8 @@ struct DeliveryQueueTests {
             let other = world.database.client(for: "notifications")
             let busy = DeliveryWorld.installation(2)
             let kept = try await other.withTransaction { transaction in
-                try await transaction.execute("UPDATE notifications.deliveries SET opened = now() WHERE installation = \(busy)")
+                try await transaction.execute(
+                    "UPDATE notifications.deliveries SET opened = now() WHERE installation = \(busy)")
                 return try await queue.renew(entries, lease: Self.lease, within: .seconds(20))
             }
             await other.close()
@@ -67,11 +74,15 @@ struct DeliveryQueueTests {
             let (message, old) = (try await world.order(to: 1...8), try await world.order(to: 1...2, isOld: true))
             let work = try await queue.work()
             #expect(
-                Set(work.map { "\($0.message) \($0.lane.service?.rawValue ?? "")" }) == ["\(message) apns", "\(message) fcm", "\(old) "])
+                Set(work.map { "\($0.message) \($0.lane.service?.rawValue ?? "")" }) == [
+                    "\(message) apns", "\(message) fcm", "\(old) ",
+                ])
             #expect(work.first { $0.message == old }?.services == [.apns])
             #expect(try await claim(queue, message, 10, .fcm).map(\.service) == [.fcm, .fcm, .fcm])
             #expect(try await claim(queue, message, 4, .apns).count == 4)
-            #expect(try await claim(queue, old, 10, nil).map(\.lane) == Array(repeating: DeliveryLane(space: world.space.id, service: nil), count: 2))
+            #expect(
+                try await claim(queue, old, 10, nil).map(\.lane)
+                    == Array(repeating: DeliveryLane(space: world.space.id, service: nil), count: 2))
             #expect(try await queue.work().map(\.lane.service) == [.apns])
         }
     }

@@ -59,8 +59,12 @@ struct DeliveryRecordsTests {
             for end in ["", "/export"] {
                 #expect(try await app.client("GET", path + end).isProblem(.forbidden))
                 #expect(try await app.staff("GET", path + end).isProblem(.forbidden))
-                #expect(try await app.master("GET", path + end + "?state=lost").isProblem(.invalidParameter, field: "state"))
-                #expect(try await app.master("GET", "/notifications/messages/\(UUID())/deliveries" + end).isProblem(.messageNotFound))
+                #expect(
+                    try await app.master("GET", path + end + "?state=lost").isProblem(.invalidParameter, field: "state")
+                )
+                #expect(
+                    try await app.master("GET", "/notifications/messages/\(UUID())/deliveries" + end).isProblem(
+                        .messageNotFound))
                 #expect(try await app.master("GET", "/notifications/messages/x/deliveries" + end).isProblem(.invalidID))
                 var other = app
                 other.appID = "app2"
@@ -83,17 +87,25 @@ struct DeliveryRecordsTests {
             let (path, body) = ("/installations/\(id)/opened", #"{"message":"\#(message)"}"#)
             for _ in 0..<2 { #expect(try await app.client("POST", path, body, headers: header).status == 204) }
             #expect(try await app.service.delivery.records.counts(of: message).map(\.opened) == [1])
-            #expect(try await app.postgres.query("SELECT FROM notifications.deliveries WHERE opened IS NOT NULL").count == 1)
+            #expect(
+                try await app.postgres.query("SELECT FROM notifications.deliveries WHERE opened IS NOT NULL").count == 1
+            )
 
             let wrong = ["Installation-Secret": Base64URL.encode([UInt8](repeating: 8, count: 32))]
             #expect(try await app.client("POST", path, body, headers: wrong).isProblem(.forbidden))
             #expect(try await app.client("POST", path, body).isProblem(.forbidden))
-            #expect(try await app.client("POST", path, #"{"message":"x"}"#, headers: header).isProblem(.invalidBody, field: "message"))
+            #expect(
+                try await app.client("POST", path, #"{"message":"x"}"#, headers: header).isProblem(
+                    .invalidBody, field: "message"))
             #expect(try await app.client("POST", path, "{}", headers: header).isProblem(.invalidBody, field: "message"))
-            #expect(try await app.client("POST", path, #"{"message":"\#(UUID())"}"#, headers: header).isProblem(.messageNotFound))
+            #expect(
+                try await app.client("POST", path, #"{"message":"\#(UUID())"}"#, headers: header).isProblem(
+                    .messageNotFound))
             let other = "/installations/\(DeliveryWorld.installation(9))/opened"
             #expect(try await app.client("POST", other, body, headers: header).isProblem(.messageNotFound))
-            #expect(try await app.postgres.query("SELECT FROM notifications.deliveries WHERE opened IS NOT NULL").count == 1)
+            #expect(
+                try await app.postgres.query("SELECT FROM notifications.deliveries WHERE opened IS NOT NULL").count == 1
+            )
         }
     }
 }

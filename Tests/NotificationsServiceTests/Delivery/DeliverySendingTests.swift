@@ -11,7 +11,9 @@ import Testing
 @testable import NotificationsService
 
 struct DeliverySendingTests {
-    @Test func `each device gets a message once, with the delivery's id and a collapse id, and the message ends`() async throws {
+    @Test func `each device gets a message once, with the delivery's id and a collapse id, and the message ends`()
+        async throws
+    {
         try await DeliveryWorld.run { world in
             try await world.install(300)
             let message = try await world.order(to: 1...300)
@@ -24,7 +26,8 @@ struct DeliverySendingTests {
             #expect(try await world.state(of: message) == "sent")
             let request = try #require(world.apns.requests.first { $0.device == DeliveryWorld.token(7) })
             let pushID: String? = try await world.postgres.query(
-                "SELECT push_id::text FROM notifications.deliveries WHERE installation = \(DeliveryWorld.installation(7))").first?.decode(0)
+                "SELECT push_id::text FROM notifications.deliveries WHERE installation = \(DeliveryWorld.installation(7))"
+            ).first?.decode(0)
             #expect(request.id == pushID)
             #expect(request.headers["apns-collapse-id"] == message.uuidString.lowercased())
             #expect(request.headers["apns-topic"] == "com.example.app")
@@ -34,16 +37,27 @@ struct DeliverySendingTests {
 
     @Test(arguments: [
         (SimulatedDevice.unregistered(since: Date()), #"{"body":"a"}"#, "failed:Unregistered:1", false),
-        (.unregistered(since: Date(timeIntervalSince1970: 1_000_000_000)), #"{"body":"a"}"#, "failed:Unregistered:1", true),
-        (.answers(status: 400, reason: "DeviceTokenNotForTopic"), #"{"body":"a"}"#, "failed:DeviceTokenNotForTopic:1", true),
+        (
+            .unregistered(since: Date(timeIntervalSince1970: 1_000_000_000)), #"{"body":"a"}"#, "failed:Unregistered:1",
+            true
+        ),
+        (
+            .answers(status: 400, reason: "DeviceTokenNotForTopic"), #"{"body":"a"}"#,
+            "failed:DeviceTokenNotForTopic:1", true
+        ),
         (.answers(status: 413, reason: "PayloadTooLarge"), #"{"body":"a"}"#, "failed:PayloadTooLarge:1", true),
         (.answersOnce(status: 429, reason: "TooManyRequests", retryAfter: "1"), #"{"body":"a"}"#, "accepted:2", true),
-        (.answersOnce(status: 503, reason: "ServiceUnavailable", retryAfter: "1"), #"{"body":"a"}"#, "accepted:2", true),
+        (
+            .answersOnce(status: 503, reason: "ServiceUnavailable", retryAfter: "1"), #"{"body":"a"}"#, "accepted:2",
+            true
+        ),
         (.answersOnce(status: 500, reason: "InternalServerError"), #"{"body":"a"}"#, "accepted:2", true),
         (.answersOnce(status: 503, reason: "Shutdown"), #"{"body":"a"}"#, "accepted:1", true),
         (.silent, #"{"body":"a","atMostOnce":true}"#, "unknown:answer-timeout:1", true),
     ])
-    func `what APNs answers decides`(_ device: SimulatedDevice, content: String, end: String, keepsToken: Bool) async throws {
+    func `what APNs answers decides`(_ device: SimulatedDevice, content: String, end: String, keepsToken: Bool)
+        async throws
+    {
         try await DeliveryWorld.run(answerLimit: end.hasPrefix("unknown") ? .seconds(2) : .seconds(30)) { world in
             try await world.install(2)
             world.apns.set(DeliveryWorld.token(1), device)
@@ -64,24 +78,34 @@ struct DeliverySendingTests {
             try await world.install(1)
             world.apns.plan(.reset(1))
             let message = try await world.order(to: 1...1)
-            try await world.withCopy { _ async throws in #expect(try await world.end(of: message) == ["accepted:2": 1]) }
+            try await world.withCopy { _ async throws in #expect(try await world.end(of: message) == ["accepted:2": 1])
+            }
             // The simulator worked on both: the device got two, which are one for it.
             #expect(world.apns.deliveries(to: DeliveryWorld.token(1)).values.map(\.self) == [2])
-            #expect(Set(world.apns.requests.map { $0.headers["apns-collapse-id"] }) == [message.uuidString.lowercased()])
+            #expect(
+                Set(world.apns.requests.map { $0.headers["apns-collapse-id"] }) == [message.uuidString.lowercased()])
         }
     }
 
-    @Test func `a credential that APNs does not believe is held, said to be broken, and used again when it is stored anew`() async throws {
+    @Test
+    func `a credential that APNs does not believe is held, said to be broken, and used again when it is stored anew`()
+        async throws
+    {
         try await DeliveryWorld.run(setUp: { $0.delivery.patience = .seconds(1) }) { world in
             let stranger = SimulatedKey()
             try await world.put(try DeliveryWorld.apnsFile(stranger))
             try await world.install(30)
             let message = try await world.order(to: 1...30)
             try await world.withCopy { _ async throws in
-                let reason: PostgresQuery = "SELECT broken_reason FROM notifications.credentials WHERE broken IS NOT NULL"
+                let reason: PostgresQuery =
+                    "SELECT broken_reason FROM notifications.credentials WHERE broken IS NOT NULL"
                 try await world.wait { try await world.postgres.query(reason).count == 1 }
                 #expect(try await world.postgres.query(reason).first?.decode(0) == "InvalidProviderToken")
-                try await world.wait { try await world.deliveries(of: message).keys.allSatisfy { $0.hasPrefix("queued:") && $0.hasSuffix(":0") } }
+                try await world.wait {
+                    try await world.deliveries(of: message).keys.allSatisfy {
+                        $0.hasPrefix("queued:") && $0.hasSuffix(":0")
+                    }
+                }
                 world.apns.trust(stranger)
                 try await world.put(try DeliveryWorld.apnsFile(stranger))
                 #expect(try await world.end(of: message) == ["accepted:1": 30])
@@ -93,10 +117,15 @@ struct DeliverySendingTests {
     @Test func `a credential that is refused for a moment is not broken`() async throws {
         try await DeliveryWorld.run(setUp: { $0.delivery.patience = .seconds(1) }) { world in
             try await world.install(3)
-            for number in 1...2 { world.apns.set(DeliveryWorld.token(number), .answersOnce(status: 403, reason: "InvalidProviderToken")) }
+            for number in 1...2 {
+                world.apns.set(DeliveryWorld.token(number), .answersOnce(status: 403, reason: "InvalidProviderToken"))
+            }
             let message = try await world.order(to: 1...3)
-            try await world.withCopy { _ async throws in #expect(try await world.end(of: message) == ["accepted:1": 3]) }
-            #expect(try await world.postgres.query("SELECT FROM notifications.credentials WHERE broken IS NOT NULL").isEmpty)
+            try await world.withCopy { _ async throws in #expect(try await world.end(of: message) == ["accepted:1": 3])
+            }
+            #expect(
+                try await world.postgres.query("SELECT FROM notifications.credentials WHERE broken IS NOT NULL").isEmpty
+            )
         }
     }
 
@@ -107,7 +136,8 @@ struct DeliverySendingTests {
             try await world.install(30)
             let message = try await world.order(to: 1...30)
             try await world.withCopy { copy async throws in
-                let due: PostgresQuery = "SELECT FROM notifications.credentials WHERE broken IS NOT NULL AND next_try > now() + interval '50 seconds'"
+                let due: PostgresQuery =
+                    "SELECT FROM notifications.credentials WHERE broken IS NOT NULL AND next_try > now() + interval '50 seconds'"
                 try await world.wait { try await world.postgres.query(due).count == 1 }
                 try await world.wait { copy.service.delivery.sender.inFlight.count == 0 }
                 let before = world.apns.requestCount
@@ -121,8 +151,10 @@ struct DeliverySendingTests {
                 world.apns.trust(stranger)
                 try await world.wait {
                     // What was tried waits for its hold to end, and the clock goes on by itself.
-                    try await world.postgres.execute("UPDATE notifications.credentials SET next_try = now() WHERE broken IS NOT NULL")
-                    return try await world.postgres.query("SELECT FROM notifications.credentials WHERE broken IS NULL").count == 1
+                    try await world.postgres.execute(
+                        "UPDATE notifications.credentials SET next_try = now() WHERE broken IS NOT NULL")
+                    return try await world.postgres.query("SELECT FROM notifications.credentials WHERE broken IS NULL")
+                        .count == 1
                 }
                 #expect(try await world.end(of: message) == ["accepted:1": 30])
             }
@@ -136,17 +168,24 @@ struct DeliverySendingTests {
         try await DeliveryWorld.run { world in
             let account = try fcm.serviceAccount().withValue { try JSONEncoder().encode(["json": $0]) }
             try await world.put(try JSONDecoder().decode(FCMAccountFile.self, from: account))
-            try await world.postgres.execute("UPDATE notifications.credentials SET broken = now(), broken_reason = 'UNAUTHENTICATED' WHERE kind = 'fcm'")
+            try await world.postgres.execute(
+                "UPDATE notifications.credentials SET broken = now(), broken_reason = 'UNAUTHENTICATED' WHERE kind = 'fcm'"
+            )
             try await world.install(20)
             for number in 21...40 { try await world.install(number, .fcm, token: "t\(number)") }
             let (message, old) = (try await world.order(to: 1...40), try await world.order(to: 1...40, isOld: true))
             try await world.withCopy { _ async throws in
                 try await world.wait { try await world.deliveries(of: message)["accepted:1"] == 20 }
                 // Of which the service is not known, that shows when it is their turn.
-                try await world.wait { try await world.deliveries(of: old) == ["accepted:1": 20, "queued:credential-broken:0": 20] }
+                try await world.wait {
+                    try await world.deliveries(of: old) == ["accepted:1": 20, "queued:credential-broken:0": 20]
+                }
             }
             #expect(try await world.deliveries(of: message) == ["accepted:1": 20, "queued:0": 20])
-            #expect(try await world.postgres.query("SELECT FROM notifications.deliveries WHERE message = \(message) AND claims > 0").count == 20)
+            #expect(
+                try await world.postgres.query(
+                    "SELECT FROM notifications.deliveries WHERE message = \(message) AND claims > 0"
+                ).count == 20)
         }
     }
 
@@ -161,21 +200,31 @@ struct DeliverySendingTests {
             }
             let message = try await world.order(to: 1...10, isOld: isOld)
             try await world.withCopy { _ async throws in
-                try await world.wait { try await world.deliveries(of: message) == ["accepted:1": 9, "queued:not-readable:1": 1] }
+                try await world.wait {
+                    try await world.deliveries(of: message) == ["accepted:1": 9, "queued:not-readable:1": 1]
+                }
                 // Nobody ever does.
-                try await world.postgres.execute("UPDATE notifications.deliveries SET due = now(), attempts = 11 WHERE state = 'queued'")
+                try await world.postgres.execute(
+                    "UPDATE notifications.deliveries SET due = now(), attempts = 11 WHERE state = 'queued'")
                 #expect(try await world.end(of: message) == ["accepted:1": 9, "failed:not-readable:12": 1])
             }
         }
     }
 
     @Test(arguments: [false, true])
-    func `a message that this version cannot read stands in nobody's way, and fails when no other version has sent of it for long`(isOver: Bool) async throws {
-        try await DeliveryWorld.run(setUp: { if isOver { $0.delivery.patienceWithUnreadable = .milliseconds(200) } }) { world in
+    func
+        `a message that this version cannot read stands in nobody's way, and fails when no other version has sent of it for long`(
+            isOver: Bool
+        ) async throws
+    {
+        try await DeliveryWorld.run(setUp: { if isOver { $0.delivery.patienceWithUnreadable = .milliseconds(200) } }) {
+            world in
             try await world.install(4)
             // More than are looked at in one go.
             var strange: [UUID] = []
-            for _ in 0...DeliveryQueue.maximumWork { strange.append(try await world.order(#"{"hologram":1}"#, to: 1...2)) }
+            for _ in 0...DeliveryQueue.maximumWork {
+                strange.append(try await world.order(#"{"hologram":1}"#, to: 1...2))
+            }
             let other = try await world.order(#"{"body":"b"}"#, to: 1...4)
             // Another version has just sent one of it.
             let begun = strange[0]
@@ -190,7 +239,8 @@ struct DeliverySendingTests {
                 for message in strange.dropFirst() { #expect(try await world.end(of: message) == ["cancelled:0": 2]) }
             }
             for message in isOver ? [begun] : strange { #expect(try await world.state(of: message) == "sending") }
-            let row = try await world.postgres.query("SELECT count(*), min(problem) FROM notifications.messages WHERE state = 'failed'")[0]
+            let row = try await world.postgres.query(
+                "SELECT count(*), min(problem) FROM notifications.messages WHERE state = 'failed'")[0]
             #expect(try row.decode(0, as: Int.self) == (isOver ? strange.count - 1 : 0))
             let problem = try row.decode(1, as: String?.self)
             #expect(!isOver || problem?.contains("cannot read the message") == true)
@@ -205,12 +255,15 @@ struct DeliverySendingTests {
             silence.stop()
         }
         try await DeliveryWorld.run { world in
-            let vapid = VAPIDKey.makePrivateKey().withValue { ["privateKey": $0, "subject": "mailto:push@example.com"] }
+            let vapid = VAPIDKey.makePrivateKey().withValue {
+                ["privateKey": $0, "subject": "mailto:push@example.com"]
+            }
             try await world.put(try JSONDecoder().decode(VAPIDKeyFile.self, from: try JSONEncoder().encode(vapid)))
             for number in 1...210 {
                 let one = browsers.subscribe()
                 let endpoint = number <= 200 ? silence.address + "/\(number)" : one.endpoint
-                try await world.install(number, .webpush, token: endpoint, publicKey: one.publicKey, secret: one.authenticationSecret)
+                try await world.install(
+                    number, .webpush, token: endpoint, publicKey: one.publicKey, secret: one.authenticationSecret)
             }
             let message = try await world.order(to: 1...210)
             let copy = DeliveryWorld.Copy(world)
@@ -227,14 +280,20 @@ struct DeliverySendingTests {
     @Test func `many bad tokens hold the credential and are not forgotten`() async throws {
         try await DeliveryWorld.run { world in
             try await world.install(80)
-            for number in 1...80 { world.apns.set(DeliveryWorld.token(number), .answers(status: 400, reason: "BadDeviceToken")) }
+            for number in 1...80 {
+                world.apns.set(DeliveryWorld.token(number), .answers(status: 400, reason: "BadDeviceToken"))
+            }
             try await world.order(to: 1...80)
             try await world.withCopy { _ async throws in
                 try await world.wait {
-                    try await world.postgres.query("SELECT FROM notifications.credentials WHERE broken_reason LIKE '%sandbox and production%'").count == 1
+                    try await world.postgres.query(
+                        "SELECT FROM notifications.credentials WHERE broken_reason LIKE '%sandbox and production%'"
+                    ).count == 1
                 }
             }
-            #expect(try await world.postgres.query("SELECT FROM notifications.installations WHERE token IS NOT NULL").count == 80)
+            #expect(
+                try await world.postgres.query("SELECT FROM notifications.installations WHERE token IS NOT NULL").count
+                    == 80)
         }
     }
 
@@ -242,7 +301,8 @@ struct DeliverySendingTests {
         try await DeliveryWorld.run { world in
             try await world.install(1)
             try await world.install(2, .fcm, token: "a-token")
-            try await world.postgres.execute("UPDATE notifications.installations SET token = NULL WHERE service = 'apns'")
+            try await world.postgres.execute(
+                "UPDATE notifications.installations SET token = NULL WHERE service = 'apns'")
             let message = try await world.order(to: 1...3)
             try await world.withCopy { _ async throws in
                 #expect(try await world.end(of: message) == ["failed:no-token:1": 2, "failed:no-credential:1": 1])
@@ -259,19 +319,29 @@ struct DeliverySendingTests {
         try await DeliveryWorld.run(setUp: { $0.devices.hosts.fcmAddress = fcm.address }) { world in
             let account = try fcm.serviceAccount().withValue { try JSONEncoder().encode(["json": $0]) }
             try await world.put(try JSONDecoder().decode(FCMAccountFile.self, from: account))
-            let vapid = VAPIDKey.makePrivateKey().withValue { ["privateKey": $0, "subject": "mailto:push@example.com"] }
+            let vapid = VAPIDKey.makePrivateKey().withValue {
+                ["privateKey": $0, "subject": "mailto:push@example.com"]
+            }
             try await world.put(try JSONDecoder().decode(VAPIDKeyFile.self, from: try JSONEncoder().encode(vapid)))
             let (one, other) = (browsers.subscribe(), browsers.subscribe())
             browsers.answer(other, status: 410)
             fcm.answer("gone", status: 404, code: "UNREGISTERED")
             try await world.install(1, .fcm, token: "good")
             try await world.install(2, .fcm, token: "gone")
-            try await world.install(3, .webpush, token: one.endpoint, publicKey: one.publicKey, secret: one.authenticationSecret)
-            try await world.install(4, .webpush, token: other.endpoint, publicKey: other.publicKey, secret: other.authenticationSecret)
+            try await world.install(
+                3, .webpush, token: one.endpoint, publicKey: one.publicKey, secret: one.authenticationSecret)
+            try await world.install(
+                4, .webpush, token: other.endpoint, publicKey: other.publicKey, secret: other.authenticationSecret)
             let message = try await world.order(to: 1...4)
             try await world.withCopy { _ async throws in
-                #expect(try await world.end(of: message) == ["accepted:1": 2, "failed:UNREGISTERED:1": 1, "failed:status-410:1": 1])
-                try await world.wait { try await world.postgres.query("SELECT FROM notifications.installations WHERE token IS NOT NULL").count == 2 }
+                #expect(
+                    try await world.end(of: message) == [
+                        "accepted:1": 2, "failed:UNREGISTERED:1": 1, "failed:status-410:1": 1,
+                    ])
+                try await world.wait {
+                    try await world.postgres.query("SELECT FROM notifications.installations WHERE token IS NOT NULL")
+                        .count == 2
+                }
             }
             #expect(fcm.deliveries(to: "good") == 1)
             #expect(browsers.messages(of: one).first?.text?.contains("Hello") == true)

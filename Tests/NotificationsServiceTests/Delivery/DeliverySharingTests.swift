@@ -47,7 +47,8 @@ struct DeliverySharingTests {
             #expect(world.apns.deviceCount == 1_000)
             // What came twice came with the same ids: one message for the device.
             for number in 1...1_000 { #expect(world.apns.deliveries(to: DeliveryWorld.token(number)).count == 1) }
-            #expect(Set(world.apns.requests.map { $0.headers["apns-collapse-id"] }) == [message.uuidString.lowercased()])
+            #expect(
+                Set(world.apns.requests.map { $0.headers["apns-collapse-id"] }) == [message.uuidString.lowercased()])
         }
     }
 
@@ -75,7 +76,9 @@ struct DeliverySharingTests {
     }
 
     @Test(arguments: [true, false])
-    func `a copy that dies with its hands full costs few of those that are to arrive at most once`(isOnce: Bool) async throws {
+    func `a copy that dies with its hands full costs few of those that are to arrive at most once`(isOnce: Bool)
+        async throws
+    {
         var behaviour = APNsSimulator.Behaviour()
         behaviour.withholdsSettings = true
         try await DeliveryWorld.run(behaviour) { world in
@@ -92,7 +95,8 @@ struct DeliverySharingTests {
             try await world.expireLeases(of: message)
             try await world.withCopy { _ async throws in
                 let ends = try await world.end(of: message)
-                #expect(ends == (isOnce ? ["accepted:1": 1_990, "unknown:lease-expired:1": 10] : ["accepted:2": 2_000]))
+                #expect(
+                    ends == (isOnce ? ["accepted:1": 1_990, "unknown:lease-expired:1": 10] : ["accepted:2": 2_000]))
             }
             #expect(world.apns.deliveriesByCount == [1: isOnce ? 1_990 : 2_000])
         }
@@ -116,7 +120,9 @@ struct DeliverySharingTests {
         var behaviour = APNsSimulator.Behaviour()
         behaviour.answerDelay = .milliseconds(400)
         behaviour.firstStreams = nil
-        try await DeliveryWorld.run(behaviour, drainLimit: .seconds(120), setUp: { $0.delivery.shutdownGrace = .seconds(120) }) { world in
+        try await DeliveryWorld.run(
+            behaviour, drainLimit: .seconds(120), setUp: { $0.delivery.shutdownGrace = .seconds(120) }
+        ) { world in
             try await world.install(40)
             let message = try await world.order(to: 1...40)
             let copy = DeliveryWorld.Copy(world)
@@ -135,8 +141,10 @@ struct DeliverySharingTests {
             let message = try await world.order(to: 1...1)
             let copies = [DeliveryWorld.Copy(world), DeliveryWorld.Copy(world)]
             func lease() async throws -> Double? {
-                try await world.postgres.query("SELECT extract(epoch FROM leased_until)::float8 FROM notifications.deliveries WHERE message = \(message)")[0]
-                    .decode(0)
+                try await world.postgres.query(
+                    "SELECT extract(epoch FROM leased_until)::float8 FROM notifications.deliveries WHERE message = \(message)"
+                )[0]
+                .decode(0)
             }
             try await world.wait { try await lease() != nil }
             let first = try await lease() ?? 0

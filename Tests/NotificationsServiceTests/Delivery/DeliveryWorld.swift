@@ -26,12 +26,13 @@ struct DeliveryWorld: Sendable {
     var options: NotificationsOptions
 
     /// - Parameters:
-    ///   - answerLimit: how long APNs may be silent. Long, like the other limits: a starved machine is no reason for second sends, or to wait
-    ///     before a connection is tried again.
+    ///   - answerLimit: how long APNs may be silent. Long, like the other limits: a starved machine is no reason for
+    ///     second sends, or to wait before a connection is tried again.
     ///   - drainLimit: for answers when a copy is shut down.
     ///   - setUp: changes settings before anything runs.
     static func run(
-        _ behaviour: APNsSimulator.Behaviour = .init(), answerLimit: TimeAmount = .seconds(300), drainLimit: TimeAmount = .seconds(2),
+        _ behaviour: APNsSimulator.Behaviour = .init(), answerLimit: TimeAmount = .seconds(300),
+        drainLimit: TimeAmount = .seconds(2),
         setUp: (inout NotificationsOptions) -> Void = { _ in },
         _ body: (DeliveryWorld) async throws -> Void
     ) async throws {
@@ -39,7 +40,8 @@ struct DeliveryWorld: Sendable {
     }
 
     private static func run(
-        _ behaviour: APNsSimulator.Behaviour, _ answerLimit: TimeAmount, _ drainLimit: TimeAmount, on database: MigratedDatabase,
+        _ behaviour: APNsSimulator.Behaviour, _ answerLimit: TimeAmount, _ drainLimit: TimeAmount,
+        on database: MigratedDatabase,
         _ setUp: (inout NotificationsOptions) -> Void,
         _ body: (DeliveryWorld) async throws -> Void
     ) async throws {
@@ -47,7 +49,8 @@ struct DeliveryWorld: Sendable {
         apns.trust(key)
         var options = NotificationsOptions(internalSecret: NotificationsApp.internalSecret)
         options.devices.hosts.apns = { _ in
-            var configuration = APNsConfiguration(host: apns.host, port: apns.port, trustedCertificates: apns.trustedCertificates)
+            var configuration = APNsConfiguration(
+                host: apns.host, port: apns.port, trustedCertificates: apns.trustedCertificates)
             configuration.answerLimit = answerLimit
             configuration.drainLimit = drainLimit
             // What waits for a connection that does not come up is held back once it has failed.
@@ -64,7 +67,8 @@ struct DeliveryWorld: Sendable {
         let postgres = database.client(for: "notifications")
         let service = NotificationsService(postgres: postgres, options: options, logger: .silent)
         let world = DeliveryWorld(
-            database: database, postgres: postgres, apns: apns, key: key, space: try await service.spaces.space(of: "app1", .live), service: service,
+            database: database, postgres: postgres, apns: apns, key: key,
+            space: try await service.spaces.space(of: "app1", .live), service: service,
             options: options)
         try await world.put(apnsFile(key))
         try await body(world)
@@ -77,7 +81,8 @@ struct DeliveryWorld: Sendable {
     }
 
     static func apnsFile(_ key: SimulatedKey) throws -> APNsKeyFile {
-        let file = #"{"main":{"key":\#(JSONValue.quote(key.pem)),"keyID":"\#(key.keyID)"},"teamID":"\#(key.teamID)","bundleIDs":["com.example.app"]}"#
+        let file =
+            #"{"main":{"key":\#(JSONValue.quote(key.pem)),"keyID":"\#(key.keyID)"},"teamID":"\#(key.teamID)","bundleIDs":["com.example.app"]}"#
         return try JSONDecoder().decode(APNsKeyFile.self, from: Data(file.utf8))
     }
 
@@ -93,7 +98,9 @@ struct DeliveryWorld: Sendable {
             """)
     }
 
-    func install(_ number: Int, _ service: PushService, token: String, publicKey: String? = nil, secret: String? = nil) async throws {
+    func install(_ number: Int, _ service: PushService, token: String, publicKey: String? = nil, secret: String? = nil)
+        async throws
+    {
         try await postgres.execute(
             """
             INSERT INTO notifications.installations (space, id, secret_digest, platform, service, token, token_registered, public_key, auth_secret)
@@ -105,7 +112,10 @@ struct DeliveryWorld: Sendable {
     static func installation(_ number: Int) -> UUID {
         let hexadecimal = String(number, radix: 16)
         let digits = String(repeating: "0", count: 32 - hexadecimal.count) + hexadecimal
-        let parts = [digits.prefix(8), digits.dropFirst(8).prefix(4), digits.dropFirst(12).prefix(4), digits.dropFirst(16).prefix(4), digits.suffix(12)]
+        let parts = [
+            digits.prefix(8), digits.dropFirst(8).prefix(4), digits.dropFirst(12).prefix(4),
+            digits.dropFirst(16).prefix(4), digits.suffix(12),
+        ]
         return UUID(uuidString: parts.joined(separator: "-"))!
     }
 
@@ -119,7 +129,8 @@ struct DeliveryWorld: Sendable {
     /// - Parameter isOld: planned by a version that did not note the push service.
     @discardableResult
     func order(
-        _ content: String = #"{"body":"Hello"}"#, to numbers: ClosedRange<Int>, paused: Bool = false, expires: Duration = .seconds(3_600), isOld: Bool = false
+        _ content: String = #"{"body":"Hello"}"#, to numbers: ClosedRange<Int>, paused: Bool = false,
+        expires: Duration = .seconds(3_600), isOld: Bool = false
     ) async throws -> UUID {
         let id = UUID()
         try await postgres.execute(
@@ -145,13 +156,15 @@ struct DeliveryWorld: Sendable {
             """
             SELECT state || coalesce(':' || reason, '') || ':' || attempts, count(*) FROM notifications.deliveries WHERE message = \(message) GROUP BY 1
             """)
-        return Dictionary(uniqueKeysWithValues: try rows.map { (try $0.decode(0, as: String.self), try $0.decode(1, as: Int.self)) })
+        return Dictionary(
+            uniqueKeysWithValues: try rows.map { (try $0.decode(0, as: String.self), try $0.decode(1, as: Int.self)) })
     }
 
     /// As when a copy has been dead for the time of its leases.
     func expireLeases(of message: UUID) async throws {
         try await postgres.execute(
-            "UPDATE notifications.deliveries SET leased_until = now() - interval '1 second' WHERE message = \(message) AND state = 'sending'")
+            "UPDATE notifications.deliveries SET leased_until = now() - interval '1 second' WHERE message = \(message) AND state = 'sending'"
+        )
     }
 
     func state(of message: UUID) async throws -> String? {
@@ -160,7 +173,10 @@ struct DeliveryWorld: Sendable {
 
     /// Waits until the message is finished, and says how its deliveries ended.
     func end(of message: UUID) async throws -> [String: Int] {
-        try await wait { try await postgres.query("SELECT FROM notifications.messages WHERE id = \(message) AND is_settled").count == 1 }
+        try await wait {
+            try await postgres.query("SELECT FROM notifications.messages WHERE id = \(message) AND is_settled").count
+                == 1
+        }
         return try await deliveries(of: message)
     }
 
@@ -168,7 +184,8 @@ struct DeliveryWorld: Sendable {
         do {
             try await eventually { try await isSo() }
         } catch {
-            Issue.record("\(try await whatIsThere()), \(apns.requestCount) requests on \(apns.connectionCount) connections")
+            Issue.record(
+                "\(try await whatIsThere()), \(apns.requestCount) requests on \(apns.connectionCount) connections")
             throw error
         }
     }
@@ -184,7 +201,9 @@ struct DeliveryWorld: Sendable {
     }
 
     func hasToken(_ number: Int) async throws -> Bool {
-        try await postgres.query("SELECT FROM notifications.installations WHERE id = \(Self.installation(number)) AND token IS NOT NULL").count == 1
+        try await postgres.query(
+            "SELECT FROM notifications.installations WHERE id = \(Self.installation(number)) AND token IS NOT NULL"
+        ).count == 1
     }
 
     // MARK: Copies

@@ -27,7 +27,9 @@ struct TestDevice: Sendable {
 
 extension NotificationsApp {
     @discardableResult
-    func ask(_ method: String, _ device: TestDevice, _ body: String? = nil, at path: String = "", user: String? = nil) async throws -> Answer {
+    func ask(_ method: String, _ device: TestDevice, _ body: String? = nil, at path: String = "", user: String? = nil)
+        async throws -> Answer
+    {
         try await client(method, device.path + path, body, user: user, headers: device.headers)
     }
 
@@ -49,11 +51,13 @@ struct PushServices: Sendable {
 
     static func with(_ body: @Sendable (PushServices, NotificationsOptions) async throws -> Void) async throws {
         let services = PushServices(
-            production: try await .start(), sandbox: try await .start(), fcm: try await .start(), webPush: try await .start())
+            production: try await .start(), sandbox: try await .start(), fcm: try await .start(),
+            webPush: try await .start())
         var options = NotificationsOptions(internalSecret: NotificationsApp.internalSecret)
         options.devices.hosts.apns = { environment in
             let simulator = environment == .sandbox ? services.sandbox : services.production
-            return APNsConfiguration(host: simulator.host, port: simulator.port, trustedCertificates: simulator.trustedCertificates)
+            return APNsConfiguration(
+                host: simulator.host, port: simulator.port, trustedCertificates: simulator.trustedCertificates)
         }
         options.devices.hosts.fcmAddress = services.fcm.address
         options.devices.hosts.outgoing = OutgoingClient(.anywhere, version: .upToHTTP2)

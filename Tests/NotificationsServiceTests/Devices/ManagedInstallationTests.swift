@@ -16,9 +16,13 @@ import Testing
     /// Four devices, in the order of their ids.
     private func makeDevices(_ app: NotificationsApp) async throws -> [TestDevice] {
         let devices = (0..<4).map { _ in TestDevice() }.sorted { $0.id < $1.id }
-        try await app.ask("PUT", devices[0], TestDevice.ios(sandbox: true, more: #","appVersion":"1.0","channels":["news"]"#), user: Self.user)
+        try await app.ask(
+            "PUT", devices[0], TestDevice.ios(sandbox: true, more: #","appVersion":"1.0","channels":["news"]"#),
+            user: Self.user)
         try await app.ask("PUT", devices[1], TestDevice.ios(more: #","appVersion":"2.0","channels":["news","sport"]"#))
-        try await app.ask("PUT", devices[2], #"{"platform":"android","push":{"service":"fcm","token":"t"},"appVersion":"2.0"}"#, user: Self.user)
+        try await app.ask(
+            "PUT", devices[2], #"{"platform":"android","push":{"service":"fcm","token":"t"},"appVersion":"2.0"}"#,
+            user: Self.user)
         try await app.ask("PUT", devices[3], #"{"platform":"web"}"#)
         return devices
     }
@@ -27,25 +31,37 @@ import Testing
         try await NotificationsApp.run { app in
             let devices = try await makeDevices(app)
             let cases: [(String, [Int])] = [
-                ("", [0, 1, 2, 3]), ("?user=\(Self.user)", [0, 2]), ("?channel=news", [0, 1]), ("?platform=ios", [0, 1]), ("?service=fcm", [2]),
-                ("?platform=ios&sandbox=true", [0]), ("?platform=ios&sandbox=false", [1]), ("?hasToken=false", [3]), ("?hasToken=true", [0, 1, 2]),
-                ("?appVersion=2.0", [1, 2]), ("?seenFrom=2100-01-01T00:00:00Z", []), ("?seenTo=2100-01-01T00:00:00Z", [0, 1, 2, 3]), ("?user=nobody", []),
+                ("", [0, 1, 2, 3]), ("?user=\(Self.user)", [0, 2]), ("?channel=news", [0, 1]),
+                ("?platform=ios", [0, 1]), ("?service=fcm", [2]),
+                ("?platform=ios&sandbox=true", [0]), ("?platform=ios&sandbox=false", [1]), ("?hasToken=false", [3]),
+                ("?hasToken=true", [0, 1, 2]),
+                ("?appVersion=2.0", [1, 2]), ("?seenFrom=2100-01-01T00:00:00Z", []),
+                ("?seenTo=2100-01-01T00:00:00Z", [0, 1, 2, 3]), ("?user=nobody", []),
             ]
             for (query, expected) in cases {
                 let answer = try await app.master("GET", "/notifications/installations" + query)
-                #expect(answer.status == 200 && installations(answer) == expected.map { devices[$0].id }, "\(query): \(answer)")
+                #expect(
+                    answer.status == 200 && installations(answer) == expected.map { devices[$0].id },
+                    "\(query): \(answer)")
             }
             let first = try await app.master("GET", "/notifications/installations?limit=3")
             #expect(installations(first) == devices[..<3].map(\.id) && first["next"] == "\"\(devices[2].id)\"")
             let second = try await app.master("GET", "/notifications/installations?limit=3&cursor=\(devices[2].id)")
             #expect(installations(second) == [devices[3].id] && second["next"] == nil)
-            for query in ["?platform=x", "?service=x", "?sandbox=1", "?limit=0", "?limit=501", "?cursor=x", "?user=", "?colour=red", "?seenFrom=yesterday"] {
+            for query in [
+                "?platform=x", "?service=x", "?sandbox=1", "?limit=0", "?limit=501", "?cursor=x", "?user=",
+                "?colour=red", "?seenFrom=yesterday",
+            ] {
                 let field = String(query.dropFirst().prefix { $0 != "=" })
-                #expect(try await app.master("GET", "/notifications/installations" + query).isProblem(.invalidParameter, field: field), "\(query)")
+                #expect(
+                    try await app.master("GET", "/notifications/installations" + query).isProblem(
+                        .invalidParameter, field: field), "\(query)")
             }
             let counts = try await app.master("GET", "/notifications/installations/counts?hasToken=true")
             #expect(
-                counts["data.0"] == #"{"installations":1,"platform":"android","sandbox":false,"service":"fcm","users":1,"withToken":1}"# && counts["count"] == "3", "\(counts)")
+                counts["data.0"]
+                    == #"{"installations":1,"platform":"android","sandbox":false,"service":"fcm","users":1,"withToken":1}"#
+                    && counts["count"] == "3", "\(counts)")
         }
     }
 
@@ -55,12 +71,15 @@ import Testing
             let path = "/notifications" + device.path
             let reading = StaffRights(["app1": [.notifications: [.read]]])
             let read = try await app.staff("GET", path, rights: reading)
-            #expect(read.status == 200 && read["id"] == "\"\(device.id)\"" && !read.text.contains(device.secret), "\(read)")
+            #expect(
+                read.status == 200 && read["id"] == "\"\(device.id)\"" && !read.text.contains(device.secret), "\(read)")
             #expect(try await app.staff("DELETE", path, rights: reading).isProblem(.forbidden))
             #expect(try await app.client("GET", path).isProblem(.forbidden))
             #expect(try await app.countInstallations() == 4)
             #expect(try await app.master("DELETE", path).status == 204)
-            for method in ["GET", "DELETE"] { #expect(try await app.master(method, path).isProblem(.installationNotFound)) }
+            for method in ["GET", "DELETE"] {
+                #expect(try await app.master(method, path).isProblem(.installationNotFound))
+            }
             #expect(try await app.master("GET", "/notifications/installations/x").isProblem(.invalidID))
             #expect(try await app.ask("PUT", device, TestDevice.ios()).status == 201)
         }
@@ -72,24 +91,38 @@ import Testing
             let holder = app.service.userData
             let request = UserDataRequest(app: "app1", environment: .live, user: Self.user)
             var portion = try await holder.export(request)
-            let lines = String(buffer: portion.lines).split(separator: "\n").compactMap { try? JSONValue(parsing: $0.utf8) }
-            #expect(lines.count == 2 && lines.allSatisfy { $0["kind"] == .string("installation") && $0["data"]?["user"] == .string(Self.user) })
-            while let next = portion.next { portion = try await holder.export(UserDataRequest(app: "app1", environment: .live, user: Self.user, after: next)) }
+            let lines = String(buffer: portion.lines).split(separator: "\n").compactMap {
+                try? JSONValue(parsing: $0.utf8)
+            }
+            #expect(
+                lines.count == 2
+                    && lines.allSatisfy {
+                        $0["kind"] == .string("installation") && $0["data"]?["user"] == .string(Self.user)
+                    })
+            while let next = portion.next {
+                portion = try await holder.export(
+                    UserDataRequest(app: "app1", environment: .live, user: Self.user, after: next))
+            }
             var erased = 0
             var next: String?
             repeat {
-                let erasure = try await holder.erase(UserDataRequest(app: "app1", environment: .live, user: Self.user, after: next))
+                let erasure = try await holder.erase(
+                    UserDataRequest(app: "app1", environment: .live, user: Self.user, after: next))
                 erased += erasure.erased["installations"] ?? 0
                 next = erasure.next
             } while next != nil
             #expect(erased == 2)
             #expect(try await app.countInstallations() == 2)
             #expect(try await app.master("GET", "/notifications/installations?user=\(Self.user)")["count"] == "0")
-            await #expect(throws: HTTPProblem.self) { _ = try await holder.erase(UserDataRequest(app: "app1", environment: .live, user: "x")) }
+            await #expect(throws: HTTPProblem.self) {
+                _ = try await holder.erase(UserDataRequest(app: "app1", environment: .live, user: "x"))
+            }
         }
     }
 
-    @Test func `what was sent to the devices of somebody who leaves counts, and tells of no device any more`() async throws {
+    @Test func `what was sent to the devices of somebody who leaves counts, and tells of no device any more`()
+        async throws
+    {
         try await NotificationsApp.run { app in
             let (theirs, others) = (TestInstallation(1, user: Self.user), TestInstallation(2, user: Self.other))
             try await app.install([theirs, others])
@@ -104,7 +137,9 @@ import Testing
                 INSERT INTO notifications.deliveries (message, installation, space, state, receipt, opened)
                 SELECT made.id, i.id, \(space.id), 'accepted', 'r', now() FROM made, unnest(\([theirs.id, others.id])) AS i (id)
                 """, timeout: .seconds(60))
-            let waiting = try await app.order(#"{"content":{"body":"b"},"audience":{"installations":["\#(theirs.id)","\#(others.id)"]},\#(NotificationsApp.quiet)}"#)
+            let waiting = try await app.order(
+                #"{"content":{"body":"b"},"audience":{"installations":["\#(theirs.id)","\#(others.id)"]},\#(NotificationsApp.quiet)}"#
+            )
             var places: [String] = []
             var erased: [String: Int] = [:]
             repeat {
@@ -122,13 +157,18 @@ import Testing
                     count(*) FILTER (WHERE opened IS NOT NULL AND receipt IS NULL) FROM notifications.deliveries
                 """)[0]
             let all = InstallationUserData.deliveriesPerSlice * 2 + 3
-            #expect(try [rows.decode(0, as: Int.self), rows.decode(1, as: Int.self), rows.decode(2, as: Int.self)] == [0, all + 1, all])
+            #expect(
+                try [rows.decode(0, as: Int.self), rows.decode(1, as: Int.self), rows.decode(2, as: Int.self)] == [
+                    0, all + 1, all,
+                ])
             // Without a credential every delivery ends at once.
             try await app.postgres.execute("DELETE FROM notifications.credentials")
             try await app.postgres.execute("UPDATE notifications.messages SET timing = '{}' WHERE id = \(waiting)")
             try await app.postgres.execute("UPDATE notifications.deliveries SET due = now() WHERE message = \(waiting)")
             try await eventually("the message is sent") { try await app.message(waiting).state == .sent }
-            let reasons = try await app.postgres.query("SELECT reason FROM notifications.deliveries WHERE message = \(waiting) AND installation <> \(others.id)")
+            let reasons = try await app.postgres.query(
+                "SELECT reason FROM notifications.deliveries WHERE message = \(waiting) AND installation <> \(others.id)"
+            )
             #expect(try reasons.map { try $0.decode(0, as: String.self) } == ["no-token"])
         }
     }
@@ -138,19 +178,28 @@ import Testing
             let space = try await app.space.id
             let (gone, back, moved) = (TestDevice(), TestDevice(), TestDevice())
             let tokens = (0..<3).map { _ in TestDevice.token() }
-            for (device, token) in zip([gone, back, moved], tokens) { try await app.ask("PUT", device, TestDevice.ios(token)) }
+            for (device, token) in zip([gone, back, moved], tokens) {
+                try await app.ask("PUT", device, TestDevice.ios(token))
+            }
             let (past, future) = (Date().addingTimeInterval(-3_600), Date().addingTimeInterval(3_600))
             func token(_ device: TestDevice, _ token: String, _ since: Date) -> GoneToken {
-                GoneToken(space: space, installation: UUID(uuidString: device.id)!, token: token, unlessRegisteredSince: since)
+                GoneToken(
+                    space: space, installation: UUID(uuidString: device.id)!, token: token, unlessRegisteredSince: since
+                )
             }
-            let batch = [token(gone, tokens[0], future), token(back, tokens[1], past), token(moved, "00ff", future), token(TestDevice(), tokens[0], future)]
+            let batch = [
+                token(gone, tokens[0], future), token(back, tokens[1], past), token(moved, "00ff", future),
+                token(TestDevice(), tokens[0], future),
+            ]
             let store = app.service.devices.installations
             #expect(try await store.forgetTokens(batch) == 1)
             #expect(try await store.forgetTokens(batch) == 0)
             #expect(try await store.forgetTokens([]) == 0)
             #expect(try await app.ask("GET", gone)["push"] == "null")
             for device in [back, moved] { #expect(try await app.ask("GET", device)["push.service"] == "\"apns\"") }
-            #expect(try await app.ask("PUT", gone, TestDevice.ios(tokens[0]))["push.service"] == "\"apns\"", "the app says it is there after all")
+            #expect(
+                try await app.ask("PUT", gone, TestDevice.ios(tokens[0]))["push.service"] == "\"apns\"",
+                "the app says it is there after all")
         }
     }
 

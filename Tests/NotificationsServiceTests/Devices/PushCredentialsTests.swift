@@ -19,7 +19,8 @@ import Testing
             for each in [other, credentials] { #expect(try await each.current(space).apns == nil) }
             let key = SimulatedKey()
             _ = try await app.master("PUT", "/notifications/credentials/apns", NotificationsApp.json(key))
-            _ = try await app.master("PUT", "/notifications/credentials/webpush", #"{"subject":"mailto:push@example.com"}"#)
+            _ = try await app.master(
+                "PUT", "/notifications/credentials/webpush", #"{"subject":"mailto:push@example.com"}"#)
             try await eventually { try await credentials.current(space).apns?.key(for: .sandbox).keyID == key.keyID }
             // This one hears nothing: it looks from time to time.
             try await eventually { try await other.current(space).webPush != nil }
@@ -28,7 +29,9 @@ import Testing
             // Another key, and the one that is the same stays the same object, with the tokens it has made.
             let next = SimulatedKey()
             _ = try await app.master("PUT", "/notifications/credentials/apns", NotificationsApp.json(next))
-            try await eventually { try await credentials.current(space).apns?.key(for: .production).keyID == next.keyID }
+            try await eventually {
+                try await credentials.current(space).apns?.key(for: .production).keyID == next.keyID
+            }
             let after = try await credentials.current(space).webPush
             #expect(after === before && before != nil)
             _ = try await app.master("DELETE", "/notifications/credentials/webpush")
@@ -68,7 +71,8 @@ import Testing
         let signing = try APNsKey(keyID: key.keyID, teamID: key.teamID, privateKey: Secret(key.pem))
         let credential = APNsCredential(production: signing, sandbox: signing, bundleIDs: ["a.b", "a.b.watch"])
         func bundle(_ named: String?) -> String? {
-            credential.bundleID(of: Device(id: UUID(), space: 1, platform: .ios, service: .apns, token: "00", bundleID: named))
+            credential.bundleID(
+                of: Device(id: UUID(), space: 1, platform: .ios, service: .apns, token: "00", bundleID: named))
         }
         #expect(bundle(nil) == "a.b" && bundle("a.b.watch") == "a.b.watch" && bundle("c.d") == nil)
     }

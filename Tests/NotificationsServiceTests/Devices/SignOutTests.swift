@@ -13,12 +13,15 @@ import Testing
     private static let berta = "0193a000-0000-7000-8000-0000000000bb"
 
     /// A device on which a user is signed in by a session; nil: by one that is not known.
-    private static func device(_ app: NotificationsApp, of user: String = anna, in session: UUID?, id: UUID = UUID()) async throws -> TestDevice {
+    private static func device(_ app: NotificationsApp, of user: String = anna, in session: UUID?, id: UUID = UUID())
+        async throws -> TestDevice
+    {
         var device = TestDevice()
         device.id = id.uuidString.lowercased()
         var principal = app.principal(.client, user: user)
         principal.sessionID = session?.uuidString.lowercased()
-        let answer = try await app.gateway.asking(as: principal).send("PUT", device.path, TestDevice.ios(), headers: device.headers)
+        let answer = try await app.gateway.asking(as: principal).send(
+            "PUT", device.path, TestDevice.ios(), headers: device.headers)
         try #require(answer.status == 201 && answer["user"] == "\"\(user)\"", "\(answer)")
         return device
     }
@@ -28,13 +31,18 @@ import Testing
         return #"{"app":"app1","environment":"live","user":"\#(user)","sessions":[\#(ids)]\#(more)}"#
     }
 
-    private static func signOut(_ app: NotificationsApp, _ sessions: [UUID], of user: String = anna) async throws -> String? {
-        let answer = try await app.gateway.asking(as: .service("auth")).post("/internal/users/sign-out", body(sessions, of: user))
+    private static func signOut(_ app: NotificationsApp, _ sessions: [UUID], of user: String = anna) async throws
+        -> String?
+    {
+        let answer = try await app.gateway.asking(as: .service("auth")).post(
+            "/internal/users/sign-out", body(sessions, of: user))
         try #require(answer.status == 200, "\(answer)")
         return answer["signedOut"]
     }
 
-    private static func user(_ app: NotificationsApp, _ device: TestDevice) async throws -> String? { try await app.ask("GET", device)["user"] }
+    private static func user(_ app: NotificationsApp, _ device: TestDevice) async throws -> String? {
+        try await app.ask("GET", device)["user"]
+    }
 
     @Test func `Who signs out of a session is signed out where it signed them in, and nowhere else`() async throws {
         try await NotificationsApp.run { app in
@@ -59,9 +67,12 @@ import Testing
             #expect(try await app.ask("GET", phone)["push.service"] == "\"apns\"")
             var principal = app.principal(.client, user: Self.anna)
             principal.sessionID = third.uuidString.lowercased()
-            let again = try await app.gateway.asking(as: principal).send("PUT", phone.path, TestDevice.ios(), headers: phone.headers)
+            let again = try await app.gateway.asking(as: principal).send(
+                "PUT", phone.path, TestDevice.ios(), headers: phone.headers)
             #expect(again.status == 200 && again["user"] == "\"\(Self.anna)\"")
-            #expect(try await Self.signOut(app, [first, second]) == "1", "the pad; the session of the phone is another one now")
+            #expect(
+                try await Self.signOut(app, [first, second]) == "1",
+                "the pad; the session of the phone is another one now")
             #expect(try await Self.user(app, phone) == "\"\(Self.anna)\"")
             // What the app changes without signing in or out leaves the session as it is.
             #expect(try await app.ask("PATCH", phone, #"{"badge":1}"#)["user"] == "\"\(Self.anna)\"")
@@ -85,16 +96,19 @@ import Testing
             let session = UUID()
             try await app.storeCredentials()
             _ = try await Self.device(app, in: session, id: TestInstallation.id(1))
-            let message = try await app.order(#"{"content":{"title":"Hi"},"audience":{"users":["\#(Self.anna)"]},\#(NotificationsApp.quiet)}"#)
+            let message = try await app.order(
+                #"{"content":{"title":"Hi"},"audience":{"users":["\#(Self.anna)"]},\#(NotificationsApp.quiet)}"#)
             #expect(try await app.deliveries(message).map(\.state) == ["queued"])
             try await app.postgres.execute("DELETE FROM notifications.credentials")
             #expect(try await Self.signOut(app, [session]) == "1")
             try await app.postgres.execute("UPDATE notifications.deliveries SET due = now()")
             try await eventually("the delivery failed") { try await app.deliveries(message)[0].state == "failed" }
-            let reason: String? = try await app.postgres.query("SELECT reason FROM notifications.deliveries")[0].decode(0)
+            let reason: String? = try await app.postgres.query("SELECT reason FROM notifications.deliveries")[0].decode(
+                0)
             #expect(reason == "signed-out")
             try await app.storeCredentials()
-            #expect(try await app.order(#"{"content":{"title":"Hi"},"audience":{"users":["\#(Self.anna)"]}}"#) != message)
+            #expect(
+                try await app.order(#"{"content":{"title":"Hi"},"audience":{"users":["\#(Self.anna)"]}}"#) != message)
             #expect(try await app.count("deliveries") == 1, "nobody is there to get the second one")
         }
     }
@@ -104,18 +118,27 @@ import Testing
             let session = UUID()
             let device = try await Self.device(app, in: session)
             let good = Self.body([session])
-            for principal in [app.principal(.client, user: Self.anna), app.principal(.master), app.principal(.staff), .visitor] {
-                #expect(try await app.gateway.asking(as: principal).post("/internal/users/sign-out", good).isProblem(.forbidden))
+            for principal in [
+                app.principal(.client, user: Self.anna), app.principal(.master), app.principal(.staff), .visitor,
+            ] {
+                #expect(
+                    try await app.gateway.asking(as: principal).post("/internal/users/sign-out", good).isProblem(
+                        .forbidden))
             }
-            #expect(try await app.gateway.asking(as: nil).post("/internal/users/sign-out", good).isProblem(.unauthorized))
+            #expect(
+                try await app.gateway.asking(as: nil).post("/internal/users/sign-out", good).isProblem(.unauthorized))
             let auth = app.gateway.asking(as: .service("auth"))
             let tooMany = Self.body((0...1_000).map { _ in UUID() })
             for (body, field) in [
-                (good.replacing("app1", with: ""), "app"), (good.replacing("live", with: "moon"), "environment"), (good.replacing(Self.anna, with: "anna"), "user"),
-                (#"{"app":"app1","environment":"live","user":"\#(Self.anna)","sessions":["x"]}"#, "sessions"), (tooMany, "sessions"),
+                (good.replacing("app1", with: ""), "app"), (good.replacing("live", with: "moon"), "environment"),
+                (good.replacing(Self.anna, with: "anna"), "user"),
+                (#"{"app":"app1","environment":"live","user":"\#(Self.anna)","sessions":["x"]}"#, "sessions"),
+                (tooMany, "sessions"),
                 (Self.body([session], more: #","all":true"#), "all"),
             ] {
-                #expect(try await auth.post("/internal/users/sign-out", body).isProblem(.invalidBody, field: field), "\(field)")
+                #expect(
+                    try await auth.post("/internal/users/sign-out", body).isProblem(.invalidBody, field: field),
+                    "\(field)")
             }
             #expect(try await Self.user(app, device) == "\"\(Self.anna)\"")
         }

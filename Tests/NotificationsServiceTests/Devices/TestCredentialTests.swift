@@ -16,26 +16,38 @@ import Testing
             try await NotificationsApp.run(options) { app in
                 // Keys that Apple issued for one world each.
                 let team = SimulatedKey.identifier()
-                let (key, sandboxKey) = (SimulatedKey(teamID: team, topics: ["com.example.app"]), SimulatedKey(teamID: team))
+                let (key, sandboxKey) = (
+                    SimulatedKey(teamID: team, topics: ["com.example.app"]), SimulatedKey(teamID: team)
+                )
                 services.production.trust(key)
                 services.sandbox.trust(sandboxKey)
                 let more = #","sandbox":{"key":\#(JSONValue.quote(sandboxKey.pem)),"keyId":"\#(sandboxKey.keyID)"}"#
-                _ = try await app.master("PUT", "/notifications/credentials/apns", NotificationsApp.json(key, more: more))
+                _ = try await app.master(
+                    "PUT", "/notifications/credentials/apns", NotificationsApp.json(key, more: more))
                 let (developer, customer) = (TestDevice(), TestDevice())
                 let (developerToken, customerToken) = (TestDevice.token(), TestDevice.token())
-                #expect(try await app.ask("PUT", developer, TestDevice.ios(developerToken, sandbox: true)).status == 201)
+                #expect(
+                    try await app.ask("PUT", developer, TestDevice.ios(developerToken, sandbox: true)).status == 201)
                 #expect(try await app.ask("PUT", customer, TestDevice.ios(customerToken)).status == 201)
                 for device in [developer, customer] {
-                    let answer = try await app.master("POST", "/notifications/credentials/apns/test", #"{"installation":"\#(device.id)","title":"Hello"}"#)
-                    #expect(answer.status == 200 && answer["outcome"] == "\"accepted\"" && answer["id"] != nil, "\(answer)")
+                    let answer = try await app.master(
+                        "POST", "/notifications/credentials/apns/test",
+                        #"{"installation":"\#(device.id)","title":"Hello"}"#)
+                    #expect(
+                        answer.status == 200 && answer["outcome"] == "\"accepted\"" && answer["id"] != nil, "\(answer)")
                 }
-                #expect(services.sandbox.requests.map(\.device) == [developerToken] && services.production.requests.map(\.device) == [customerToken])
+                #expect(
+                    services.sandbox.requests.map(\.device) == [developerToken]
+                        && services.production.requests.map(\.device) == [customerToken])
                 let request = try #require(services.production.requests.first)
-                #expect(request.headers["apns-topic"] == "com.example.app" && request.headers["apns-push-type"] == "alert" && request.text.contains("Hello"))
+                #expect(
+                    request.headers["apns-topic"] == "com.example.app" && request.headers["apns-push-type"] == "alert"
+                        && request.text.contains("Hello"))
 
                 // The same device, now with the app of the store: another token, of the other world.
                 #expect(try await app.ask("PUT", developer, TestDevice.ios(sandbox: false)).status == 200)
-                _ = try await app.master("POST", "/notifications/credentials/apns/test", #"{"installation":"\#(developer.id)"}"#)
+                _ = try await app.master(
+                    "POST", "/notifications/credentials/apns/test", #"{"installation":"\#(developer.id)"}"#)
                 #expect(services.sandbox.requestCount == 1 && services.production.requestCount == 2)
             }
         }
@@ -50,7 +62,9 @@ import Testing
                 #expect(try await app.master("POST", path + "/test", test).isProblem(.credentialNotFound))
                 _ = try await app.master("PUT", path, NotificationsApp.json(key))
                 let unknown = try await app.master("POST", path + "/test", test)
-                #expect(unknown.status == 200 && unknown["outcome"] == "\"failed\"" && unknown["meaning"] == "\"credentialBroken\"", "\(unknown)")
+                #expect(
+                    unknown.status == 200 && unknown["outcome"] == "\"failed\""
+                        && unknown["meaning"] == "\"credentialBroken\"", "\(unknown)")
                 #expect(unknown["status"] == "403" && unknown["reason"] == "\"InvalidProviderToken\"")
                 #expect(try await app.master("GET", path)["broken.reason"] == "\"InvalidProviderToken\"")
 
@@ -63,7 +77,9 @@ import Testing
                 try await app.ask("PUT", device, TestDevice.ios(token, sandbox: true))
                 services.sandbox.set(token, .unregistered(since: Date()))
                 let gone = try await app.master("POST", path + "/test", #"{"installation":"\#(device.id)"}"#)
-                #expect(gone["meaning"] == "\"deviceGone\"" && gone["reason"] == "\"Unregistered\"" && gone["status"] == "410", "\(gone)")
+                #expect(
+                    gone["meaning"] == "\"deviceGone\"" && gone["reason"] == "\"Unregistered\""
+                        && gone["status"] == "410", "\(gone)")
                 #expect(try await app.ask("GET", device)["push.service"] == "\"apns\"", "a test forgets no token")
             }
         }
@@ -76,18 +92,27 @@ import Testing
                 _ = try await app.master("PUT", "/notifications/credentials/fcm", #"{"serviceAccount":\#(account)}"#)
                 let phone = TestDevice()
                 try await app.ask("PUT", phone, #"{"platform":"android","push":{"service":"fcm","token":"token-1"}}"#)
-                let first = try await app.master("POST", "/notifications/credentials/fcm/test", #"{"installation":"\#(phone.id)"}"#)
+                let first = try await app.master(
+                    "POST", "/notifications/credentials/fcm/test", #"{"installation":"\#(phone.id)"}"#)
                 #expect(first["outcome"] == "\"accepted\"" && services.fcm.deliveries(to: "token-1") == 1, "\(first)")
                 services.fcm.answer("token-1", status: 404, code: "UNREGISTERED")
-                let second = try await app.master("POST", "/notifications/credentials/fcm/test", #"{"installation":"\#(phone.id)"}"#)
-                #expect(second["meaning"] == "\"deviceGone\"" && services.fcm.tokenRequests == 1, "one client with one access token: \(second)")
+                let second = try await app.master(
+                    "POST", "/notifications/credentials/fcm/test", #"{"installation":"\#(phone.id)"}"#)
+                #expect(
+                    second["meaning"] == "\"deviceGone\"" && services.fcm.tokenRequests == 1,
+                    "one client with one access token: \(second)")
 
-                _ = try await app.master("PUT", "/notifications/credentials/webpush", #"{"subject":"mailto:push@example.com"}"#)
+                _ = try await app.master(
+                    "PUT", "/notifications/credentials/webpush", #"{"subject":"mailto:push@example.com"}"#)
                 let (page, browser) = (TestDevice(), services.webPush.subscribe())
-                let subscription = #"{"endpoint":"\#(browser.endpoint)","expirationTime":null,"keys":{"p256dh":"\#(browser.publicKey)","auth":"\#(browser.authenticationSecret)"}}"#
-                let put = try await app.ask("PUT", page, #"{"platform":"web","push":{"service":"webpush","subscription":\#(subscription)}}"#)
+                let subscription =
+                    #"{"endpoint":"\#(browser.endpoint)","expirationTime":null,"keys":{"p256dh":"\#(browser.publicKey)","auth":"\#(browser.authenticationSecret)"}}"#
+                let put = try await app.ask(
+                    "PUT", page, #"{"platform":"web","push":{"service":"webpush","subscription":\#(subscription)}}"#)
                 #expect(put.status == 201 && put["push.token"] == "\"127.0.0.1/…\"", "\(put)")
-                let answer = try await app.master("POST", "/notifications/credentials/webpush/test", #"{"installation":"\#(page.id)","body":"Hello"}"#)
+                let answer = try await app.master(
+                    "POST", "/notifications/credentials/webpush/test", #"{"installation":"\#(page.id)","body":"Hello"}"#
+                )
                 #expect(answer["outcome"] == "\"accepted\"", "\(answer)")
                 #expect(services.webPush.messages(of: browser).map(\.text) == [#"{"title":"Test","body":"Hello"}"#])
             }
@@ -103,10 +128,14 @@ import Testing
             let push = #"{"service":"apns","token":"00ff","sandbox":true,"bundleId":"other.app"}"#
             let cases: [(String, ErrorCode, String?)] = [
                 ("{}", .invalidBody, "installation"), (#"{"installation":"x"}"#, .invalidBody, "installation"),
-                (#"{"installation":"\#(silent.id)","push":\#(push)}"#, .invalidBody, "installation"), (#"{"installation":"\#(silent.id)"}"#, .invalidBody, "installation"),
-                (#"{"installation":"\#(phone.id)"}"#, .invalidBody, "installation"), (#"{"installation":"\#(UUID())"}"#, .installationNotFound, nil),
-                (#"{"push":{"service":"fcm","token":"t"}}"#, .invalidBody, "push.service"), (#"{"push":{"service":"apns","token":"0"}}"#, .invalidBody, "push.token"),
-                (#"{"push":\#(push)}"#, .invalidBody, "push.bundleId"), (#"{"push":\#(push),"title":"\#(String(repeating: "x", count: 201))"}"#, .invalidBody, "title"),
+                (#"{"installation":"\#(silent.id)","push":\#(push)}"#, .invalidBody, "installation"),
+                (#"{"installation":"\#(silent.id)"}"#, .invalidBody, "installation"),
+                (#"{"installation":"\#(phone.id)"}"#, .invalidBody, "installation"),
+                (#"{"installation":"\#(UUID())"}"#, .installationNotFound, nil),
+                (#"{"push":{"service":"fcm","token":"t"}}"#, .invalidBody, "push.service"),
+                (#"{"push":{"service":"apns","token":"0"}}"#, .invalidBody, "push.token"),
+                (#"{"push":\#(push)}"#, .invalidBody, "push.bundleId"),
+                (#"{"push":\#(push),"title":"\#(String(repeating: "x", count: 201))"}"#, .invalidBody, "title"),
             ]
             for (body, code, field) in cases {
                 let answer = try await app.master("POST", "/notifications/credentials/apns/test", body)

@@ -14,9 +14,12 @@ struct BounceTests {
     private static let path = "/notifications/mail/bounces"
 
     private static let refusals = [
-        (#"{"address":"a@example.org"}"#, "kind"), (#"{"address":"a@example.org","kind":"bad"}"#, "kind"), (#"{"kind":"hard"}"#, "mail"),
-        (#"{"address":"a@example.org","mail":"0193a000-0000-7000-8000-0000000000aa","kind":"hard"}"#, "mail"), (#"{"mail":"7","kind":"hard"}"#, "mail"),
-        (#"{"address":"nobody","kind":"hard"}"#, "address"), (#"{"address":"a@example.org","kind":"hard","reason":7}"#, "reason"),
+        (#"{"address":"a@example.org"}"#, "kind"), (#"{"address":"a@example.org","kind":"bad"}"#, "kind"),
+        (#"{"kind":"hard"}"#, "mail"),
+        (#"{"address":"a@example.org","mail":"0193a000-0000-7000-8000-0000000000aa","kind":"hard"}"#, "mail"),
+        (#"{"mail":"7","kind":"hard"}"#, "mail"),
+        (#"{"address":"nobody","kind":"hard"}"#, "address"),
+        (#"{"address":"a@example.org","kind":"hard","reason":7}"#, "reason"),
         (#"{"address":"a@example.org","kind":"hard","topic":"news"}"#, "topic"),
     ]
 
@@ -30,9 +33,12 @@ struct BounceTests {
             #expect(try await app.client("POST", Self.path, body, user: MailApp.ada).isProblem(.forbidden))
             #expect(try await app.staff("POST", Self.path, body, rights: .none).isProblem(.forbidden))
             // A mail of another environment is none, and one that nobody was written yet has not come back.
-            let order = try await app.master("POST", "/notifications/mail", #"{"users":["\#(MailApp.bob)"],"subject":"Hi","text":"Hello"}"#)
+            let order = try await app.master(
+                "POST", "/notifications/mail", #"{"users":["\#(MailApp.bob)"],"subject":"Hi","text":"Hello"}"#)
             let id = try #require(order["data.0"]).filter { $0 != "\"" }
-            #expect(try await app.master("POST", Self.path, #"{"mail":"\#(id)","kind":"hard"}"#).isProblem(.messageNotFound))
+            #expect(
+                try await app.master("POST", Self.path, #"{"mail":"\#(id)","kind":"hard"}"#).isProblem(.messageNotFound)
+            )
             #expect(try await app.count("mail_suppressed") == 0)
         }
     }
@@ -40,7 +46,8 @@ struct BounceTests {
     @Test func `Our own processes may ask whether mail came back, which a complaint is not`() async throws {
         try await MailApp.run(OrderMailTests.options) { app in
             for (name, kind) in [("a", "hard"), ("b", "complaint"), ("c", "soft")] {
-                let noted = try await app.master("POST", Self.path, #"{"address":"\#(name)@example.org","kind":"\#(kind)"}"#)
+                let noted = try await app.master(
+                    "POST", Self.path, #"{"address":"\#(name)@example.org","kind":"\#(kind)"}"#)
                 #expect(noted.status == 200)
             }
             let asked = "/internal/mail/returned"
@@ -49,15 +56,20 @@ struct BounceTests {
             }
             let service = app.gateway.asking(as: .service("auth"))
             for (question, isReturned) in [
-                (body("a@example.org"), "true"), (body("b@example.org"), "false"), (body("c@example.org"), "false"), (body("d@example.org"), "false"),
+                (body("a@example.org"), "true"), (body("b@example.org"), "false"), (body("c@example.org"), "false"),
+                (body("d@example.org"), "false"),
                 (body("a@example.org", "test"), "false"), (body("a@example.org", app: "another"), "false"),
             ] {
                 let answer = try await service.post(asked, question)
                 #expect(answer["isReturned"] == isReturned, "\(question)")
             }
             #expect(try await app.count("spaces") == 1)
-            #expect(try await service.post(asked, body("a@example.org", "dev")).isProblem(.invalidBody, field: "environment"))
-            #expect(try await service.post(asked, #"{"app":"app1","environment":"live"}"#).isProblem(.invalidBody, field: "address"))
+            #expect(
+                try await service.post(asked, body("a@example.org", "dev")).isProblem(
+                    .invalidBody, field: "environment"))
+            #expect(
+                try await service.post(asked, #"{"app":"app1","environment":"live"}"#).isProblem(
+                    .invalidBody, field: "address"))
             #expect(try await app.master("POST", asked, body("a@example.org")).isProblem(.forbidden))
         }
     }
@@ -65,15 +77,22 @@ struct BounceTests {
     @Test func `The list is read a page at a time, and taken from`() async throws {
         try await MailApp.run(OrderMailTests.options) { app in
             for (name, kind) in [("a", "hard"), ("b", "complaint"), ("c", "hard"), ("c", "soft"), ("d", "soft")] {
-                let answer = try await app.master("POST", Self.path, #"{"address":"\#(name.uppercased())@example.org","kind":"\#(kind)","reason":"said so"}"#)
-                #expect(answer.status == 200 && answer["isSuppressed"] == (kind == "soft" ? "false" : "true"), "\(answer)")
+                let answer = try await app.master(
+                    "POST", Self.path,
+                    #"{"address":"\#(name.uppercased())@example.org","kind":"\#(kind)","reason":"said so"}"#)
+                #expect(
+                    answer.status == 200 && answer["isSuppressed"] == (kind == "soft" ? "false" : "true"), "\(answer)")
             }
             let list = "/notifications/mail/suppressed"
             let first = try await app.master("GET", list + "?limit=2")
-            #expect(first["count"] == "2" && first["data.0.address"] == "\"a@example.org\"" && first["data.1.kind"] == "\"complaint\"" && first["data.0.reason"] == "\"said so\"", "\(first)")
+            #expect(
+                first["count"] == "2" && first["data.0.address"] == "\"a@example.org\""
+                    && first["data.1.kind"] == "\"complaint\"" && first["data.0.reason"] == "\"said so\"", "\(first)")
             let next = try #require(first["next"]).filter { $0 != "\"" }
             let second = try await app.master("GET", list + "?limit=2&cursor=\(next)")
-            #expect(second["count"] == "1" && second["data.0.address"] == "\"c@example.org\"" && second["next"] == nil, "\(second)")
+            #expect(
+                second["count"] == "1" && second["data.0.address"] == "\"c@example.org\"" && second["next"] == nil,
+                "\(second)")
             #expect(try await app.master("GET", list + "?address=B@example.org")["count"] == "1")
             // A complaint stays one, whatever comes back later.
             _ = try await app.master("POST", Self.path, #"{"address":"b@example.org","kind":"hard"}"#)
@@ -91,7 +110,9 @@ struct BounceTests {
     }
 
     @Test(.enabled(if: MailServer.isThere), arguments: ["hard", "complaint"])
-    func `After a hard bounce or a complaint nothing is sent to the address, with a topic or without`(kind: String) async throws {
+    func `After a hard bounce or a complaint nothing is sent to the address, with a topic or without`(kind: String)
+        async throws
+    {
         try await MailApp.run { app in
             let address = MailApp.address()
             let body = #"{"to":["\#(address)"],"subject":"Hi","text":"Hello"}"#
@@ -101,12 +122,18 @@ struct BounceTests {
             #expect(soft["isSuppressed"] == "false")
             #expect(try await app.sent(body)["state"] == "\"sent\"")
             let messageID = try await MailServer.shared.mail(to: address).headers["message-id"] ?? ""
-            #expect(try await app.master("POST", Self.path, #"{"mail":"\#(messageID)","kind":"\#(kind)"}"#)["isSuppressed"] == "true")
+            #expect(
+                try await app.master("POST", Self.path, #"{"mail":"\#(messageID)","kind":"\#(kind)"}"#)["isSuppressed"]
+                    == "true")
             let bounced = try await app.master("GET", "/notifications/mail/\(id)")
-            #expect(bounced["state"] == "\"sent\"" && bounced["bounce"] == "\"\(kind)\"" && bounced["bounced"] != "null", "\(bounced)")
+            #expect(
+                bounced["state"] == "\"sent\"" && bounced["bounce"] == "\"\(kind)\"" && bounced["bounced"] != "null",
+                "\(bounced)")
             for body in [body, #"{"to":["\#(address)"],"subject":"Hi","text":"Hello","topic":"news"}"#] {
                 let held = try await app.sent(body)
-                #expect(held["state"] == "\"suppressed\"" && held["reason"] == (kind == "hard" ? "\"hard bounce\"" : "\"complaint\""), "\(held)")
+                #expect(
+                    held["state"] == "\"suppressed\""
+                        && held["reason"] == (kind == "hard" ? "\"hard bounce\"" : "\"complaint\""), "\(held)")
             }
             let test = try await app.master("POST", "/notifications/mail/test", #"{"to":"\#(address)"}"#)
             #expect(test["isSent"] == "false", "\(test)")
@@ -117,15 +144,21 @@ struct BounceTests {
         }
     }
 
-    @Test(.enabled(if: MailServer.isThere)) func `A server that says there is no such mailbox is believed, one that does not like us is not`() async throws {
+    @Test(.enabled(if: MailServer.isThere))
+    func `A server that says there is no such mailbox is believed, one that does not like us is not`() async throws {
         try await MailApp.run { app in
             let (gone, blocked) = (MailApp.address("refuse"), MailApp.address("blocked"))
             let refused = try await app.sent(#"{"to":["\#(gone)"],"subject":"Hi","text":"Hello"}"#)
-            #expect(refused["state"] == "\"failed\"" && refused["reason"] == "\"refused 550\"" && refused["bounce"] == "\"hard\"" && refused["attempts"] == "1", "\(refused)")
-            #expect(try await app.sent(#"{"to":["\#(gone)"],"subject":"Hi","text":"Hello"}"#)["state"] == "\"suppressed\"")
+            #expect(
+                refused["state"] == "\"failed\"" && refused["reason"] == "\"refused 550\""
+                    && refused["bounce"] == "\"hard\"" && refused["attempts"] == "1", "\(refused)")
+            #expect(
+                try await app.sent(#"{"to":["\#(gone)"],"subject":"Hi","text":"Hello"}"#)["state"] == "\"suppressed\"")
             for _ in 0..<2 {
                 let refused = try await app.sent(#"{"to":["\#(blocked)"],"subject":"Hi","text":"Hello"}"#)
-                #expect(refused["state"] == "\"failed\"" && refused["reason"] == "\"refused 550\"" && refused["bounce"] == "null", "\(refused)")
+                #expect(
+                    refused["state"] == "\"failed\"" && refused["reason"] == "\"refused 550\""
+                        && refused["bounce"] == "null", "\(refused)")
             }
             #expect(try await app.master("GET", "/notifications/mail/suppressed")["data.0.address"] == "\"\(gone)\"")
             #expect(try await app.count("mail_suppressed") == 1)

@@ -16,14 +16,17 @@ enum MailApp {
         options.mail.publicURL = URL(string: "https://backend.example.org/martlet")!
         options.mail.contacts = MailContactBook { request in
             let users = [
-                MailContacts.Contact(id: ada, email: address, language: "de-AT"), MailContacts.Contact(id: bob, email: nil, language: nil),
+                MailContacts.Contact(id: ada, email: address, language: "de-AT"),
+                MailContacts.Contact(id: bob, email: nil, language: nil),
             ]
             return MailContacts(app: "Shöp", users: users.filter { request.users.contains($0.id) })
         }
         return options
     }
 
-    static func run(_ options: NotificationsOptions? = nil, _ body: @Sendable (NotificationsApp) async throws -> Void) async throws {
+    static func run(_ options: NotificationsOptions? = nil, _ body: @Sendable (NotificationsApp) async throws -> Void)
+        async throws
+    {
         var own = try await Self.options()
         if let options { own = options }
         try await NotificationsApp.run(own, body)

@@ -13,11 +13,18 @@ import Testing
         try await MailApp.run { app in
             let address = MailApp.address()
             let record = try await app.sent(
-                #"{"to":["\#(address.uppercased())"],"subject":"Hi {{name}}","text":"{{name}}\n{{#more}}{{more}}{{/more}}{{count}}","html":"<b title=\"{{name}}\">{{name}}</b>","variables":{"name":"<Ödön> \"x\"","count":7,"more":null},"replyTo":"help@example.org"}"#)
-            #expect(record["state"] == "\"sent\"" && record["to"] == "\"\(address)\"" && record["attempts"] == "1" && record["reason"] == "null", "\(record)")
+                #"{"to":["\#(address.uppercased())"],"subject":"Hi {{name}}","text":"{{name}}\n{{#more}}{{more}}{{/more}}{{count}}","html":"<b title=\"{{name}}\">{{name}}</b>","variables":{"name":"<Ödön> \"x\"","count":7,"more":null},"replyTo":"help@example.org"}"#
+            )
+            #expect(
+                record["state"] == "\"sent\"" && record["to"] == "\"\(address)\"" && record["attempts"] == "1"
+                    && record["reason"] == "null", "\(record)")
             let mail = try await MailServer.shared.mail(to: address)
-            #expect(mail.subject == #"Hi <Ödön> "x""# && mail.text.hasPrefix(#"<Ödön> "x"\#n7"#) && mail.defects == [], "\(mail)")
-            #expect(mail.html?.trimmingCharacters(in: .newlines) == #"<b title="&lt;Ödön&gt; &quot;x&quot;">&lt;Ödön&gt; &quot;x&quot;</b>"#)
+            #expect(
+                mail.subject == #"Hi <Ödön> "x""# && mail.text.hasPrefix(#"<Ödön> "x"\#n7"#) && mail.defects == [],
+                "\(mail)")
+            #expect(
+                mail.html?.trimmingCharacters(in: .newlines)
+                    == #"<b title="&lt;Ödön&gt; &quot;x&quot;">&lt;Ödön&gt; &quot;x&quot;</b>"#)
             #expect(mail.from == "no-reply@example.org" && mail.headers["reply-to"] == "help@example.org")
             #expect(mail.headers["from"]?.contains("Shöp") == true && mail.headers["list-unsubscribe"] == nil)
             #expect(mail.headers["message-id"] == "<\(record["id"]?.filter { $0 != "\"" } ?? "")@example.org>")
@@ -31,13 +38,19 @@ import Testing
     @Test func `A user gets the language they read, at the address that is verified`() async throws {
         let address = MailApp.address()
         try await MailApp.run(try await MailApp.options(ada: address)) { app in
-            let english = try await app.master("PUT", "/notifications/mail/templates/welcome", #"{"subject":"Welcome {{name}}","text":"en"}"#)
+            let english = try await app.master(
+                "PUT", "/notifications/mail/templates/welcome", #"{"subject":"Welcome {{name}}","text":"en"}"#)
             #expect(english.status == 200)
-            #expect(try await app.master("PUT", "/notifications/mail/templates/welcome?language=de", #"{"subject":"Hallo {{name}}","text":"de"}"#).status == 200)
+            #expect(
+                try await app.master(
+                    "PUT", "/notifications/mail/templates/welcome?language=de",
+                    #"{"subject":"Hallo {{name}}","text":"de"}"#
+                ).status == 200)
             let body = #"{"users":["\#(MailApp.ada)"],"template":"welcome","variables":{"name":"Ada"}}"#
             #expect(try await app.sent(body)["state"] == "\"sent\"")
             #expect(try await MailServer.shared.mail(to: address).subject == "Hallo Ada")
-            let inEnglish = #"{"users":["\#(MailApp.ada)"],"template":"welcome","language":"en-GB","variables":{"name":"Ada"}}"#
+            let inEnglish =
+                #"{"users":["\#(MailApp.ada)"],"template":"welcome","language":"en-GB","variables":{"name":"Ada"}}"#
             #expect(try await app.sent(inEnglish)["state"] == "\"sent\"")
             #expect(try await MailServer.shared.mail(to: address, number: 2).subject == "Welcome Ada")
         }
@@ -47,16 +60,23 @@ import Testing
     func `Who cannot be written to is not`(user: String, reason: String) async throws {
         try await MailApp.run { app in
             let record = try await app.sent(#"{"users":["\#(user)"],"subject":"Hi","text":"Hello"}"#)
-            #expect(record["state"] == "\"failed\"" && record["reason"] == "\"\(reason)\"" && record["to"] == "null", "\(record)")
+            #expect(
+                record["state"] == "\"failed\"" && record["reason"] == "\"\(reason)\"" && record["to"] == "null",
+                "\(record)")
         }
     }
 
-    @Test func `What the server refuses for good fails with its status, what it refuses for now is tried again`() async throws {
+    @Test func `What the server refuses for good fails with its status, what it refuses for now is tried again`()
+        async throws
+    {
         try await MailApp.run { app in
             let record = try await app.sent(#"{"to":["\#(MailApp.address("refuse"))"],"subject":"Hi","text":"Hello"}"#)
-            #expect(record["state"] == "\"failed\"" && record["reason"] == "\"refused 550\"" && record["attempts"] == "1", "\(record)")
+            #expect(
+                record["state"] == "\"failed\"" && record["reason"] == "\"refused 550\"" && record["attempts"] == "1",
+                "\(record)")
             let later = MailApp.address("later")
-            let order = try await app.master("POST", "/notifications/mail", #"{"to":["\#(later)"],"subject":"Hi","text":"Hello"}"#)
+            let order = try await app.master(
+                "POST", "/notifications/mail", #"{"to":["\#(later)"],"subject":"Hi","text":"Hello"}"#)
             let id = try #require(order["data.0"]).filter { $0 != "\"" }
             let waiting = try await eventually("the mail was tried once") {
                 let waiting = try await app.master("GET", "/notifications/mail/\(id)")
@@ -82,15 +102,19 @@ import Testing
         }
     }
 
-    @Test func `An app's own sender, server and bounce address are used, and its password is never shown`() async throws {
+    @Test func `An app's own sender, server and bounce address are used, and its password is never shown`() async throws
+    {
         try await MailApp.run { app in
             let server = try await MailServer.shared.server()
-            let body = #"{"name":"Shöp","address":"hello@shop.example","bounceAddress":"bounces@shop.example","host":"127.0.0.1","port":\#(server.port),"tls":"off"}"#
+            let body =
+                #"{"name":"Shöp","address":"hello@shop.example","bounceAddress":"bounces@shop.example","host":"127.0.0.1","port":\#(server.port),"tls":"off"}"#
             try await app.putSMTP(body)
             let address = MailApp.address()
             #expect(try await app.sent(#"{"to":["\#(address)"],"subject":"Hi","text":"Hello"}"#)["state"] == "\"sent\"")
             let mail = try await MailServer.shared.mail(to: address)
-            #expect(mail.from == "bounces@shop.example" && mail.headers["from"]?.contains("hello@shop.example") == true, "\(mail)")
+            #expect(
+                mail.from == "bounces@shop.example" && mail.headers["from"]?.contains("hello@shop.example") == true,
+                "\(mail)")
             let test = try await app.master("POST", "/notifications/mail/test", #"{"to":"\#(address)"}"#)
             #expect(test.status == 200 && test["isSent"] == "true", "\(test)")
             #expect(try await MailServer.shared.mail(to: address, number: 2).subject == "Shöp: test")
@@ -99,18 +123,22 @@ import Testing
             try await app.putSMTP(closed)
             let failed = try await app.master("POST", "/notifications/mail/test", #"{"to":"\#(address)"}"#)
             #expect(failed["isSent"] == "false" && failed["reason"] == "\"not reached\"", "\(failed)")
-            let stored: String = try await app.postgres.query("SELECT shown::text FROM notifications.credentials")[0].decode(0)
+            let stored: String = try await app.postgres.query("SELECT shown::text FROM notifications.credentials")[0]
+                .decode(0)
             #expect(!stored.contains("password\": \""))
         }
     }
 
     /// Drill: an app's server that has us knock at doors of ours.
-    @Test func `An app's mail server at an inner address is not reached where the operator does not allow it`() async throws {
+    @Test func `An app's mail server at an inner address is not reached where the operator does not allow it`()
+        async throws
+    {
         var options = try await MailApp.options()
         options.mail.server.arePrivateServersAllowed = false
         try await MailApp.run(options) { app in
             let server = try await MailServer.shared.server()
-            try await app.putSMTP(#"{"address":"hello@shop.example","host":"127.0.0.1","port":\#(server.port),"tls":"off"}"#)
+            try await app.putSMTP(
+                #"{"address":"hello@shop.example","host":"127.0.0.1","port":\#(server.port),"tls":"off"}"#)
             let answer = try await app.master("POST", "/notifications/mail/test", #"{"to":"\#(MailApp.address())"}"#)
             #expect(answer["isSent"] == "false" && answer["reason"] == "\"not reached\"", "\(answer)")
         }
@@ -122,10 +150,13 @@ import Testing
             let (address, eve) = (MailApp.address(), MailApp.address())
             let evil = #"x\r\nBcc: \#(eve)\r\n\r\n<p>\u2028Subject: other"#
             let record = try await app.sent(
-                #"{"to":["\#(address)"],"subject":"{{v}}","text":"{{v}}\n.\nQUIT","topic":"news","variables":{"v":"\#(evil)"}}"#)
+                #"{"to":["\#(address)"],"subject":"{{v}}","text":"{{v}}\n.\nQUIT","topic":"news","variables":{"v":"\#(evil)"}}"#
+            )
             #expect(record["state"] == "\"sent\"", "\(record)")
             let mail = try await MailServer.shared.mail(to: address)
-            #expect(mail.headers["bcc"] == nil && mail.to == [address] && mail.defects == [] && mail.text.contains("\n.\nQUIT"), "\(mail)")
+            #expect(
+                mail.headers["bcc"] == nil && mail.to == [address] && mail.defects == []
+                    && mail.text.contains("\n.\nQUIT"), "\(mail)")
             #expect(mail.subject == "x Bcc: \(eve) <p> Subject: other")
             #expect(try await MailServer.shared.mails(to: eve).isEmpty)
         }

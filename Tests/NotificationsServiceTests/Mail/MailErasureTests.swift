@@ -11,8 +11,11 @@ import Testing
 
 /// What is left of people who are erased, and what holds on.
 struct MailErasureTests {
-    private static func refusal(_ app: NotificationsApp, _ address: String, user: String? = nil, topic: String? = "news") async throws -> MailStore.End? {
-        try await app.service.mail.permission.refusal(of: address, user: user, topic: topic, in: try await app.space.id)?.end
+    private static func refusal(
+        _ app: NotificationsApp, _ address: String, user: String? = nil, topic: String? = "news"
+    ) async throws -> MailStore.End? {
+        try await app.service.mail.permission.refusal(
+            of: address, user: user, topic: topic, in: try await app.space.id)?.end
     }
 
     @Test func `Unsubscribing goes with the user and stays with the address`() async throws {
@@ -31,7 +34,9 @@ struct MailErasureTests {
             #expect(try await app.count("unsubscribed") == 2)
             let list = "/notifications/mail/unsubscribed"
             let ofAda = try await app.master("GET", list + "?user=\(MailApp.ada.uppercased())")
-            #expect(ofAda["count"] == "1" && ofAda["data.0.address"] == "\"old@example.org\"" && ofAda["data.0.user"] == "\"\(MailApp.ada)\"", "\(ofAda)")
+            #expect(
+                ofAda["count"] == "1" && ofAda["data.0.address"] == "\"old@example.org\""
+                    && ofAda["data.0.user"] == "\"\(MailApp.ada)\"", "\(ofAda)")
             let page = try await app.master("GET", list + "?limit=1")
             let next = try #require(page["next"]).filter { $0 != "\"" }.replacing(" ", with: "%20")
             #expect(try await app.master("GET", list + "?limit=1&cursor=\(next)")["count"] == "1")
@@ -45,24 +50,32 @@ struct MailErasureTests {
     @Test func `Of an erased user nothing is left but digests, and their word still holds`() async throws {
         try await MailApp.run(OrderMailTests.options) { app in
             let (mail, space) = (app.service.mail, try await app.space.id)
-            let order = #"{"users":["\#(MailApp.ada)"],"to":["ada@example.org","other@example.org"],"subject":"Hi","text":"Hello"}"#
+            let order =
+                #"{"users":["\#(MailApp.ada)"],"to":["ada@example.org","other@example.org"],"subject":"Hi","text":"Hello"}"#
             #expect(try await app.master("POST", "/notifications/mail", order).status == 202)
-            try await app.postgres.execute("UPDATE notifications.mails SET address = 'ada@example.org', due = now() + interval '1 hour' WHERE user_id IS NOT NULL")
+            try await app.postgres.execute(
+                "UPDATE notifications.mails SET address = 'ada@example.org', due = now() + interval '1 hour' WHERE user_id IS NOT NULL"
+            )
             try await mail.unsubscribed.add("ada@example.org", "news", user: MailApp.ada, in: space)
             // Somebody else had the address before, and has unsubscribed, too.
             try await mail.unsubscribed.add("ada@example.org", "offers", user: MailApp.bob, in: space)
-            for (address, user) in [("ada@example.org", nil), ("ada-old@example.org", MailApp.ada), ("other@example.org", nil)] {
+            for (address, user) in [
+                ("ada@example.org", nil), ("ada-old@example.org", MailApp.ada), ("other@example.org", nil),
+            ] {
                 #expect(try await mail.suppressed.add(address, .hard, reason: "gone", user: user, mail: nil, in: space))
             }
             let request = UserDataRequest(app: app.appID, environment: .live, user: MailApp.ada)
             let lines = String(buffer: try await mail.userData.export(request).lines)
             #expect(lines.contains(#""kind":"suppressed""#) && lines.contains("ada-old@example.org"), "\(lines)")
 
-            #expect(try await mail.userData.erase(request) == UserErasure(erased: ["mails": 1, "unsubscribed": 1, "suppressed": 2]))
+            #expect(
+                try await mail.userData.erase(request)
+                    == UserErasure(erased: ["mails": 1, "unsubscribed": 1, "suppressed": 2]))
             #expect(try await mail.userData.erase(request) == UserErasure())
             for table in ["mails", "unsubscribed", "mail_suppressed", "mail_forgotten", "jobs"] {
                 let text: String = try await app.postgres.query(
-                    "SELECT coalesce(string_agg(t::text, ' '), '') FROM (SELECT * FROM \(try #require(PostgresIdentifier(schema: "notifications", name: table)))) AS t")[0].decode(0)
+                    "SELECT coalesce(string_agg(t::text, ' '), '') FROM (SELECT * FROM \(try #require(PostgresIdentifier(schema: "notifications", name: table)))) AS t"
+                )[0].decode(0)
                 #expect(!text.contains(MailApp.ada) && !text.contains("ada-old"), "\(table)")
             }
             // What was addressed by hand, and what another said, is there still.
@@ -73,14 +86,17 @@ struct MailErasureTests {
 
             #expect(try await Self.refusal(app, "ada@example.org") == .suppressed)
             #expect(try await Self.refusal(app, "ada-old@example.org", topic: nil) == .suppressed)
-            #expect(try await app.master("DELETE", "/notifications/mail/suppressed?address=ada@example.org").status == 204)
+            #expect(
+                try await app.master("DELETE", "/notifications/mail/suppressed?address=ada@example.org").status == 204)
             #expect(try await Self.refusal(app, "ada@example.org") == .skipped)
             #expect(try await Self.refusal(app, "ada@example.org", topic: "other") == nil)
             // Digests of one space say nothing in another.
             var test = app
             test.environment = .test
             #expect(try await Self.refusal(test, "ada@example.org") == nil)
-            #expect(try await app.master("DELETE", "/notifications/mail/unsubscribed?address=ada@example.org").status == 204)
+            #expect(
+                try await app.master("DELETE", "/notifications/mail/unsubscribed?address=ada@example.org").status == 204
+            )
             #expect(try await Self.refusal(app, "ada@example.org") == nil)
         }
     }
@@ -114,10 +130,13 @@ struct MailErasureTests {
             let path = "/notifications/mail?to=KIM@example.org"
             #expect(try await app.client("DELETE", path).isProblem(.forbidden))
             #expect(try await app.master("DELETE", "/notifications/mail").isProblem(.invalidParameter, field: "to"))
-            #expect(try await app.master("DELETE", "/notifications/mail?to=kim").isProblem(.invalidParameter, field: "to"))
+            #expect(
+                try await app.master("DELETE", "/notifications/mail?to=kim").isProblem(.invalidParameter, field: "to"))
             #expect(try await app.count("mails") == 2)
             let answer = try await app.master("DELETE", path)
-            #expect(answer.status == 200 && answer["erased.mails"] == "1" && answer["erased.unsubscribed"] == "1" && answer["isDone"] == "true", "\(answer)")
+            #expect(
+                answer.status == 200 && answer["erased.mails"] == "1" && answer["erased.unsubscribed"] == "1"
+                    && answer["isDone"] == "true", "\(answer)")
             #expect(try await app.count("mails") == 1)
             #expect(try await app.count("unsubscribed") == 0)
             #expect(try await Self.refusal(app, "kim@example.org") == .skipped)

@@ -15,24 +15,41 @@ struct MailRecordTests {
         try await MailApp.run(OrderMailTests.options) { app in
             let path = "/notifications/mail/templates/welcome"
             #expect(try await app.master("GET", path).isProblem(.templateNotFound))
-            #expect(try await app.master("PUT", path, #"{"subject":"Hi {{name}}","text":"Hello","html":"<p>{{name}}</p>"}"#).status == 200)
-            let both = try await app.master("PUT", path + "?language=DE-at", #"{"subject":"Hallo","text":"Grüß {{who}}"}"#)
-            #expect(both["languages.en.html"] == #""<p>{{name}}</p>""# && both["languages.de-at.subject"] == "\"Hallo\"", "\(both)")
+            #expect(
+                try await app.master("PUT", path, #"{"subject":"Hi {{name}}","text":"Hello","html":"<p>{{name}}</p>"}"#)
+                    .status == 200)
+            let both = try await app.master(
+                "PUT", path + "?language=DE-at", #"{"subject":"Hallo","text":"Grüß {{who}}"}"#)
+            #expect(
+                both["languages.en.html"] == #""<p>{{name}}</p>""# && both["languages.de-at.subject"] == "\"Hallo\"",
+                "\(both)")
             #expect(try await app.master("GET", "/notifications/mail/templates")["count"] == "2")
             // What is missing in any of them is said when the mail is ordered.
             let order = #"{"to":["ada@example.org"],"template":"welcome","variables":{"name":"Ada"}}"#
-            #expect(try await app.master("POST", "/notifications/mail", order).isProblem(.invalidBody, field: "variables.who"))
+            #expect(
+                try await app.master("POST", "/notifications/mail", order).isProblem(
+                    .invalidBody, field: "variables.who"))
             #expect(try await app.master("DELETE", path + "?language=de-AT").status == 204)
             #expect(try await app.master("POST", "/notifications/mail", order).status == 202)
-            let preview = try await app.master("POST", "/notifications/mail/preview", #"{"template":"welcome","variables":{"name":"<A>"}}"#)
-            #expect(preview["subject"] == "\"Hi <A>\"" && preview["html"] == "\"<p>&lt;A&gt;</p>\"" && preview["language"] == "\"en\"", "\(preview)")
+            let preview = try await app.master(
+                "POST", "/notifications/mail/preview", #"{"template":"welcome","variables":{"name":"<A>"}}"#)
+            #expect(
+                preview["subject"] == "\"Hi <A>\"" && preview["html"] == "\"<p>&lt;A&gt;</p>\""
+                    && preview["language"] == "\"en\"", "\(preview)")
             #expect(try await app.master("DELETE", path).status == 204)
             #expect(try await app.master("DELETE", path).isProblem(.templateNotFound))
-            for (body, field) in [(#"{"subject":"{{","text":"x"}"#, "subject"), (#"{"subject":"x"}"#, "text"), (#"{"subject":"x","text":"x","cc":"x"}"#, "cc")] {
+            for (body, field) in [
+                (#"{"subject":"{{","text":"x"}"#, "subject"), (#"{"subject":"x"}"#, "text"),
+                (#"{"subject":"x","text":"x","cc":"x"}"#, "cc"),
+            ] {
                 #expect(try await app.master("PUT", path, body).isProblem(.invalidBody, field: field))
             }
-            #expect(try await app.master("PUT", "/notifications/mail/templates/-x", #"{"subject":"x","text":"x"}"#).isProblem(.invalidName, field: "name"))
-            #expect(try await app.master("PUT", path + "?language=x", #"{"subject":"x","text":"x"}"#).isProblem(.invalidParameter, field: "language"))
+            #expect(
+                try await app.master("PUT", "/notifications/mail/templates/-x", #"{"subject":"x","text":"x"}"#)
+                    .isProblem(.invalidName, field: "name"))
+            #expect(
+                try await app.master("PUT", path + "?language=x", #"{"subject":"x","text":"x"}"#).isProblem(
+                    .invalidParameter, field: "language"))
             #expect(try await app.count("mail_templates") == 0)
         }
     }
@@ -50,8 +67,12 @@ struct MailRecordTests {
             #expect(all == ["\"a@example.org\"", "\"b@example.org\"", "\"c@example.org\""])
             #expect(try await app.master("GET", "/notifications/mail?to=B@example.org")["count"] == "1")
             #expect(try await app.master("GET", "/notifications/mail?state=sent")["count"] == "0")
-            #expect(try await app.master("GET", "/notifications/mail?state=lost").isProblem(.invalidParameter, field: "state"))
-            #expect(try await app.master("GET", "/notifications/mail?cursor=7").isProblem(.invalidParameter, field: "cursor"))
+            #expect(
+                try await app.master("GET", "/notifications/mail?state=lost").isProblem(
+                    .invalidParameter, field: "state"))
+            #expect(
+                try await app.master("GET", "/notifications/mail?cursor=7").isProblem(
+                    .invalidParameter, field: "cursor"))
             let id = try #require(ids["data.0"]).filter { $0 != "\"" }
             #expect(try await app.master("GET", "/notifications/mail/\(id)")["id"] == "\"\(id)\"")
             #expect(try await app.master("GET", "/notifications/mail/7").isProblem(.invalidID, field: "id"))
@@ -70,10 +91,13 @@ struct MailRecordTests {
         try await MailApp.run(OrderMailTests.options) { app in
             let order = #"{"users":["\#(MailApp.ada)","\#(MailApp.bob)"],"subject":"Hi","text":"Hello"}"#
             #expect(try await app.master("POST", "/notifications/mail", order).status == 202)
-            try await app.service.mail.unsubscribed.add("ada@example.org", "news", user: MailApp.ada, in: try await app.space.id)
+            try await app.service.mail.unsubscribed.add(
+                "ada@example.org", "news", user: MailApp.ada, in: try await app.space.id)
             let request = UserDataRequest(app: app.appID, environment: .live, user: MailApp.ada)
             let lines = String(buffer: try await app.service.mail.userData.export(request).lines)
-            #expect(lines.split(separator: "\n").count == 2 && lines.contains(#""kind":"mail""#) && lines.contains(#""kind":"unsubscribed""#), "\(lines)")
+            #expect(
+                lines.split(separator: "\n").count == 2 && lines.contains(#""kind":"mail""#)
+                    && lines.contains(#""kind":"unsubscribed""#), "\(lines)")
             var test = request
             test.environment = .test
             #expect(try await app.service.mail.userData.erase(test).erased == [:])
@@ -89,7 +113,9 @@ struct MailRecordTests {
         try await MailApp.run(OrderMailTests.options) { app in
             let order = #"{"to":["a@example.org"],"subject":"Hi","text":"Hello"}"#
             #expect(try await app.master("POST", "/notifications/mail", order).status == 202)
-            let housekeeping = MailHousekeeping(postgres: app.postgres, retentionInDays: 90, logger: .init(label: "test") { _ in SwiftLogNoOpLogHandler() })
+            let housekeeping = MailHousekeeping(
+                postgres: app.postgres, retentionInDays: 90,
+                logger: .init(label: "test") { _ in SwiftLogNoOpLogHandler() })
             try await housekeeping.cleanUp(at: Date())
             #expect(try await app.master("GET", "/notifications/mail")["data.0.state"] == "\"queued\"")
             try await housekeeping.cleanUp(at: Date() + 2 * 86_400)

@@ -51,7 +51,9 @@ struct MailServerLoadTests {
         }
         let entered = (0..<20).filter { load.enter("t\($0)", at: now) == nil }
         #expect(entered.count == MailServerLoad.placesOfTroubled)
-        for number in 0..<MailServerLoad.places - MailServerLoad.placesOfTroubled { #expect(load.enter("good\(number)", at: now) == nil) }
+        for number in 0..<MailServerLoad.places - MailServerLoad.placesOfTroubled {
+            #expect(load.enter("good\(number)", at: now) == nil)
+        }
     }
 
     @Test func `Of servers in trouble so many are known and no more`() {

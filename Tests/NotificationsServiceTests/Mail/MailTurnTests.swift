@@ -24,7 +24,9 @@ import Testing
             address.sin_addr.s_addr = inet_addr("127.0.0.1")
             var length = socklen_t(MemoryLayout<sockaddr_in>.size)
             let result = withUnsafeMutablePointer(to: &address) { pointer in
-                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(socket, $0, length) + listen(socket, 64) + getsockname(socket, $0, &length) }
+                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    bind(socket, $0, length) + listen(socket, 64) + getsockname(socket, $0, &length)
+                }
             }
             try #require(result == 0)
             port = Int(UInt16(bigEndian: address.sin_port))
@@ -40,26 +42,37 @@ import Testing
             for number in 0..<MailServerLoad.placesOfOne + 4 {
                 var dead = app
                 dead.appID = "dead\(number)"
-                try await dead.putSMTP(#"{"address":"hello@shop.example","host":"127.0.0.1","port":\#(silent.port),"tls":"off"}"#)
-                let order = try await dead.master("POST", "/notifications/mail", #"{"to":["a@example.org","b@example.org"],"subject":"Hi","text":"Hello"}"#)
+                try await dead.putSMTP(
+                    #"{"address":"hello@shop.example","host":"127.0.0.1","port":\#(silent.port),"tls":"off"}"#)
+                let order = try await dead.master(
+                    "POST", "/notifications/mail",
+                    #"{"to":["a@example.org","b@example.org"],"subject":"Hi","text":"Hello"}"#)
                 #expect(order.status == 202, "\(order)")
             }
             // As many as there may be are at it.
-            try await eventually("the server has all it may have") { try await attempts(app) >= MailServerLoad.placesOfOne }
+            try await eventually("the server has all it may have") {
+                try await attempts(app) >= MailServerLoad.placesOfOne
+            }
             for name in ["good1", "good2"] {
                 var good = app
                 good.appID = name
-                #expect(try await good.sent(#"{"to":["\#(MailApp.address())"],"subject":"Hi","text":"Hello"}"#)["state"] == "\"sent\"")
+                #expect(
+                    try await good.sent(#"{"to":["\#(MailApp.address())"],"subject":"Hi","text":"Hello"}"#)["state"]
+                        == "\"sent\"")
             }
             // They were waiting all the while.
-            let ended: Int = try await app.postgres.query("SELECT count(*) FROM notifications.mails WHERE address IN ('a@example.org', 'b@example.org') AND reason IS NOT NULL")[0].decode(0)
+            let ended: Int = try await app.postgres.query(
+                "SELECT count(*) FROM notifications.mails WHERE address IN ('a@example.org', 'b@example.org') AND reason IS NOT NULL"
+            )[0].decode(0)
             #expect(ended == 0)
             withExtendedLifetime(silent) {}
         }
     }
 
     private func attempts(_ app: NotificationsApp) async throws -> Int {
-        try await app.postgres.query("SELECT count(*) FROM notifications.mails WHERE address IN ('a@example.org', 'b@example.org') AND attempts > 0")[0].decode(0)
+        try await app.postgres.query(
+            "SELECT count(*) FROM notifications.mails WHERE address IN ('a@example.org', 'b@example.org') AND attempts > 0"
+        )[0].decode(0)
     }
 
     @Test func `Fifty thousand mails of one app hold up no other's, and are one job`() async throws {
@@ -67,7 +80,9 @@ import Testing
         options.mail.mailsPerHour = 100_000
         options.mail.mailsPerDay = 100_000
         try await MailApp.run(options) { app in
-            #expect(try await app.sent(#"{"to":["\#(MailApp.address())"],"subject":"Hi","text":"Hello"}"#)["state"] == "\"sent\"")
+            #expect(
+                try await app.sent(#"{"to":["\#(MailApp.address())"],"subject":"Hi","text":"Hello"}"#)["state"]
+                    == "\"sent\"")
             // Copies of what cannot be opened end one by one; so they take a while, and mail nobody.
             try await app.postgres.execute(
                 """
@@ -76,9 +91,13 @@ import Testing
                 """)
             var other = app
             other.appID = "other"
-            #expect(try await other.sent(#"{"to":["\#(MailApp.address())"],"subject":"Hi","text":"Hello"}"#)["state"] == "\"sent\"")
-            let left: Int = try await app.postgres.query("SELECT count(*) FROM notifications.mails WHERE state = 'queued'")[0].decode(0)
-            let jobs: Int = try await app.postgres.query("SELECT count(*) FROM notifications.jobs WHERE finished IS NULL")[0].decode(0)
+            #expect(
+                try await other.sent(#"{"to":["\#(MailApp.address())"],"subject":"Hi","text":"Hello"}"#)["state"]
+                    == "\"sent\"")
+            let left: Int = try await app.postgres.query(
+                "SELECT count(*) FROM notifications.mails WHERE state = 'queued'")[0].decode(0)
+            let jobs: Int = try await app.postgres.query(
+                "SELECT count(*) FROM notifications.jobs WHERE finished IS NULL")[0].decode(0)
             #expect(left > 10_000 && jobs <= 2, "\(left) \(jobs)")
         }
     }
@@ -86,7 +105,8 @@ import Testing
     @Test func `Mail whose job is gone is found`() async throws {
         try await MailApp.run { app in
             let address = MailApp.address()
-            let order = try await app.master("POST", "/notifications/mail", #"{"to":["\#(address)"],"subject":"Hi","text":"Hello"}"#)
+            let order = try await app.master(
+                "POST", "/notifications/mail", #"{"to":["\#(address)"],"subject":"Hi","text":"Hello"}"#)
             let id = try #require(order["data.0"]).filter { $0 != "\"" }
             #expect(try await app.ended(id)["state"] == "\"sent\"")
             try await app.postgres.execute(
@@ -97,7 +117,9 @@ import Testing
             try await eventually("no mail is queued") {
                 try await app.postgres.query("SELECT FROM notifications.mails WHERE state = 'queued'").isEmpty
             }
-            let reasons: [String] = try await app.postgres.query("SELECT reason FROM notifications.mails WHERE reason IS NOT NULL").map { try $0.decode(0) }
+            let reasons: [String] = try await app.postgres.query(
+                "SELECT reason FROM notifications.mails WHERE reason IS NOT NULL"
+            ).map { try $0.decode(0) }
             #expect(reasons == ["sealed under another internal secret"])
         }
     }

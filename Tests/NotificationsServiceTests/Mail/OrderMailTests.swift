@@ -15,16 +15,21 @@ struct OrderMailTests {
         (#"{"to":["ada@example.org"]}"#, "subject"), (#"{"to":["ada@example.org"],"subject":"Hi"}"#, "text"),
         (#"{\#(words)}"#, "to"), (#"{"to":[],\#(words)}"#, "to"), (#"{"to":["nobody"],\#(words)}"#, "to"),
         (#"{"to":["ada@example.org","ADA@example.org"],\#(words)}"#, "to"), (#"{"users":["7"],\#(words)}"#, "users"),
-        (#"{"to":["ada@example.org\r\nBcc: eve@example.org"],\#(words)}"#, "to"), (#"{"to":["ada@example.org, eve@example.org"],\#(words)}"#, "to"),
-        (#"{"to":["ada@example.org"],\#(words),"template":"welcome"}"#, "subject"), (#"{"to":["ada@example.org"],\#(words),"topic":"News!"}"#, "topic"),
+        (#"{"to":["ada@example.org\r\nBcc: eve@example.org"],\#(words)}"#, "to"),
+        (#"{"to":["ada@example.org, eve@example.org"],\#(words)}"#, "to"),
+        (#"{"to":["ada@example.org"],\#(words),"template":"welcome"}"#, "subject"),
+        (#"{"to":["ada@example.org"],\#(words),"topic":"News!"}"#, "topic"),
         (#"{"to":["ada@example.org"],\#(words),"replyTo":"help@example.org\nBcc: eve@example.org"}"#, "replyTo"),
-        (#"{"to":["ada@example.org"],\#(words),"language":"../de"}"#, "language"), (#"{"to":["ada@example.org"],\#(words),"bcc":"eve@example.org"}"#, "bcc"),
+        (#"{"to":["ada@example.org"],\#(words),"language":"../de"}"#, "language"),
+        (#"{"to":["ada@example.org"],\#(words),"bcc":"eve@example.org"}"#, "bcc"),
         (#"{"to":["ada@example.org"],\#(words),"variables":{"email":"x"}}"#, "variables.email"),
         (#"{"to":["ada@example.org"],\#(words),"variables":{"a b":"x"}}"#, "variables.a b"),
-        (#"{"to":["ada@example.org"],\#(words),"variables":{"a":{}}}"#, "variables.a"), (#"{"to":["ada@example.org"],\#(words),"variables":7}"#, "variables"),
+        (#"{"to":["ada@example.org"],\#(words),"variables":{"a":{}}}"#, "variables.a"),
+        (#"{"to":["ada@example.org"],\#(words),"variables":7}"#, "variables"),
         (#"{"to":["ada@example.org"],"subject":"{{name}}","text":"Hello"}"#, "variables.name"),
         (#"{"to":["ada@example.org"],"subject":"{{unsubscribe}}","text":"no topic"}"#, "variables.unsubscribe"),
-        (#"{"to":["ada@example.org"],"subject":"Hi","text":"{{#a}}{{b}}"}"#, "text"), (#"{"to":["ada@example.org"],"subject":"","text":"Hello"}"#, "subject"),
+        (#"{"to":["ada@example.org"],"subject":"Hi","text":"{{#a}}{{b}}"}"#, "text"),
+        (#"{"to":["ada@example.org"],"subject":"","text":"Hello"}"#, "subject"),
         (#"{"to":["ada@example.org"],"subject":"Hi","text":"Hello","html":"{{ x }}"}"#, "html"),
     ]
 
@@ -42,7 +47,9 @@ struct OrderMailTests {
     @Test func `Too many recipients, a template that is not there, keys of the wrong kind`() async throws {
         try await MailApp.run(Self.options) { app in
             let many = (0...50).map { #""u\#($0)@example.org""# }.joined(separator: ",")
-            #expect(try await app.master("POST", "/notifications/mail", #"{"to":[\#(many)],\#(Self.words)}"#).isProblem(.invalidBody, field: "to"))
+            #expect(
+                try await app.master("POST", "/notifications/mail", #"{"to":[\#(many)],\#(Self.words)}"#).isProblem(
+                    .invalidBody, field: "to"))
             let unknown = #"{"to":["ada@example.org"],"template":"welcome"}"#
             #expect(try await app.master("POST", "/notifications/mail", unknown).isProblem(.templateNotFound))
             let body = #"{"to":["ada@example.org"],\#(Self.words)}"#
@@ -61,7 +68,9 @@ struct OrderMailTests {
         }
     }
 
-    @Test func `The app's hour is counted over all its orders, and an order that does not fit is not taken at all`() async throws {
+    @Test func `The app's hour is counted over all its orders, and an order that does not fit is not taken at all`()
+        async throws
+    {
         var options = Self.options
         options.mail.mailsPerHour = 3
         options.mail.mailsPerDay = 4
@@ -84,7 +93,9 @@ struct OrderMailTests {
             // Test is another space.
             var test = app
             test.environment = .test
-            #expect(try await test.master("POST", "/notifications/mail", #"{"to":["a@example.org"],\#(Self.words)}"#).status == 202)
+            #expect(
+                try await test.master("POST", "/notifications/mail", #"{"to":["a@example.org"],\#(Self.words)}"#).status
+                    == 202)
         }
     }
 
@@ -104,7 +115,12 @@ struct OrderMailTests {
         try await MailApp.run(Self.options) { app in
             let body = #"{"to":["a@example.org","b@example.org"],\#(Self.words)}"#
             let answers = try await withThrowingTaskGroup(of: String.self) { group in
-                for _ in 0..<6 { group.addTask { try await app.master("POST", "/notifications/mail", body, headers: ["Idempotency-Key": "k1"]).text } }
+                for _ in 0..<6 {
+                    group.addTask {
+                        try await app.master("POST", "/notifications/mail", body, headers: ["Idempotency-Key": "k1"])
+                            .text
+                    }
+                }
                 return try await group.reduce(into: Set<String>()) { $0.insert($1) }
             }
             #expect(answers.count == 1, "\(answers)")
@@ -116,14 +132,17 @@ struct OrderMailTests {
         }
     }
 
-    @Test func `The same key gives the same mails although nothing of the order would be taken any more`() async throws {
+    @Test func `The same key gives the same mails although nothing of the order would be taken any more`() async throws
+    {
         var options = Self.options
         options.mail.mailsPerHour = 1
         try await MailApp.run(options) { app in
             let template = "/notifications/mail/templates/welcome"
             #expect(try await app.master("PUT", template, #"{"subject":"Welcome","text":"Hello"}"#).status == 200)
             let body = #"{"to":["ada@example.org"],"template":"welcome"}"#
-            func order(_ body: String) async throws -> Answer { try await app.master("POST", "/notifications/mail", body, headers: ["Idempotency-Key": "k"]) }
+            func order(_ body: String) async throws -> Answer {
+                try await app.master("POST", "/notifications/mail", body, headers: ["Idempotency-Key": "k"])
+            }
             let first = try await order(body)
             #expect(first.status == 202 && first["count"] == "1")
             #expect(try await app.master("DELETE", template).status == 204)
@@ -132,7 +151,8 @@ struct OrderMailTests {
             #expect(again.status == 202 && again.text == first.text)
             // What comes with it now is looked at no more than that it is something else.
             #expect(try await order(#"{"to":["nobody"]}"#).isProblem(.idempotencyKeyReused))
-            #expect(try await order(#"{"to":["eve@example.org"],"template":"welcome"}"#).isProblem(.idempotencyKeyReused))
+            #expect(
+                try await order(#"{"to":["eve@example.org"],"template":"welcome"}"#).isProblem(.idempotencyKeyReused))
             #expect(try await app.count("mails") == 1)
         }
     }
@@ -141,7 +161,8 @@ struct OrderMailTests {
         try await MailApp.run(Self.options) { app in
             let space = try await app.space
             let order = MailOrder(
-                to: [.user(MailApp.ada)], MailContent(words: .init(subject: "Hi", text: "Hello")), author: .service, origin: "change:7")
+                to: [.user(MailApp.ada)], MailContent(words: .init(subject: "Hi", text: "Hello")), author: .service,
+                origin: "change:7")
             struct Fault: Error {}
             await #expect(throws: Fault.self) {
                 try await app.postgres.withTransaction { transaction in

@@ -9,16 +9,21 @@ import Testing
 
 /// Mail that other services order.
 @Suite struct ServiceMailTests {
-    private static func mail(_ origin: String, to address: String, subject: String = "new: {{x}}", text: String = "a\\nb {{y}}") -> String {
+    private static func mail(
+        _ origin: String, to address: String, subject: String = "new: {{x}}", text: String = "a\\nb {{y}}"
+    ) -> String {
         #"{"origin":"\#(origin)","to":"\#(address)","subject":"\#(subject)","text":"\#(text)"}"#
     }
 
-    private static func order(_ app: NotificationsApp, _ mails: [String], as principal: Principal? = .service("analytics")) async throws -> Answer {
+    private static func order(
+        _ app: NotificationsApp, _ mails: [String], as principal: Principal? = .service("analytics")
+    ) async throws -> Answer {
         let body = #"{"app":"app1","environment":"live","mails":[\#(mails.joined(separator: ","))]}"#
         return try await app.gateway.asking(as: principal).post("/internal/notifications/mail", body)
     }
 
-    @Test(.enabled(if: MailServer.isThere)) func `What is ordered is mailed once for its origin as it is, and what became of it is told`() async throws {
+    @Test(.enabled(if: MailServer.isThere))
+    func `What is ordered is mailed once for its origin as it is, and what became of it is told`() async throws {
         try await MailApp.run { app in
             let address = MailApp.address()
             let first = try await Self.order(app, [Self.mail("a:1", to: address)])
@@ -26,15 +31,20 @@ import Testing
             try await eventually("the mail has left the queue") {
                 try await Self.order(app, [Self.mail("a:1", to: address)])["mails.0.state"] != "\"queued\""
             }
-            let again = try await Self.order(app, [Self.mail("a:1", to: "other@example.org", text: "else"), Self.mail("a:2", to: "eve@example.org")])
-            #expect(again["mails.0.state"] == "\"sent\"" && again["mails.1.origin"] == "\"a:2\"" && again["mails.2"] == nil, "\(again)")
+            let again = try await Self.order(
+                app, [Self.mail("a:1", to: "other@example.org", text: "else"), Self.mail("a:2", to: "eve@example.org")])
+            #expect(
+                again["mails.0.state"] == "\"sent\"" && again["mails.1.origin"] == "\"a:2\"" && again["mails.2"] == nil,
+                "\(again)")
             #expect(try await app.count("mails") == 2)
             // The app learns nothing of whom others write to.
             let id: String = try await app.postgres.query("SELECT id::text FROM notifications.mails")[0].decode(0)
             #expect(try await app.master("GET", "/notifications/mail")["data"] == "[]")
             #expect(try await app.master("GET", "/notifications/mail/\(id)").status == 404)
             let mail = try await MailServer.shared.mail(to: address)
-            #expect(mail.subject == "Shöp: new: {{x}}" && mail.text.hasPrefix("Shöp (live)\n\na\nb {{y}}") && mail.html == nil && mail.defects == [], "\(mail)")
+            #expect(
+                mail.subject == "Shöp: new: {{x}}" && mail.text.hasPrefix("Shöp (live)\n\na\nb {{y}}")
+                    && mail.html == nil && mail.defects == [], "\(mail)")
         }
     }
 
@@ -47,7 +57,8 @@ import Testing
         (Array(repeating: good, count: 21), "mails"),
     ]
 
-    @Test(.enabled(if: MailServer.isThere)) func `What can be no mail, and who is no service of ours, is refused, and nothing is ordered`() async throws {
+    @Test(.enabled(if: MailServer.isThere))
+    func `What can be no mail, and who is no service of ours, is refused, and nothing is ordered`() async throws {
         try await MailApp.run { app in
             for (mails, field) in Self.refused {
                 let answer = try await Self.order(app, mails)

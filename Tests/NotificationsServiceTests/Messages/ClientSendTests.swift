@@ -14,16 +14,20 @@ struct ClientSendTests {
         """
 
     private func send(
-        _ app: NotificationsApp, _ template: String = "invitation", to users: [String] = ["u2"], by sender: String = "u1",
+        _ app: NotificationsApp, _ template: String = "invitation", to users: [String] = ["u2"],
+        by sender: String = "u1",
         _ variables: String = #"{"team":"Blue"}"#, key: String? = nil
     ) async throws -> Message {
         let send = ClientSend(
-            template: template, variables: try JSONValue(parsing: variables.utf8), users: users, sender: sender, idempotencyKey: key)
+            template: template, variables: try JSONValue(parsing: variables.utf8), users: users, sender: sender,
+            idempotencyKey: key)
         return try await app.service.messages.clients.send(send, in: try await app.space).message
     }
 
     private func prepare(_ app: NotificationsApp, _ rules: String? = rules) async throws {
-        try await app.install([TestInstallation(1, user: "u1"), TestInstallation(2, user: "u2"), TestInstallation(3, user: "u3")])
+        try await app.install([
+            TestInstallation(1, user: "u1"), TestInstallation(2, user: "u2"), TestInstallation(3, user: "u3"),
+        ])
         _ = try await app.master("PUT", "/notifications/templates/invitation", #"{"content":{"body":"Join {{team}}"}}"#)
         guard let rules else { return }
         let answer = try await app.master("PUT", "/notifications/client-rules", rules)
@@ -40,10 +44,13 @@ struct ClientSendTests {
     }
 
     @Test(arguments: [
-        ("invitation", ["u2", "u3", "u4"], ErrorCode.forbidden), ("invitation", ["u1"], .forbidden), ("invitation", [], .invalidBody),
+        ("invitation", ["u2", "u3", "u4"], ErrorCode.forbidden), ("invitation", ["u1"], .forbidden),
+        ("invitation", [], .invalidBody),
         ("other", ["u2"], .forbidden),
     ])
-    func `what the rules do not allow is refused, and nothing is sent`(_ template: String, _ users: [String], _ code: ErrorCode) async throws {
+    func `what the rules do not allow is refused, and nothing is sent`(
+        _ template: String, _ users: [String], _ code: ErrorCode
+    ) async throws {
         try await NotificationsApp.run { app in
             try await prepare(app)
             await #expect { try await send(app, template, to: users) } throws: { ($0 as? HTTPProblem)?.code == code }
@@ -59,7 +66,9 @@ struct ClientSendTests {
         }
     }
 
-    @Test func `a user sends no more than the limit, however many at once, and a repetition counts for nothing`() async throws {
+    @Test func `a user sends no more than the limit, however many at once, and a repetition counts for nothing`()
+        async throws
+    {
         try await NotificationsApp.run { app in
             try await prepare(app)
             let results = await withTaskGroup(of: ErrorCode?.self) { group in
@@ -86,11 +95,13 @@ struct ClientSendTests {
     // MARK: POST /notifications/messages
 
     private func post(
-        _ app: NotificationsApp, _ audience: String = #"{"users":["u2"]}"#, by sender: String? = "u1", _ variables: String = #"{"team":"Blue"}"#,
+        _ app: NotificationsApp, _ audience: String = #"{"users":["u2"]}"#, by sender: String? = "u1",
+        _ variables: String = #"{"team":"Blue"}"#,
         template: String = "invitation", key: String? = nil
     ) async throws -> Answer {
         try await app.client(
-            "POST", "/notifications/messages", #"{"template":"\#(template)","variables":\#(variables),"audience":\#(audience)}"#, user: sender,
+            "POST", "/notifications/messages",
+            #"{"template":"\#(template)","variables":\#(variables),"audience":\#(audience)}"#, user: sender,
             headers: key.map { ["Idempotency-Key": $0] } ?? [:])
     }
 
@@ -99,7 +110,9 @@ struct ClientSendTests {
             try await prepare(app)
             let answer = try await post(app)
             let id = try #require(answer["id"].flatMap { UUID(uuidString: $0.filter { $0 != "\"" }) }, "\(answer)")
-            #expect(answer.status == 201 && answer["template"] == "\"invitation\"" && answer["planned"] == nil && answer["audience"] == nil, "\(answer)")
+            #expect(
+                answer.status == 201 && answer["template"] == "\"invitation\"" && answer["planned"] == nil
+                    && answer["audience"] == nil, "\(answer)")
             #expect(try await app.deliveries(id).map(\.number) == [2])
             let message = try await app.message(id)
             #expect(message.author == "user:u1" && message.content.texts.body == "Join Blue")
@@ -109,9 +122,12 @@ struct ClientSendTests {
     }
 
     @Test(arguments: [
-        (#"{"users":["u2"]}"#, "{}", ErrorCode.invalidBody, "variables.team"), (#"{"users":["u2"]}"#, #"{"team":"B","body":"free"}"#, .invalidBody, "variables.body"),
-        (#"{"users":["u2"]}"#, #"{"team":"B","sender":"u3"}"#, .invalidBody, "variables.sender"), (#"{"users":["u2"]}"#, #"{"team":["B"]}"#, .invalidBody, "variables.team"),
-        (#"{"everyone":true}"#, #"{"team":"B"}"#, .invalidBody, "everyone"), (#"{"where":{}}"#, #"{"team":"B"}"#, .invalidBody, "where"), ("{}", #"{"team":"B"}"#, .invalidBody, "users"),
+        (#"{"users":["u2"]}"#, "{}", ErrorCode.invalidBody, "variables.team"),
+        (#"{"users":["u2"]}"#, #"{"team":"B","body":"free"}"#, .invalidBody, "variables.body"),
+        (#"{"users":["u2"]}"#, #"{"team":"B","sender":"u3"}"#, .invalidBody, "variables.sender"),
+        (#"{"users":["u2"]}"#, #"{"team":["B"]}"#, .invalidBody, "variables.team"),
+        (#"{"everyone":true}"#, #"{"team":"B"}"#, .invalidBody, "everyone"),
+        (#"{"where":{}}"#, #"{"team":"B"}"#, .invalidBody, "where"), ("{}", #"{"team":"B"}"#, .invalidBody, "users"),
         (#"{"users":["u2"],"channels":["event-1"]}"#, #"{"team":"B"}"#, .invalidBody, "users"),
     ])
     func `Only what the template has a place for goes to whom a rule can name, and nothing is sent otherwise`(
@@ -132,11 +148,17 @@ struct ClientSendTests {
             #expect(try await post(app, by: nil).isProblem(.forbidden))
             #expect(try await post(app, template: "other").isProblem(.forbidden))
             #expect(try await post(app, #"{"users":["u1"]}"#).isProblem(.forbidden), "the rule's condition")
-            #expect(try await post(app, #"{"channels":["event-1"]}"#).isProblem(.forbidden), "the rule names no channels")
+            #expect(
+                try await post(app, #"{"channels":["event-1"]}"#).isProblem(.forbidden), "the rule names no channels")
             #expect(try await post(app, #"{"users":["u2","u3","u4"]}"#).isProblem(.forbidden))
-            for (member, field) in [(#""content":{"body":"free"}"#, "content"), (#""due":"2026-12-24T18:00:00Z""#, "due"), (#""timing":{}"#, "timing")] {
+            for (member, field) in [
+                (#""content":{"body":"free"}"#, "content"), (#""due":"2026-12-24T18:00:00Z""#, "due"),
+                (#""timing":{}"#, "timing"),
+            ] {
                 let body = #"{"template":"invitation","variables":{"team":"B"},"audience":{"users":["u2"]},\#(member)}"#
-                #expect(try await app.client("POST", "/notifications/messages", body, user: "u1").isProblem(.invalidBody, field: field))
+                #expect(
+                    try await app.client("POST", "/notifications/messages", body, user: "u1").isProblem(
+                        .invalidBody, field: field))
             }
             #expect(try await app.client("GET", "/notifications/messages", user: "u1").isProblem(.forbidden))
             #expect(try await app.client("POST", "/notifications/preview", "{}", user: "u1").isProblem(.forbidden))
@@ -145,14 +167,19 @@ struct ClientSendTests {
         }
     }
 
-    @Test func `A user sends to the channels of a rule, does not get it, and {{sender}} is who is signed in`() async throws {
+    @Test func `A user sends to the channels of a rule, does not get it, and {{sender}} is who is signed in`()
+        async throws
+    {
         let rules = #"{"templates":{"invitation":{"channels":["event-*","all"],"limit":{"count":9,"seconds":60}}}}"#
         try await NotificationsApp.run { app in
             try await prepare(app, rules)
             try await app.install([
-                TestInstallation(11, user: "u1", channels: ["event-1"]), TestInstallation(12, user: "u2", channels: ["event-1"]), TestInstallation(13, channels: ["event-2"]),
+                TestInstallation(11, user: "u1", channels: ["event-1"]),
+                TestInstallation(12, user: "u2", channels: ["event-1"]), TestInstallation(13, channels: ["event-2"]),
             ])
-            _ = try await app.master("PUT", "/notifications/templates/invitation", #"{"content":{"body":"Join {{team}}","data":{"invitedBy":"{{sender}}"}}}"#)
+            _ = try await app.master(
+                "PUT", "/notifications/templates/invitation",
+                #"{"content":{"body":"Join {{team}}","data":{"invitedBy":"{{sender}}"}}}"#)
             let answer = try await post(app, #"{"channels":["event-1"]}"#)
             let id = try #require(answer["id"].flatMap { UUID(uuidString: $0.filter { $0 != "\"" }) }, "\(answer)")
             try await app.planned(id)
@@ -162,13 +189,19 @@ struct ClientSendTests {
             for channel in ["news", "event", "al", "allx", "event-a b"] {
                 #expect(try await post(app, #"{"channels":["\#(channel)"]}"#).isProblem(.forbidden), "\(channel)")
             }
-            #expect(try await post(app, #"{"channels":["event-1","event-2"]}"#).isProblem(.forbidden), "more than one at a time")
+            #expect(
+                try await post(app, #"{"channels":["event-1","event-2"]}"#).isProblem(.forbidden),
+                "more than one at a time")
             #expect(try await app.count("messages") == 1)
         }
     }
 
-    @Test func `Nobody is sent more than the rule's limit for who gets it, whoever sends, and a refusal counts for nobody`() async throws {
-        let rules = #"{"templates":{"invitation":{"maximumRecipients":2,"limit":{"count":50,"seconds":3600},"recipientLimit":{"count":3,"seconds":3600}}}}"#
+    @Test
+    func `Nobody is sent more than the rule's limit for who gets it, whoever sends, and a refusal counts for nobody`()
+        async throws
+    {
+        let rules =
+            #"{"templates":{"invitation":{"maximumRecipients":2,"limit":{"count":50,"seconds":3600},"recipientLimit":{"count":3,"seconds":3600}}}}"#
         try await NotificationsApp.run { app in
             try await prepare(app, rules)
             let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
@@ -178,16 +211,21 @@ struct ClientSendTests {
             #expect(statuses.sorted() == [201, 201, 201, 429, 429, 429, 429, 429])
             let both = try await post(app, #"{"users":["u2","u3"]}"#)
             #expect(both.isProblem(.tooManyRequests) && both.header("retry-after") == "3600", "\(both)")
-            #expect(try await app.postgres.query("SELECT FROM notifications.client_receipts WHERE recipient = 'user:u3'").isEmpty)
+            #expect(
+                try await app.postgres.query("SELECT FROM notifications.client_receipts WHERE recipient = 'user:u3'")
+                    .isEmpty)
             #expect(try await post(app, #"{"users":["u3"]}"#).status == 201)
             // The span is over.
-            try await app.postgres.execute("UPDATE notifications.client_receipts SET since = since - interval '2 hours'")
+            try await app.postgres.execute(
+                "UPDATE notifications.client_receipts SET since = since - interval '2 hours'")
             #expect(try await post(app).status == 201)
             #expect(try await app.count("messages") == 5)
         }
     }
 
-    @Test func `The same Idempotency-Key sends once, is refused with another message, and is each user's own`() async throws {
+    @Test func `The same Idempotency-Key sends once, is refused with another message, and is each user's own`()
+        async throws
+    {
         try await NotificationsApp.run { app in
             try await prepare(app)
             let first = try await post(app, key: "k1")
@@ -211,16 +249,19 @@ struct ClientSendTests {
             var after: String?
             repeat {
                 after = try await app.service.messages.userData.erase(
-                    UserDataRequest(app: app.appID, environment: .live, user: user, after: after)).next
+                    UserDataRequest(app: app.appID, environment: .live, user: user, after: after)
+                ).next
             } while after != nil
             #expect(try await app.count("client_receipts") == 0)
         }
     }
 
     @Test(arguments: [
-        (#"{}"#, "templates"), (#"{"templates":{"t":{}}}"#, "limit"), (#"{"templates":{"t":{"limit":{"count":1}}}}"#, "limit"),
+        (#"{}"#, "templates"), (#"{"templates":{"t":{}}}"#, "limit"),
+        (#"{"templates":{"t":{"limit":{"count":1}}}}"#, "limit"),
         (#"{"templates":{"t":{"maximumRecipients":1000,"limit":{"count":1,"seconds":1}}}}"#, "maximumRecipients"),
-        (#"{"templates":{"t":{"when":{"launch":[]},"limit":{"count":1,"seconds":1}}}}"#, "when"), (#"{"templates":{},"all":true}"#, "all"),
+        (#"{"templates":{"t":{"when":{"launch":[]},"limit":{"count":1,"seconds":1}}}}"#, "when"),
+        (#"{"templates":{},"all":true}"#, "all"),
         (#"{"templates":{"t":{"channels":["a b"],"limit":{"count":1,"seconds":1}}}}"#, "channels"),
         (#"{"templates":{"t":{"channels":["*"],"limit":{"count":1,"seconds":1}}}}"#, "channels"),
         (#"{"templates":{"t":{"limit":{"count":1,"seconds":1},"recipientLimit":{"count":1}}}}"#, "recipientLimit"),

@@ -12,10 +12,13 @@ import Testing
     private static let everybody = #"{"content":{"body":"b"},"audience":{"everyone":true}}"#
 
     /// One device of each kind of push service, and one more of Apple's; credentials of `kinds`.
-    private static func run(with kinds: [String], _ body: @Sendable (NotificationsApp) async throws -> Void) async throws {
+    private static func run(with kinds: [String], _ body: @Sendable (NotificationsApp) async throws -> Void)
+        async throws
+    {
         try await NotificationsApp.run { app in
             try await app.install([
-                TestInstallation(1, user: "u1"), TestInstallation(2, platform: "android", service: "fcm"), TestInstallation(3, platform: "web", service: "webpush"),
+                TestInstallation(1, user: "u1"), TestInstallation(2, platform: "android", service: "fcm"),
+                TestInstallation(3, platform: "web", service: "webpush"),
                 TestInstallation(4, user: "u1"), TestInstallation(5, hasToken: false),
             ])
             try await app.postgres.execute("DELETE FROM notifications.credentials WHERE kind <> ALL (\(kinds))")
@@ -26,8 +29,12 @@ import Testing
     @Test func `Without any credential the preview names who is not reached, and nothing is sent`() async throws {
         try await Self.run(with: []) { app in
             let preview = try await app.master("POST", "/notifications/preview", Self.everybody)
-            #expect(preview["audience.count"] == "4" && preview["withoutCredential.0.service"] == "\"apns\"" && preview["withoutCredential.0.devices"] == "2", "\(preview)")
-            #expect(preview["withoutCredential.1.service"] == "\"fcm\"" && preview["withoutCredential.2.devices"] == "1", "\(preview)")
+            #expect(
+                preview["audience.count"] == "4" && preview["withoutCredential.0.service"] == "\"apns\""
+                    && preview["withoutCredential.0.devices"] == "2", "\(preview)")
+            #expect(
+                preview["withoutCredential.1.service"] == "\"fcm\"" && preview["withoutCredential.2.devices"] == "1",
+                "\(preview)")
             let answer = try await app.master("POST", "/notifications/messages", Self.everybody)
             #expect(answer.isProblem(.pushCredentialMissing, field: "audience"), "\(answer)")
             #expect(answer.text.contains("apns (2), fcm (1), webpush (1)"), "\(answer)")
@@ -39,12 +46,16 @@ import Testing
     }
 
     @Test(arguments: [
-        (#"{"users":["u1"]}"#, ["fcm", "webpush"]), (#"{"platforms":["android"]}"#, ["apns"]), (#"{"where":{"platform":"web"}}"#, ["apns", "fcm"]), (#"{"segment":"web"}"#, ["apns"]),
+        (#"{"users":["u1"]}"#, ["fcm", "webpush"]), (#"{"platforms":["android"]}"#, ["apns"]),
+        (#"{"where":{"platform":"web"}}"#, ["apns", "fcm"]), (#"{"segment":"web"}"#, ["apns"]),
     ])
-    func `A message that only devices without a credential would get is refused, and nothing is written`(_ audience: String, _ kinds: [String]) async throws {
+    func `A message that only devices without a credential would get is refused, and nothing is written`(
+        _ audience: String, _ kinds: [String]
+    ) async throws {
         try await Self.run(with: kinds) { app in
             _ = try await app.master("PUT", "/notifications/segments/web", #"{"audience":{"platforms":["web"]}}"#)
-            let answer = try await app.master("POST", "/notifications/messages", #"{"content":{"body":"b"},"audience":\#(audience)}"#)
+            let answer = try await app.master(
+                "POST", "/notifications/messages", #"{"content":{"body":"b"},"audience":\#(audience)}"#)
             #expect(answer.isProblem(.pushCredentialMissing), "\(answer)")
             #expect(try await app.count("messages") == 0)
         }
@@ -53,18 +64,26 @@ import Testing
     @Test func `Where some are reached the message is sent, and the answer names the others`() async throws {
         try await Self.run(with: ["fcm"]) { app in
             let answer = try await app.master("POST", "/notifications/messages", Self.everybody)
-            #expect(answer.status == 201 && answer["withoutCredential.0.service"] == "\"apns\"" && answer["withoutCredential.0.devices"] == "2", "\(answer)")
-            #expect(answer["withoutCredential.1.service"] == "\"webpush\"" && answer["withoutCredential.0.isExact"] == "true")
+            #expect(
+                answer.status == 201 && answer["withoutCredential.0.service"] == "\"apns\""
+                    && answer["withoutCredential.0.devices"] == "2", "\(answer)")
+            #expect(
+                answer["withoutCredential.1.service"] == "\"webpush\""
+                    && answer["withoutCredential.0.isExact"] == "true")
         }
     }
 
     @Test func `With all credentials that are needed, or nobody to send to, nothing is said`() async throws {
         try await Self.run(with: ["apns"]) { app in
             for audience in [#"{"users":["u1"]}"#, #"{"users":["nobody"]}"#, #"{"platforms":["ios"]}"#] {
-                let answer = try await app.master("POST", "/notifications/messages", #"{"content":{"body":"b"},"audience":\#(audience)}"#)
+                let answer = try await app.master(
+                    "POST", "/notifications/messages", #"{"content":{"body":"b"},"audience":\#(audience)}"#)
                 #expect(answer.status == 201 && answer["withoutCredential"] == nil, "\(answer)")
             }
-            #expect(try await app.master("POST", "/notifications/preview", #"{"content":{"body":"b"},"audience":{"users":["u1"]}}"#)["withoutCredential"] == nil)
+            #expect(
+                try await app.master(
+                    "POST", "/notifications/preview", #"{"content":{"body":"b"},"audience":{"users":["u1"]}}"#)[
+                        "withoutCredential"] == nil)
         }
     }
 }

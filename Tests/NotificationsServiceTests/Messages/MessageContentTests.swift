@@ -23,13 +23,19 @@ struct MessageContentTests {
     }
 
     @Test(arguments: [
-        (#"{}"#, "body"), (#"{"title":""}"#, "title"), (#"{"title":1}"#, "title"), (#"{"body":"b","nonsense":1}"#, "nonsense"),
-        (#"{"body":"b","badge":-1}"#, "badge"), (#"{"body":"b","badge":"more"}"#, "badge"), (#"{"body":"b","image":"http://a.example/"}"#, "image"),
-        (#"{"body":"b","data":{"aps":{}}}"#, "data.aps"), (#"{"body":"b","data":[]}"#, "data"), (#"{"body":"b","ttl":-1}"#, "ttl"),
-        (#"{"body":"b","localized":{"not a tag":{}}}"#, "localized.not a tag"), (#"{"body":"b","relevance":2}"#, "relevance"),
+        (#"{}"#, "body"), (#"{"title":""}"#, "title"), (#"{"title":1}"#, "title"),
+        (#"{"body":"b","nonsense":1}"#, "nonsense"),
+        (#"{"body":"b","badge":-1}"#, "badge"), (#"{"body":"b","badge":"more"}"#, "badge"),
+        (#"{"body":"b","image":"http://a.example/"}"#, "image"),
+        (#"{"body":"b","data":{"aps":{}}}"#, "data.aps"), (#"{"body":"b","data":[]}"#, "data"),
+        (#"{"body":"b","ttl":-1}"#, "ttl"),
+        (#"{"body":"b","localized":{"not a tag":{}}}"#, "localized.not a tag"),
+        (#"{"body":"b","relevance":2}"#, "relevance"),
         (#"{"body":"b","priority":"urgent"}"#, "priority"), (#"{"body":"b","variants":[{"name":"a"}]}"#, "variants"),
-        (#"{"body":"b","variants":[{"name":"a"},{"name":"a"}]}"#, "variants.name"), (#"{"silent":true,"sound":"x"}"#, "silent"),
-        (#"{"body":"b","pushType":"liveactivity"}"#, "liveActivity"), (#"{"liveActivity":{"event":"update"}}"#, "liveActivity.contentState"),
+        (#"{"body":"b","variants":[{"name":"a"},{"name":"a"}]}"#, "variants.name"),
+        (#"{"silent":true,"sound":"x"}"#, "silent"),
+        (#"{"body":"b","pushType":"liveactivity"}"#, "liveActivity"),
+        (#"{"liveActivity":{"event":"update"}}"#, "liveActivity.contentState"),
     ])
     func `what is wrong is refused by its name`(_ json: String, _ field: String) throws {
         do {
@@ -41,7 +47,8 @@ struct MessageContentTests {
     }
 
     @Test(arguments: [
-        ("de-AT", "Hi", "Servus"), ("de-DE", "Hallo", "B"), ("de", "Hallo", "B"), ("zh-Hant-TW", "你好", "B"), ("zh-TW", "Hi", "B"), ("fr", "Hi", "B"),
+        ("de-AT", "Hi", "Servus"), ("de-DE", "Hallo", "B"), ("de", "Hallo", "B"), ("zh-Hant-TW", "你好", "B"),
+        ("zh-TW", "Hi", "B"), ("fr", "Hi", "B"),
     ])
     func `readers get the closest language`(_ locale: String, _ title: String, _ body: String) throws {
         let renderer = MessageRenderer(try MessageContent(try JSONValue(parsing: Self.full.utf8)), message: UUID())
@@ -62,18 +69,30 @@ struct MessageContentTests {
         let renderer = MessageRenderer(try MessageContent(try JSONValue(parsing: Self.full.utf8)), message: id)
         let identity = PushIdentity(message: id, pushID: UUID(), expires: Date().addingTimeInterval(600))
         func device(_ service: PushService, _ token: String) -> Device {
-            Device(id: id, space: 1, platform: .ios, service: service, token: token, bundleID: "org.example.app", locale: "de")
+            Device(
+                id: id, space: 1, platform: .ios, service: service, token: token, bundleID: "org.example.app",
+                locale: "de")
         }
-        guard case .apns(let apns) = try renderer.push(to: device(.apns, "00ff"), identity: identity) else { return #expect(Bool(false)) }
+        guard case .apns(let apns) = try renderer.push(to: device(.apns, "00ff"), identity: identity) else {
+            return #expect(Bool(false))
+        }
         let payload = try JSONValue(parsing: apns.payload.bytes)
         #expect(payload["aps"]?["alert"]?["title"] == .string("Hallo") && payload["aps"]?["badge"]?.text == "3")
         #expect(payload["aps"]?["mutable-content"]?.text == "1" && payload["n"]?.text == "1.10")
         #expect(payload["martlet"]?["message"] == .string(id.uuidString.lowercased()))
-        #expect(apns.collapseID == "x" && apns.id == identity.pushID && apns.priority == .considerate && apns.topic == "org.example.app")
-        guard case .fcm(let fcm) = try renderer.push(to: device(.fcm, "t"), identity: identity) else { return #expect(Bool(false)) }
-        #expect(fcm.title == "Hallo" && fcm.data["n"] == "1.10" && fcm.data["o"] == #"{"a":[true]}"# && fcm.priority == .normal)
+        #expect(
+            apns.collapseID == "x" && apns.id == identity.pushID && apns.priority == .considerate
+                && apns.topic == "org.example.app")
+        guard case .fcm(let fcm) = try renderer.push(to: device(.fcm, "t"), identity: identity) else {
+            return #expect(Bool(false))
+        }
+        #expect(
+            fcm.title == "Hallo" && fcm.data["n"] == "1.10" && fcm.data["o"] == #"{"a":[true]}"#
+                && fcm.priority == .normal)
         #expect(fcm.data["martlet"]?.contains(id.uuidString.lowercased()) == true && fcm.androidNotification.tag == "x")
-        #expect(throws: PushFault.subscription(.invalidPublicKey)) { try renderer.push(to: device(.webpush, "https://push.example/1"), identity: identity) }
+        #expect(throws: PushFault.subscription(.invalidPublicKey)) {
+            try renderer.push(to: device(.webpush, "https://push.example/1"), identity: identity)
+        }
     }
 
     @Test func `without a collapse id, the message's own keeps what is sent twice from being shown twice`() throws {
@@ -82,16 +101,22 @@ struct MessageContentTests {
         let device = Device(id: id, space: 1, platform: .ios, service: .apns, token: "00", bundleID: nil)
         let identity = PushIdentity(message: id, pushID: UUID(), expires: Date())
         #expect(throws: PushFault.noBundleID) { try renderer.push(to: device, identity: identity) }
-        guard case .apns(let push) = try renderer.push(to: device, identity: identity, bundleID: "app") else { return #expect(Bool(false)) }
+        guard case .apns(let push) = try renderer.push(to: device, identity: identity, bundleID: "app") else {
+            return #expect(Bool(false))
+        }
         #expect(push.collapseID == id.uuidString.lowercased() && push.priority == .immediate)
     }
 
     @Test func `a badge that is counted up is the delivery's`() throws {
         let id = UUID()
-        let renderer = MessageRenderer(try MessageContent(try JSONValue(parsing: #"{"badge":"increment","body":"b"}"#.utf8)), message: id)
+        let renderer = MessageRenderer(
+            try MessageContent(try JSONValue(parsing: #"{"badge":"increment","body":"b"}"#.utf8)), message: id)
         let device = Device(id: id, space: 1, platform: .ios, service: .apns, token: "00", bundleID: "app")
         for badge in [7, 8] {
-            guard case .apns(let push) = try renderer.push(to: device, badge: badge, identity: .init(message: id, pushID: id, expires: Date())) else { return }
+            guard
+                case .apns(let push) = try renderer.push(
+                    to: device, badge: badge, identity: .init(message: id, pushID: id, expires: Date()))
+            else { return }
             #expect(try JSONValue(parsing: push.payload.bytes)["aps"]?["badge"]?.text == "\(badge)")
         }
     }
@@ -99,12 +124,17 @@ struct MessageContentTests {
     @Test func `a Live Activity goes to Apple's devices by its own topic`() throws {
         let id = UUID()
         let content = try MessageContent(
-            try JSONValue(parsing: #"{"liveActivity":{"event":"update","contentState":{"left":3},"stale":"2027-01-01T00:00:00Z"}}"#.utf8))
+            try JSONValue(
+                parsing:
+                    #"{"liveActivity":{"event":"update","contentState":{"left":3},"stale":"2027-01-01T00:00:00Z"}}"#
+                    .utf8))
         #expect(try MessageContent(content.json) == content)
         let renderer = MessageRenderer(content, message: id)
         let identity = PushIdentity(message: id, pushID: id, expires: Date())
         let device = Device(id: id, space: 1, platform: .ios, service: .apns, token: "00", bundleID: "app")
-        guard case .apns(let push) = try renderer.push(to: device, identity: identity) else { return #expect(Bool(false)) }
+        guard case .apns(let push) = try renderer.push(to: device, identity: identity) else {
+            return #expect(Bool(false))
+        }
         #expect(push.topic == "app.push-type.liveactivity" && push.pushType == .liveActivity)
         #expect(try JSONValue(parsing: push.payload.bytes)["aps"]?["content-state"]?["left"]?.text == "3")
         let android = Device(id: id, space: 1, platform: .android, service: .fcm, token: "t")

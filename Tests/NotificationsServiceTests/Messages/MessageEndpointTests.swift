@@ -12,15 +12,21 @@ struct MessageEndpointTests {
         try await NotificationsApp.run { app in
             try await app.install([TestInstallation(1, user: "u1")])
             let first = try await app.master(
-                "POST", "/notifications/messages", #"{"content":{"title":"T","body":"b","data":{"n":1.0}},"audience":{"users":["u1"]},\#(NotificationsApp.quiet)}"#)
+                "POST", "/notifications/messages",
+                #"{"content":{"title":"T","body":"b","data":{"n":1.0}},"audience":{"users":["u1"]},\#(NotificationsApp.quiet)}"#
+            )
             #expect(first.status == 201)
-            #expect(first["state"] == #""sending""# && first["planned"] == "1" && first["content.data.n"] == "1.0" && first["author"] == #""key:c1""#)
+            #expect(
+                first["state"] == #""sending""# && first["planned"] == "1" && first["content.data.n"] == "1.0"
+                    && first["author"] == #""key:c1""#)
             let id = try #require(first["id"]).dropFirst().dropLast()
             let second = try await app.order(#"{"content":{"body":"b"},"audience":{"users":["nobody"]}}"#)
             let list = try await app.master("GET", "/notifications/messages?limit=1")
             #expect(list["data.0.id"] == "\"\(second.uuidString.lowercased())\"" && list["data.0.state"] == #""sent""#)
             let next = try #require(list["next"]).dropFirst().dropLast()
-            #expect(try await app.master("GET", "/notifications/messages?limit=1&before=\(next)")["data.0.id"] == "\"\(id)\"")
+            #expect(
+                try await app.master("GET", "/notifications/messages?limit=1&before=\(next)")["data.0.id"]
+                    == "\"\(id)\"")
             #expect(try await app.master("GET", "/notifications/messages?state=sent")["count"] == "1")
             let read = try await app.master("GET", "/notifications/messages/\(id)")
             #expect(read["counts.waiting"] == "1" && read["counts.opened"] == "0")
@@ -28,16 +34,25 @@ struct MessageEndpointTests {
     }
 
     @Test(arguments: [
-        (#"{"content":{"body":"b"}}"#, ErrorCode.invalidBody, "audience"), (#"{"audience":{"everyone":true}}"#, .invalidBody, "content"),
+        (#"{"content":{"body":"b"}}"#, ErrorCode.invalidBody, "audience"),
+        (#"{"audience":{"everyone":true}}"#, .invalidBody, "content"),
         (#"{"content":{"body":"b"},"template":"t","audience":{"everyone":true}}"#, .invalidBody, "content"),
         (#"{"template":"gone","audience":{"everyone":true}}"#, .templateNotFound, "template"),
         (#"{"content":{"body":"b"},"audience":{"everyone":true},"due":"tomorrow"}"#, .invalidBody, "due"),
         (#"{"content":{"body":"b"},"audience":{"everyone":true},"due":"2099-01-01T00:00:00Z"}"#, .invalidBody, "due"),
-        (#"{"content":{"body":"b"},"audience":{"everyone":true},"expires":"2020-01-01T00:00:00Z"}"#, .invalidBody, "expires"),
-        (#"{"content":{"body":"{{name}}"},"variables":{},"audience":{"everyone":true}}"#, .invalidBody, "variables.name"),
+        (
+            #"{"content":{"body":"b"},"audience":{"everyone":true},"expires":"2020-01-01T00:00:00Z"}"#, .invalidBody,
+            "expires"
+        ),
+        (
+            #"{"content":{"body":"{{name}}"},"variables":{},"audience":{"everyone":true}}"#, .invalidBody,
+            "variables.name"
+        ),
         (#"{"content":{"body":"b"},"audience":{"everyone":true},"when":1}"#, .invalidBody, "when"),
     ])
-    func `what cannot be sent is refused, and nothing is written`(_ body: String, _ code: ErrorCode, _ field: String) async throws {
+    func `what cannot be sent is refused, and nothing is written`(_ body: String, _ code: ErrorCode, _ field: String)
+        async throws
+    {
         try await NotificationsApp.run { app in
             let answer = try await app.master("POST", "/notifications/messages", body)
             #expect(answer.isProblem(code, field: field), "\(answer)")
@@ -53,7 +68,9 @@ struct MessageEndpointTests {
             let text = String(repeating: "x", count: 4_000)
             let everywhere = #"{"content":{"body":"\#(text)"},"audience":{"users":["u1"]}}"#
             let apple = #"{"content":{"body":"\#(text)"},"audience":{"users":["u1"],"platforms":["ios"]}}"#
-            #expect(try await app.master("POST", "/notifications/messages", everywhere).isProblem(.invalidBody, field: "content"))
+            #expect(
+                try await app.master("POST", "/notifications/messages", everywhere).isProblem(
+                    .invalidBody, field: "content"))
             #expect(try await app.count("messages") == 0)
             let preview = try await app.master("POST", "/notifications/preview", everywhere)
             #expect(preview["texts.0.problem"] != nil && preview["audience.count"] == "1")
@@ -78,20 +95,29 @@ struct MessageEndpointTests {
             }
             #expect(answers.map(\.0).sorted() == [200, 200, 200, 201] && Set(answers.map(\.1)).count == 1)
             #expect(try await app.count("deliveries") == 1)
-            let other = try await app.master("POST", "/notifications/messages", body.replacing("\"b\"", with: "\"c\""), headers: key)
+            let other = try await app.master(
+                "POST", "/notifications/messages", body.replacing("\"b\"", with: "\"c\""), headers: key)
             #expect(other.isProblem(.idempotencyKeyReused))
-            #expect(try await app.master("POST", "/notifications/messages", body, headers: ["Idempotency-Key": "a b"]).isProblem(.invalidParameter))
+            #expect(
+                try await app.master("POST", "/notifications/messages", body, headers: ["Idempotency-Key": "a b"])
+                    .isProblem(.invalidParameter))
             #expect(try await app.count("messages") == 1)
         }
     }
 
-    @Test func `a repeated request gets the first answer, whatever has become of its template, its segment and its time`() async throws {
+    @Test
+    func `a repeated request gets the first answer, whatever has become of its template, its segment and its time`()
+        async throws
+    {
         try await NotificationsApp.run { app in
             try await app.install([TestInstallation(1, user: "u1")])
-            func put(_ path: String, _ body: String) async throws { #expect(try await app.master("PUT", "/notifications/" + path, body).status < 300) }
+            func put(_ path: String, _ body: String) async throws {
+                #expect(try await app.master("PUT", "/notifications/" + path, body).status < 300)
+            }
             try await put("templates/hello", #"{"content":{"body":"Hello {{name}}"}}"#)
             try await put("segments/one", #"{"audience":{"users":["u1"]}}"#)
-            let times = #""due":"\#(Date().addingTimeInterval(1).rfc3339)","expires":"\#(Date().addingTimeInterval(3_600).rfc3339)""#
+            let times =
+                #""due":"\#(Date().addingTimeInterval(1).rfc3339)","expires":"\#(Date().addingTimeInterval(3_600).rfc3339)""#
             let body = #"{"template":"hello","variables":{"name":"Ada"},"audience":{"segment":"one"},\#(times)}"#
             func post(_ body: String) async throws -> Answer {
                 try await app.master("POST", "/notifications/messages", body, headers: ["Idempotency-Key": "order-1"])
@@ -102,14 +128,19 @@ struct MessageEndpointTests {
                 if let change {
                     try await put("templates/hello", change)
                 } else {
-                    for path in ["templates/hello", "segments/one"] { #expect(try await app.master("DELETE", "/notifications/" + path).status < 300) }
+                    for path in ["templates/hello", "segments/one"] {
+                        #expect(try await app.master("DELETE", "/notifications/" + path).status < 300)
+                    }
                 }
                 let again = try await post(body)
-                #expect(again.status == 200 && again["id"] == first["id"] && again["content.body"] == #""Hello Ada""#, "\(again)")
+                #expect(
+                    again.status == 200 && again["id"] == first["id"] && again["content.body"] == #""Hello Ada""#,
+                    "\(again)")
                 #expect(try await post(body.replacing("Ada", with: "Bob")).isProblem(.idempotencyKeyReused))
             }
             // Under another key it is another request, for which there is no template.
-            let other = try await app.master("POST", "/notifications/messages", body, headers: ["Idempotency-Key": "order-2"])
+            let other = try await app.master(
+                "POST", "/notifications/messages", body, headers: ["Idempotency-Key": "order-2"])
             #expect(other.isProblem(.templateNotFound), "\(other)")
             #expect(try await app.count("messages") == 1)
         }
@@ -122,15 +153,23 @@ struct MessageEndpointTests {
                 {"content":{"title":"{{bike}} was seen{{#place}} in {{place}}{{/place}}","localized":{"de":{"title":"{{bike}} wurde gesehen"}},"data":{"bike":"{{bike}}"}}}
                 """#
             let stored = try await app.master("PUT", "/notifications/templates/sighting", template)
-            #expect(stored.status == 200 && stored["variables"] == #"["bike"]"# && stored["version"] == "1", "\(stored)")
+            #expect(
+                stored.status == 200 && stored["variables"] == #"["bike"]"# && stored["version"] == "1", "\(stored)")
             #expect(try await app.master("GET", "/notifications/templates")["data.0.name"] == #""sighting""#)
             let order = #"{"template":"sighting","variables":{"bike":"Blue \"42\""},"audience":{"users":["u1"]}}"#
             let message = try await app.message(try await app.order(order))
             #expect(message.template == "sighting" && message.content.texts.title == #"Blue "42" was seen"#)
-            #expect(message.content.localized[LanguageTag("de")!]?.title == #"Blue "42" wurde gesehen"# && message.content.data[0].value == .string(#"Blue "42""#))
-            let preview = try await app.master("POST", "/notifications/preview", #"{"template":"sighting","variables":{"bike":"B","place":"Ulm"}}"#)
-            #expect(preview["texts.0.title"] == #""B was seen in Ulm""# && preview["texts.1.language"] == #""de""#, "\(preview)")
-            #expect(try await app.master("PUT", "/notifications/templates/sighting", #"{"content":{"body":"{{a"}}"#).isProblem(.invalidBody, field: "content"))
+            #expect(
+                message.content.localized[LanguageTag("de")!]?.title == #"Blue "42" wurde gesehen"#
+                    && message.content.data[0].value == .string(#"Blue "42""#))
+            let preview = try await app.master(
+                "POST", "/notifications/preview", #"{"template":"sighting","variables":{"bike":"B","place":"Ulm"}}"#)
+            #expect(
+                preview["texts.0.title"] == #""B was seen in Ulm""# && preview["texts.1.language"] == #""de""#,
+                "\(preview)")
+            #expect(
+                try await app.master("PUT", "/notifications/templates/sighting", #"{"content":{"body":"{{a"}}"#)
+                    .isProblem(.invalidBody, field: "content"))
             #expect(try await app.master("PUT", "/notifications/templates/a%20b", template).isProblem(.invalidName))
             #expect(try await app.master("GET", "/notifications/templates/sighting")["version"] == "1")
             #expect(try await app.master("DELETE", "/notifications/templates/sighting").status == 204)
@@ -143,11 +182,16 @@ struct MessageEndpointTests {
         try await NotificationsApp.run { app in
             try await app.install([TestInstallation(1, appVersion: "1"), TestInstallation(2, appVersion: "2")])
             let path = "/notifications/segments/old"
-            #expect(try await app.master("PUT", path, #"{"audience":{"where":{"appVersion":{"$vlt":"2"}}}}"#)["version"] == "1")
+            #expect(
+                try await app.master("PUT", path, #"{"audience":{"where":{"appVersion":{"$vlt":"2"}}}}"#)["version"]
+                    == "1")
             #expect(try await app.master("GET", path + "/preview").text == #"{"count":1,"isExact":true}"#)
             #expect(try await app.master("GET", path + "/preview?exact=true")["count"] == "1")
-            #expect(try await app.master("PUT", path, #"{"audience":{"segment":"old"}}"#).isProblem(.invalidBody, field: "segment"))
-            #expect(try await app.master("PUT", path, #"{"audience":{"where":{"a":{"$x":1}}}}"#).isProblem(.invalidFilter))
+            #expect(
+                try await app.master("PUT", path, #"{"audience":{"segment":"old"}}"#).isProblem(
+                    .invalidBody, field: "segment"))
+            #expect(
+                try await app.master("PUT", path, #"{"audience":{"where":{"a":{"$x":1}}}}"#).isProblem(.invalidFilter))
             #expect(try await app.master("GET", path)["audience.where.appVersion.$vlt"] == #""2""#)
             #expect(try await app.master("GET", "/notifications/segments")["count"] == "1")
             #expect(try await app.master("DELETE", path).status == 204)
@@ -158,14 +202,21 @@ struct MessageEndpointTests {
     }
 
     @Test(arguments: [
-        ("POST", "messages", StaffAction.create), ("GET", "messages", .read), ("POST", "preview", .read), ("PUT", "templates/t", .update),
-        ("PUT", "segments/s", .update), ("PUT", "client-rules", .update), ("GET", "client-rules", .read), ("DELETE", "segments/s", .delete),
+        ("POST", "messages", StaffAction.create), ("GET", "messages", .read), ("POST", "preview", .read),
+        ("PUT", "templates/t", .update),
+        ("PUT", "segments/s", .update), ("PUT", "client-rules", .update), ("GET", "client-rules", .read),
+        ("DELETE", "segments/s", .delete),
     ])
-    func `only the app's server and staff with the right may`(_ method: String, _ path: String, _ action: StaffAction) async throws {
+    func `only the app's server and staff with the right may`(_ method: String, _ path: String, _ action: StaffAction)
+        async throws
+    {
         let bodies = [
-            "templates/t": #"{"content":{"body":"b"}}"#, "segments/s": #"{"audience":{"everyone":true}}"#, "client-rules": #"{"templates":{}}"#,
+            "templates/t": #"{"content":{"body":"b"}}"#, "segments/s": #"{"audience":{"everyone":true}}"#,
+            "client-rules": #"{"templates":{}}"#,
         ]
-        let body = method == "GET" || method == "DELETE" ? nil : bodies[path] ?? #"{"content":{"body":"b"},"audience":{"everyone":true}}"#
+        let body =
+            method == "GET" || method == "DELETE"
+            ? nil : bodies[path] ?? #"{"content":{"body":"b"},"audience":{"everyone":true}}"#
         let path = "/notifications/" + path
         try await NotificationsApp.run { app in
             _ = try await app.master("PUT", "/notifications/segments/s", bodies["segments/s"])
@@ -174,7 +225,9 @@ struct MessageEndpointTests {
             let with = StaffRights(["app1": [.notifications: [action]]])
             // Users send by templates, whose call has another shape.
             let refusal = try await app.client(method, path, body, user: "u1")
-            #expect(refusal.isProblem(path.hasSuffix("/messages") && method == "POST" ? .invalidBody : .forbidden), "\(refusal)")
+            #expect(
+                refusal.isProblem(path.hasSuffix("/messages") && method == "POST" ? .invalidBody : .forbidden),
+                "\(refusal)")
             #expect(try await app.staff(method, path, body, rights: without).isProblem(.forbidden))
             #expect(try await app.staff(method, path, body, rights: with).status < 300)
         }

@@ -12,22 +12,39 @@ import Testing
 struct MessageUserDataTests {
     @Test func `who goes takes their messages along, and is named in no other`() async throws {
         try await NotificationsApp.run { app in
-            try await app.install([TestInstallation(1, user: "00000000-0000-4000-8000-000000000001"), TestInstallation(2, user: "00000000-0000-4000-8000-000000000002"), TestInstallation(3)])
-            let alone = try await app.order(#"{"content":{"body":"for you"},"audience":{"users":["00000000-0000-4000-8000-000000000001"]}}"#)
-            let both = try await app.order(#"{"content":{"body":"for two"},"audience":{"users":["00000000-0000-4000-8000-000000000001","00000000-0000-4000-8000-000000000002"]}}"#)
-            let others = try await app.order(#"{"content":{"body":"for all"},"audience":{"everyone":true,"except":{"users":["00000000-0000-4000-8000-000000000001"]}}}"#)
-            _ = try await app.master("PUT", "/notifications/segments/s", #"{"audience":{"users":["00000000-0000-4000-8000-000000000001"]}}"#)
+            try await app.install([
+                TestInstallation(1, user: "00000000-0000-4000-8000-000000000001"),
+                TestInstallation(2, user: "00000000-0000-4000-8000-000000000002"), TestInstallation(3),
+            ])
+            let alone = try await app.order(
+                #"{"content":{"body":"for you"},"audience":{"users":["00000000-0000-4000-8000-000000000001"]}}"#)
+            let both = try await app.order(
+                #"{"content":{"body":"for two"},"audience":{"users":["00000000-0000-4000-8000-000000000001","00000000-0000-4000-8000-000000000002"]}}"#
+            )
+            let others = try await app.order(
+                #"{"content":{"body":"for all"},"audience":{"everyone":true,"except":{"users":["00000000-0000-4000-8000-000000000001"]}}}"#
+            )
+            _ = try await app.master(
+                "PUT", "/notifications/segments/s", #"{"audience":{"users":["00000000-0000-4000-8000-000000000001"]}}"#)
             let sent = MessageOrder(
-                content: MessageContent(MessageTexts(body: "from me")), audience: .users(["00000000-0000-4000-8000-000000000002"]), author: .init(text: "user:00000000-0000-4000-8000-000000000001"))
+                content: MessageContent(MessageTexts(body: "from me")),
+                audience: .users(["00000000-0000-4000-8000-000000000002"]),
+                author: .init(text: "user:00000000-0000-4000-8000-000000000001"))
             let space = try await app.space
-            let own = try await app.postgres.withTransaction { try await app.service.messages.store.create(sent, in: space, $0) }
+            let own = try await app.postgres.withTransaction {
+                try await app.service.messages.store.create(sent, in: space, $0)
+            }
             let holder = app.service.messages.userData
             let request = UserDataRequest(app: "app1", environment: .live, user: "00000000-0000-4000-8000-000000000001")
 
             let portion = try await holder.export(request)
             let text = String(buffer: portion.lines)
-            #expect(portion.next == nil && text.split(separator: "\n").count == 4 && text.contains("from me") && text.contains("for two"))
-            #expect(text.components(separatedBy: "00000000-0000-4000-8000-000000000002").count == 2, "other people's names only where the user wrote them: \(text)")
+            #expect(
+                portion.next == nil && text.split(separator: "\n").count == 4 && text.contains("from me")
+                    && text.contains("for two"))
+            #expect(
+                text.components(separatedBy: "00000000-0000-4000-8000-000000000002").count == 2,
+                "other people's names only where the user wrote them: \(text)")
 
             let erasure = try await holder.erase(request)
             #expect(erasure == UserErasure(erased: ["messages": 2, "mentions": 2, "segments": 1]))

@@ -19,7 +19,8 @@ struct TestInstallation: Sendable {
     var hasToken = true
 
     init(
-        _ number: Int, user: String? = nil, platform: String = "ios", service: String = "apns", locale: String? = nil, timeZone: String? = nil,
+        _ number: Int, user: String? = nil, platform: String = "ios", service: String = "apns", locale: String? = nil,
+        timeZone: String? = nil,
         appVersion: String? = nil, channels: [String] = [], attributes: String = "{}", hasToken: Bool = true
     ) {
         self.number = number
@@ -58,7 +59,8 @@ extension NotificationsApp {
         }
     }
 
-    /// Credentials for all push services that nothing can be sent with: messages are ordered, and their deliveries wait.
+    /// Credentials for all push services that nothing can be sent with: messages are ordered, and their deliveries
+    /// wait.
     func storeCredentials() async throws {
         try await postgres.execute(
             """
@@ -81,14 +83,18 @@ extension NotificationsApp {
 
     /// A message's timing by which nothing leaves for an hour: quiet hours of devices without a time zone, now.
     static var quiet: String {
-        func clock(_ offset: Double) -> String { String(Date().addingTimeInterval(offset).rfc3339.dropFirst(11).prefix(5)) }
+        func clock(_ offset: Double) -> String {
+            String(Date().addingTimeInterval(offset).rfc3339.dropFirst(11).prefix(5))
+        }
         return #""timing":{"quietHours":{"from":"\#(clock(-3_600))","to":"\#(clock(3_600))"}}"#
     }
 
     /// Orders a message and returns its id.
     func order(_ body: String) async throws -> UUID {
         let answer = try await master("POST", "/notifications/messages", body)
-        guard answer.status == 201, let id = answer["id"].flatMap({ UUID(uuidString: String($0.dropFirst().dropLast())) }) else {
+        guard answer.status == 201,
+            let id = answer["id"].flatMap({ UUID(uuidString: String($0.dropFirst().dropLast())) })
+        else {
             throw OrderFailed(answer: "\(answer)")
         }
         return id
@@ -104,7 +110,9 @@ extension NotificationsApp {
     }
 
     func message(_ id: UUID) async throws -> Message {
-        guard let message = try await service.messages.store.find(id, in: try await space.id) else { throw OrderFailed(answer: "no message") }
+        guard let message = try await service.messages.store.find(id, in: try await space.id) else {
+            throw OrderFailed(answer: "no message")
+        }
         return message
     }
 
@@ -121,7 +129,9 @@ extension NotificationsApp {
             """
             SELECT right(installation::text, 12)::bigint, variant, due, state FROM notifications.deliveries WHERE message = \(id) ORDER BY installation
             """
-        ).map { Planned(number: try $0.decode(0), variant: try $0.decode(1), due: try $0.decode(2), state: try $0.decode(3)) }
+        ).map {
+            Planned(number: try $0.decode(0), variant: try $0.decode(1), due: try $0.decode(2), state: try $0.decode(3))
+        }
     }
 
     func count(_ table: String) async throws -> Int {

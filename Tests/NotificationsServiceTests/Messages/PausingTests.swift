@@ -18,7 +18,8 @@ struct PausingTests {
     /// As if the pause had lasted until all was overdue.
     private static func makeOverdue(_ app: NotificationsApp, _ id: UUID) async throws {
         try await app.postgres.execute(
-            "UPDATE notifications.deliveries SET due = now() - interval '1 hour', updated = now() - interval '1 day' WHERE message = \(id)", timeout: .seconds(60))
+            "UPDATE notifications.deliveries SET due = now() - interval '1 hour', updated = now() - interval '1 day' WHERE message = \(id)",
+            timeout: .seconds(60))
     }
 
     private static func isPaused(_ app: NotificationsApp, _ id: UUID) async throws -> Bool {
@@ -28,13 +29,19 @@ struct PausingTests {
     @Test func `quiet hours hold for what a pause has made overdue, each device by its own clock`() async throws {
         try await NotificationsApp.run { app in
             // Where it is noon when it is midnight in UTC, or the other way round: never quiet at the same time.
-            try await app.install([TestInstallation(1, user: "u"), TestInstallation(2, user: "u", timeZone: "Etc/GMT-12")])
-            let id = try await app.order(#"{"content":{"body":"b"},"audience":{"users":["u"]},"due":"\#(Date().addingTimeInterval(1).rfc3339)",\#(NotificationsApp.quiet)}"#)
+            try await app.install([
+                TestInstallation(1, user: "u"), TestInstallation(2, user: "u", timeZone: "Etc/GMT-12"),
+            ])
+            let id = try await app.order(
+                #"{"content":{"body":"b"},"audience":{"users":["u"]},"due":"\#(Date().addingTimeInterval(1).rfc3339)",\#(NotificationsApp.quiet)}"#
+            )
             try await Self.change(app, id, "pause")
             try await Self.change(app, id, "resume")
             try await Self.change(app, id, "pause")
             // It is planned by hand: a message that is paused is not.
-            try await app.postgres.withTransaction { _ = try await MessagePlanner().planPage(of: try await app.message(id), $0) }
+            try await app.postgres.withTransaction {
+                _ = try await MessagePlanner().planPage(of: try await app.message(id), $0)
+            }
             try await Self.makeOverdue(app, id)
             // Without a credential a delivery whose time has come fails at once.
             try await app.postgres.execute("DELETE FROM notifications.credentials")
@@ -42,17 +49,23 @@ struct PausingTests {
             #expect(try await Self.isPaused(app, id) == false)
             try await eventually("the delivery failed") { try await app.deliveries(id)[1].state == "failed" }
             let quiet = try await app.deliveries(id)[0]
-            #expect(quiet.state == "queued" && quiet.due > Date().addingTimeInterval(1_800) && quiet.due < Date().addingTimeInterval(3_700), "\(quiet)")
+            #expect(
+                quiet.state == "queued" && quiet.due > Date().addingTimeInterval(1_800)
+                    && quiet.due < Date().addingTimeInterval(3_700), "\(quiet)")
         }
     }
 
-    @Test func `what was not overdue keeps its time, and a message without such a timing goes on at once`() async throws {
+    @Test func `what was not overdue keeps its time, and a message without such a timing goes on at once`() async throws
+    {
         try await NotificationsApp.run { app in
             try await app.install([TestInstallation(1, user: "u")])
-            let later = try await app.order(#"{"content":{"body":"b"},"audience":{"users":["u"]},\#(NotificationsApp.quiet)}"#)
+            let later = try await app.order(
+                #"{"content":{"body":"b"},"audience":{"users":["u"]},\#(NotificationsApp.quiet)}"#)
             let due = try await app.deliveries(later)[0].due
             let day = Date().addingTimeInterval(100 * 86_400).rfc3339.prefix(16)
-            let plain = try await app.order(#"{"content":{"body":"b"},"audience":{"users":["u"]},"timing":{"localTime":"\#(day)"},"due":"\#(Date().rfc3339)"}"#)
+            let plain = try await app.order(
+                #"{"content":{"body":"b"},"audience":{"users":["u"]},"timing":{"localTime":"\#(day)"},"due":"\#(Date().rfc3339)"}"#
+            )
             for id in [later, plain] {
                 try await Self.change(app, id, "pause")
                 try await Self.change(app, id, "resume")
@@ -70,11 +83,15 @@ struct PausingTests {
             #expect(try await app.deliveries(id).count == 2)
             try await Self.change(app, id, "pause")
             try await Self.makeOverdue(app, id)
-            let other = try await app.order(#"{"content":{"body":"b"},"audience":{"users":["u"]},\#(NotificationsApp.quiet)}"#)
-            try await app.postgres.execute("UPDATE notifications.deliveries SET state = 'accepted' WHERE message = \(other)")
+            let other = try await app.order(
+                #"{"content":{"body":"b"},"audience":{"users":["u"]},\#(NotificationsApp.quiet)}"#)
+            try await app.postgres.execute(
+                "UPDATE notifications.deliveries SET state = 'accepted' WHERE message = \(other)")
             try await Self.change(app, id, "resume")
             #expect(try await app.deliveries(id).map(\.state) == ["cancelled", "queued"])
-            let reason: String? = try await app.postgres.query("SELECT reason FROM notifications.deliveries WHERE message = \(id) AND state = 'cancelled'")[0].decode(0)
+            let reason: String? = try await app.postgres.query(
+                "SELECT reason FROM notifications.deliveries WHERE message = \(id) AND state = 'cancelled'")[0].decode(
+                    0)
             #expect(reason == "capped")
             let answer = try await app.master("GET", "/notifications/messages/\(id)")
             #expect(answer["counts.cancelled"] == "1" && answer["counts.waiting"] == "1", "\(answer)")
@@ -85,7 +102,8 @@ struct PausingTests {
         try await NotificationsApp.run { app in
             let count = MessagePlanner.pageSize * 2 + 3
             try await app.install(count)
-            let id = try await app.order(#"{"content":{"body":"b"},"audience":{"everyone":true},\#(NotificationsApp.quiet)}"#)
+            let id = try await app.order(
+                #"{"content":{"body":"b"},"audience":{"everyone":true},\#(NotificationsApp.quiet)}"#)
             try await app.planned(id)
             try await Self.change(app, id, "pause")
             try await Self.makeOverdue(app, id)
@@ -95,21 +113,31 @@ struct PausingTests {
             try await Self.makeOverdue(app, id)
             try await Self.change(app, id, "resume")
             try await eventually("it is resumed") { try await !Self.isPaused(app, id) }
-            let rows = try await app.postgres.query("SELECT count(*) FILTER (WHERE state = 'queued' AND due > now()) FROM notifications.deliveries WHERE message = \(id)")
+            let rows = try await app.postgres.query(
+                "SELECT count(*) FILTER (WHERE state = 'queued' AND due > now()) FROM notifications.deliveries WHERE message = \(id)"
+            )
             #expect(try rows[0].decode(0, as: Int.self) == count)
         }
     }
 
-    @Test(arguments: [("content", #"{"hologram":1}"#), ("content", #"{"body":"b","priority":"urgent"}"#), ("audience", #"{"planet":"Mars"}"#), ("timing", #"{"moon":"full"}"#)])
-    func `a message that this version cannot read fails with a reason, and others go on`(_ column: String, _ json: String) async throws {
+    @Test(arguments: [
+        ("content", #"{"hologram":1}"#), ("content", #"{"body":"b","priority":"urgent"}"#),
+        ("audience", #"{"planet":"Mars"}"#), ("timing", #"{"moon":"full"}"#),
+    ])
+    func `a message that this version cannot read fails with a reason, and others go on`(
+        _ column: String, _ json: String
+    ) async throws {
         try await NotificationsApp.run { app in
             try await app.install([TestInstallation(1, user: "u")])
             func order() async throws -> UUID {
-                try await app.order(#"{"content":{"body":"b"},"audience":{"users":["u"]},"due":"\#(Date().addingTimeInterval(3_600).rfc3339)"}"#)
+                try await app.order(
+                    #"{"content":{"body":"b"},"audience":{"users":["u"]},"due":"\#(Date().addingTimeInterval(3_600).rfc3339)"}"#
+                )
             }
             let (bad, good) = (try await order(), try await order())
             let name = PostgresIdentifier(column)!
-            try await app.postgres.execute("UPDATE notifications.messages SET \(name) = \(json)::json WHERE id = \(bad)")
+            try await app.postgres.execute(
+                "UPDATE notifications.messages SET \(name) = \(json)::json WHERE id = \(bad)")
             // Their time comes.
             try await app.postgres.execute("UPDATE notifications.messages SET due = now()")
             try await app.postgres.execute("UPDATE notifications.jobs SET due = now() WHERE kind = \(PlanMessage.kind)")
@@ -120,12 +148,20 @@ struct PausingTests {
                 try #require(answer.status == 200, "\(answer)")
                 return answer["state"] == #""failed""# ? answer : nil
             }
-            #expect(answer["problem"]?.contains("This version of the service cannot read the message.") == true && answer[column] == json, "\(answer)")
+            #expect(
+                answer["problem"]?.contains("This version of the service cannot read the message.") == true
+                    && answer[column] == json, "\(answer)")
             #expect(try await app.deliveries(good).count == 1)
             #expect(try await app.deliveries(bad).isEmpty)
             #expect(try await app.master("GET", "/notifications/messages")["count"] == "2")
-            for act in ["pause", "resume", "cancel"] { #expect(try await app.master("POST", "/notifications/messages/\(bad)/\(act)").isProblem(.conflict), "\(act)") }
-            let attempts = try await app.postgres.query("SELECT max(attempt), bool_and(state = 'done') FROM notifications.jobs WHERE kind = \(PlanMessage.kind)")[0]
+            for act in ["pause", "resume", "cancel"] {
+                #expect(
+                    try await app.master("POST", "/notifications/messages/\(bad)/\(act)").isProblem(.conflict), "\(act)"
+                )
+            }
+            let attempts = try await app.postgres.query(
+                "SELECT max(attempt), bool_and(state = 'done') FROM notifications.jobs WHERE kind = \(PlanMessage.kind)"
+            )[0]
             #expect(try attempts.decode(0, as: Int.self) == 1)
         }
     }

@@ -15,12 +15,15 @@ struct PlanningTests {
         try await NotificationsApp.run { app in
             let count = MessagePlanner.pageSize * 2 + 17
             try await app.install(count)
-            let id = try await app.order(#"{"content":{"body":"b"},"audience":{"everyone":true},\#(NotificationsApp.quiet)}"#)
+            let id = try await app.order(
+                #"{"content":{"body":"b"},"audience":{"everyone":true},\#(NotificationsApp.quiet)}"#)
             let message = try await app.planned(id)
             #expect(message.planned == count && message.state == .sending)
             #expect(try await app.count("deliveries") == count)
             // So that claims leave alone what is for a credential that is held.
-            let services = try await app.postgres.query("SELECT DISTINCT service FROM notifications.deliveries").map { try $0.decode(0, as: String.self) }
+            let services = try await app.postgres.query("SELECT DISTINCT service FROM notifications.deliveries").map {
+                try $0.decode(0, as: String.self)
+            }
             #expect(services == ["apns"])
         }
     }
@@ -28,7 +31,8 @@ struct PlanningTests {
     @Test func `a plan that is broken off goes on where it stopped, whoever goes on`() async throws {
         try await NotificationsApp.run { app in
             try await app.install(MessagePlanner.pageSize + 5)
-            let id = try await app.order(#"{"content":{"body":"b"},"audience":{"everyone":true},"due":"\#(Self.nextMonth)"}"#)
+            let id = try await app.order(
+                #"{"content":{"body":"b"},"audience":{"everyone":true},"due":"\#(Self.nextMonth)"}"#)
             let planner = MessagePlanner()
             // A page that is rolled back has not been.
             await #expect(throws: OrderFailed.self) {
@@ -39,9 +43,13 @@ struct PlanningTests {
             }
             #expect(try await app.count("deliveries") == 0)
             #expect(try await app.message(id).plannedTo == nil)
-            #expect(try await app.postgres.withTransaction { try await planner.planPage(of: try await app.message(id), $0) } == false)
+            #expect(
+                try await app.postgres.withTransaction { try await planner.planPage(of: try await app.message(id), $0) }
+                    == false)
             let middle = try await app.message(id)
-            #expect(middle.planned == MessagePlanner.pageSize && middle.plannedTo == TestInstallation.id(MessagePlanner.pageSize))
+            #expect(
+                middle.planned == MessagePlanner.pageSize
+                    && middle.plannedTo == TestInstallation.id(MessagePlanner.pageSize))
             #expect(try await app.postgres.withTransaction { try await planner.planPage(of: middle, $0) })
             #expect(try await app.message(id).planned == MessagePlanner.pageSize + 5)
             #expect(try await app.count("deliveries") == MessagePlanner.pageSize + 5)
@@ -53,7 +61,8 @@ struct PlanningTests {
             let count = MessagePlanner.pageSize * 3 + 1
             try await app.install(count)
             let due = Date().addingTimeInterval(2).rfc3339
-            let id = try await app.order(#"{"content":{"body":"b"},"audience":{"everyone":true},"due":"\#(due)",\#(NotificationsApp.quiet)}"#)
+            let id = try await app.order(
+                #"{"content":{"body":"b"},"audience":{"everyone":true},"due":"\#(due)",\#(NotificationsApp.quiet)}"#)
             // Each has a job made, due at the same time.
             for _ in 0..<3 { _ = try await app.master("POST", "/notifications/messages/\(id)/resume") }
             #expect(try await app.planned(id).planned == count)
@@ -64,14 +73,16 @@ struct PlanningTests {
     @Test func `a message that is held up is planned no further, and goes on when it is let go`() async throws {
         try await NotificationsApp.run { app in
             try await app.install(3)
-            let id = try await app.order(#"{"content":{"body":"b"},"audience":{"everyone":true},"due":"\#(Self.nextMonth)"}"#)
+            let id = try await app.order(
+                #"{"content":{"body":"b"},"audience":{"everyone":true},"due":"\#(Self.nextMonth)"}"#)
             #expect(try await app.message(id).state == .scheduled)
             #expect(try await app.master("POST", "/notifications/messages/\(id)/pause")["isPaused"] == "true")
             // Its time comes.
             try await app.postgres.execute("UPDATE notifications.messages SET due = now() WHERE id = \(id)")
             try await app.postgres.execute("UPDATE notifications.jobs SET due = now() WHERE kind = \(PlanMessage.kind)")
             try await app.postgres.execute("SELECT pg_notify('notifications_jobs', '')")
-            let plans: PostgresQuery = "SELECT FROM notifications.jobs WHERE kind = \(PlanMessage.kind) AND finished IS NULL"
+            let plans: PostgresQuery =
+                "SELECT FROM notifications.jobs WHERE kind = \(PlanMessage.kind) AND finished IS NULL"
             try await eventually("no plan is left") { try await app.postgres.query(plans).isEmpty }
             #expect(try await app.count("deliveries") == 0)
             #expect(try await app.master("POST", "/notifications/messages/\(id)/resume")["isPaused"] == "false")
@@ -82,16 +93,22 @@ struct PlanningTests {
     @Test func `what is cancelled does not leave, and says so`() async throws {
         try await NotificationsApp.run { app in
             try await app.install(3)
-            let id = try await app.order(#"{"content":{"body":"b"},"audience":{"everyone":true},"timing":{"localTime":"\#(Self.nextMonth.prefix(16))"}}"#)
+            let id = try await app.order(
+                #"{"content":{"body":"b"},"audience":{"everyone":true},"timing":{"localTime":"\#(Self.nextMonth.prefix(16))"}}"#
+            )
             let other = try await app.order(
-                #"{"content":{"body":"b"},"audience":{"installations":["00000000-0000-4000-8000-000000000002"]},\#(NotificationsApp.quiet)}"#)
+                #"{"content":{"body":"b"},"audience":{"installations":["00000000-0000-4000-8000-000000000002"]},\#(NotificationsApp.quiet)}"#
+            )
             #expect(try await app.message(other).planned == 1)
             for message in [id, other] {
-                #expect(try await app.master("DELETE", "/notifications/messages/\(message)")["state"] == #""cancelled""#)
+                #expect(
+                    try await app.master("DELETE", "/notifications/messages/\(message)")["state"] == #""cancelled""#)
                 #expect(try await app.master("POST", "/notifications/messages/\(message)/resume").isProblem(.conflict))
                 #expect(try await app.master("POST", "/notifications/messages/\(message)/cancel").isProblem(.conflict))
             }
-            try await eventually("the delivery is decided") { try await app.deliveries(other).map(\.state) != ["queued"] }
+            try await eventually("the delivery is decided") {
+                try await app.deliveries(other).map(\.state) != ["queued"]
+            }
             #expect(try await app.deliveries(other).map(\.state) == ["cancelled"])
             #expect(try await app.deliveries(id).isEmpty)
         }
@@ -100,17 +117,22 @@ struct PlanningTests {
     @Test func `each device gets it at its own time`() async throws {
         try await NotificationsApp.run { app in
             try await app.install([
-                TestInstallation(1, user: "u", timeZone: "Europe/Berlin"), TestInstallation(2, user: "u", timeZone: "America/New_York"),
+                TestInstallation(1, user: "u", timeZone: "Europe/Berlin"),
+                TestInstallation(2, user: "u", timeZone: "America/New_York"),
                 TestInstallation(3, user: "u"),
             ])
             let order = MessageOrder(
                 content: MessageContent(MessageTexts(body: "b")), audience: .users(["u"]),
-                timing: try MessageTiming(try JSONValue(parsing: #"{"localTime":"2027-07-01T08:00"}"#.utf8)), due: Date(), author: .service)
+                timing: try MessageTiming(try JSONValue(parsing: #"{"localTime":"2027-07-01T08:00"}"#.utf8)),
+                due: Date(), author: .service)
             let space = try await app.space
-            let message = try await app.postgres.withTransaction { try await app.service.messages.store.create(order, in: space, $0) }
-            #expect(try await app.deliveries(message.id).map(\.due.rfc3339) == [
-                "2027-07-01T06:00:00.000Z", "2027-07-01T12:00:00.000Z", "2027-07-01T08:00:00.000Z",
-            ])
+            let message = try await app.postgres.withTransaction {
+                try await app.service.messages.store.create(order, in: space, $0)
+            }
+            #expect(
+                try await app.deliveries(message.id).map(\.due.rfc3339) == [
+                    "2027-07-01T06:00:00.000Z", "2027-07-01T12:00:00.000Z", "2027-07-01T08:00:00.000Z",
+                ])
             #expect(message.expires > Date(rfc3339: "2027-07-01T20:00:00Z")!)
         }
     }
@@ -135,7 +157,8 @@ struct PlanningTests {
         try await NotificationsApp.run { app in
             try await app.install(2_000)
             let id = try await app.order(
-                #"{"content":{"variants":[{"name":"a","weight":3,"body":"A"},{"name":"b","body":"B"}]},"audience":{"everyone":true},\#(NotificationsApp.quiet)}"#)
+                #"{"content":{"variants":[{"name":"a","weight":3,"body":"A"},{"name":"b","body":"B"}]},"audience":{"everyone":true},\#(NotificationsApp.quiet)}"#
+            )
             let message = try await app.planned(id)
             let split = VariantSplit(message.content.variants, message: id)
             let deliveries = try await app.deliveries(id)
@@ -150,18 +173,25 @@ struct PlanningTests {
                 """)
             let answer = try await app.master("GET", "/notifications/messages/\(id)")
             let second = deliveries.count { $0.variant == 1 }
-            #expect(answer["variants.1.name"] == #""b""# && answer["variants.1.accepted"] == "\(second)" && answer["variants.1.opened"] == "\(second)")
-            #expect(answer["variants.0.opened"] == "0" && answer["counts.accepted"] == "2000" && answer["counts.waiting"] == "0" && answer["counts.opened"] == "\(second)")
+            #expect(
+                answer["variants.1.name"] == #""b""# && answer["variants.1.accepted"] == "\(second)"
+                    && answer["variants.1.opened"] == "\(second)")
+            #expect(
+                answer["variants.0.opened"] == "0" && answer["counts.accepted"] == "2000"
+                    && answer["counts.waiting"] == "0" && answer["counts.opened"] == "\(second)")
         }
     }
 
     @Test func `messages that were finished long ago go, others stay`() async throws {
         try await NotificationsApp.run { app in
             try await app.install([TestInstallation(1, user: "u1")])
-            let old = try await app.order(#"{"content":{"body":"b"},"audience":{"users":["u1"]},\#(NotificationsApp.quiet)}"#)
-            let open = try await app.order(#"{"content":{"body":"b"},"audience":{"users":["u1"]},\#(NotificationsApp.quiet)}"#)
+            let old = try await app.order(
+                #"{"content":{"body":"b"},"audience":{"users":["u1"]},\#(NotificationsApp.quiet)}"#)
+            let open = try await app.order(
+                #"{"content":{"body":"b"},"audience":{"users":["u1"]},\#(NotificationsApp.quiet)}"#)
             try await app.postgres.execute(
-                "UPDATE notifications.messages SET state = 'sent', finished = now() - interval '91 days' WHERE id = \(old)")
+                "UPDATE notifications.messages SET state = 'sent', finished = now() - interval '91 days' WHERE id = \(old)"
+            )
             while try await app.service.messages.housekeeping.removeOldest() {}
             #expect(try await app.service.messages.store.find(old, in: try await app.space.id) == nil)
             #expect(try await app.deliveries(old).isEmpty)
@@ -176,7 +206,8 @@ struct PlanningTests {
             try await other.install([TestInstallation(1, user: "u1")])
             try await app.install([TestInstallation(2, user: "u2")])
             let id = try await app.order(
-                #"{"content":{"body":"b"},"audience":{"installations":["00000000-0000-4000-8000-000000000001","00000000-0000-4000-8000-000000000002"]}}"#)
+                #"{"content":{"body":"b"},"audience":{"installations":["00000000-0000-4000-8000-000000000001","00000000-0000-4000-8000-000000000002"]}}"#
+            )
             #expect(try await app.deliveries(id).map(\.number) == [2])
             #expect(try await other.master("GET", "/notifications/messages/\(id)").isProblem(.messageNotFound))
             #expect(try await other.master("DELETE", "/notifications/messages/\(id)").isProblem(.messageNotFound))

@@ -19,12 +19,17 @@ import Testing
         try await RulesApp.run { app in
             for user in ["ann", "ben", "eve"] { try await app.device(of: user) }
             _ = try await app.storage.write("POST", "/storage/Bikes", #"{"_id":"b1","owner":"ann"}"#)
-            _ = try await app.storage.write("POST", "/storage/Sightings", #"{"bikeId":"b1","place":"before"}"#, by: "eve")
+            _ = try await app.storage.write(
+                "POST", "/storage/Sightings", #"{"bikeId":"b1","place":"before"}"#, by: "eve")
             try await app.rule("sighting", Self.sighting)
-            _ = try await app.storage.write("POST", "/storage/Sightings", #"{"_id":"s1","bikeId":"b1","place":"Harbour","note":"at the gate"}"#, by: "eve")
+            _ = try await app.storage.write(
+                "POST", "/storage/Sightings", #"{"_id":"s1","bikeId":"b1","place":"Harbour","note":"at the gate"}"#,
+                by: "eve")
             _ = try await app.storage.write("POST", "/storage/Sightings", #"{"bikeId":"b1","place":"Home"}"#, by: "ann")
-            _ = try await app.storage.write("POST", "/storage/Sightings", #"{"bikeId":"b1","place":"Nowhere","confirmed":false}"#, by: "eve")
-            _ = try await app.storage.write("POST", "/storage/Sightings", #"{"bikeId":"gone","place":"Lost"}"#, by: "eve")
+            _ = try await app.storage.write(
+                "POST", "/storage/Sightings", #"{"bikeId":"b1","place":"Nowhere","confirmed":false}"#, by: "eve")
+            _ = try await app.storage.write(
+                "POST", "/storage/Sightings", #"{"bikeId":"gone","place":"Lost"}"#, by: "eve")
             _ = try await app.storage.write("POST", "/storage/Sightings", #"{"bikeId":"b1","place":"Station"}"#)
             try await eventually("all are acted on") { try await app.outcomes(of: "sighting").count == 4 }
             let (sent, outcomes) = (try await app.sent(), try await app.outcomes(of: "sighting"))
@@ -32,7 +37,9 @@ import Testing
             let details = try await app.details(of: "sighting")
             #expect(outcomes == ["acted", "nobody", "nobody", "acted"], "\(details)")
             guard sent.count == 2 else { return }
-            let content = try await app.app.postgres.query("SELECT content ->> 'body', content -> 'data' ->> 'sighting' FROM notifications.messages ORDER BY created")
+            let content = try await app.app.postgres.query(
+                "SELECT content ->> 'body', content -> 'data' ->> 'sighting' FROM notifications.messages ORDER BY created"
+            )
             #expect(try content[0].decode(0) == "Your bike was seen: at the gate.")
             #expect(try content[0].decode(1) == "s1")
             #expect(try content[1].decode(0) == "Your bike was seen.")
@@ -41,13 +48,18 @@ import Testing
         }
     }
 
-    @Test func `SportLook: a message goes to all participants but its sender, an invitation to whom it is for`() async throws {
+    @Test func `SportLook: a message goes to all participants but its sender, an invitation to whom it is for`()
+        async throws
+    {
         try await RulesApp.run { app in
             for user in ["ann", "ben", "cem", "dan"] { try await app.device(of: user) }
-            _ = try await app.storage.write("POST", "/storage/Events", #"{"_id":"e1","participants":["ann","ben","cem"]}"#)
-            let pointers = #"[{"__type":"Pointer","className":"_User","objectId":"dan"},{"__type":"Pointer","className":"_User","objectId":"ann"}]"#
+            _ = try await app.storage.write(
+                "POST", "/storage/Events", #"{"_id":"e1","participants":["ann","ben","cem"]}"#)
+            let pointers =
+                #"[{"__type":"Pointer","className":"_User","objectId":"dan"},{"__type":"Pointer","className":"_User","objectId":"ann"}]"#
             _ = try await app.storage.write("POST", "/storage/Events", #"{"_id":"e2"}"#)
-            _ = try await app.storage.write("PATCH", "/storage/Events/e2", #"{"participants":{"__op":"AddRelation","objects":\#(pointers)}}"#)
+            _ = try await app.storage.write(
+                "PATCH", "/storage/Events/e2", #"{"participants":{"__op":"AddRelation","objects":\#(pointers)}}"#)
             try await app.rule(
                 "chat",
                 """
@@ -62,20 +74,36 @@ import Testing
                 """)
             _ = try await app.storage.write("POST", "/storage/Messages", #"{"event":"e1","text":"Hi"}"#, by: "ann")
             _ = try await app.storage.write("POST", "/storage/Messages", #"{"event":"e2","text":"Ho"}"#, by: "dan")
-            _ = try await app.storage.write("POST", "/storage/Invitations", #"{"_id":"i1","from":"ann","invitee":"dan","state":"draft"}"#, by: "ann")
+            _ = try await app.storage.write(
+                "POST", "/storage/Invitations", #"{"_id":"i1","from":"ann","invitee":"dan","state":"draft"}"#, by: "ann"
+            )
             _ = try await app.storage.write("PATCH", "/storage/Invitations/i1", #"{"state":"open"}"#, by: "ann")
             try await eventually("all are sent") { try await app.sent().count == 3 }
-            #expect(Set(try await app.sent()) == ["rule:chat Hi → ben,cem", "rule:chat Ho → ann", "rule:invitation ann → dan"])
+            #expect(
+                Set(try await app.sent()) == [
+                    "rule:chat Hi → ben,cem", "rule:chat Ho → ann", "rule:invitation ann → dan",
+                ])
         }
     }
 
     @Test func `two copies of the service act on each change once, also after a rule joins`() async throws {
         try await RulesApp.run(copies: 2) { app in
             try await app.device(of: "ann")
-            try await app.rule("one", #"{"when":{"collection":"Notes","events":["created"]},"to":[{"user":"ann"}],"content":{"title":"{{id}}"}}"#)
-            for number in 0..<20 { _ = try await app.storage.write("POST", "/storage/Notes", #"{"_id":"n\#(number)"}"#) }
-            try await app.rule("two", #"{"when":{"collection":"Others","events":["created"]},"to":[{"user":"ann"}],"content":{"title":"{{id}}"}}"#)
-            for number in 0..<20 { _ = try await app.storage.write("POST", "/storage/\(number % 2 == 0 ? "Notes" : "Others")", #"{"_id":"m\#(number)"}"#) }
+            try await app.rule(
+                "one",
+                #"{"when":{"collection":"Notes","events":["created"]},"to":[{"user":"ann"}],"content":{"title":"{{id}}"}}"#
+            )
+            for number in 0..<20 {
+                _ = try await app.storage.write("POST", "/storage/Notes", #"{"_id":"n\#(number)"}"#)
+            }
+            try await app.rule(
+                "two",
+                #"{"when":{"collection":"Others","events":["created"]},"to":[{"user":"ann"}],"content":{"title":"{{id}}"}}"#
+            )
+            for number in 0..<20 {
+                _ = try await app.storage.write(
+                    "POST", "/storage/\(number % 2 == 0 ? "Notes" : "Others")", #"{"_id":"m\#(number)"}"#)
+            }
             try await eventually("all are acted on") {
                 let (one, two) = (try await app.outcomes(of: "one").count, try await app.outcomes(of: "two").count)
                 return one >= 30 && two >= 10
@@ -97,35 +125,52 @@ import Testing
     @Test func `a rule that fails says why and stops no other`() async throws {
         try await RulesApp.run { app in
             try await app.device(of: "ann")
-            try await app.rule("bad", #"{"when":{"collection":"Notes","events":["created"]},"to":[{"user":"ann"}],"content":{"title":"{{object.title}}"}}"#)
-            try await app.rule("good", #"{"when":{"collection":"Notes","events":["created"]},"to":[{"user":"ann"}],"content":{"title":"x"}}"#)
+            try await app.rule(
+                "bad",
+                #"{"when":{"collection":"Notes","events":["created"]},"to":[{"user":"ann"}],"content":{"title":"{{object.title}}"}}"#
+            )
+            try await app.rule(
+                "good",
+                #"{"when":{"collection":"Notes","events":["created"]},"to":[{"user":"ann"}],"content":{"title":"x"}}"#)
             _ = try await app.storage.write("POST", "/storage/Notes", #"{"_id":"n1"}"#)
-            try await eventually("both are noted") { try await app.outcomes(of: "bad").count + app.outcomes(of: "good").count == 2 }
+            try await eventually("both are noted") {
+                try await app.outcomes(of: "bad").count + app.outcomes(of: "good").count == 2
+            }
             #expect(try await app.outcomes(of: "bad") == ["failed"])
             #expect(try await app.outcomes(of: "good") == ["acted"])
             let rule = try await app.app.master("GET", "/notifications/rules/bad")
-            #expect(rule["problem.outcome"] == "\"failed\"" && rule["problem.detail"]?.contains("title") == true, "\(rule)")
+            #expect(
+                rule["problem.outcome"] == "\"failed\"" && rule["problem.detail"]?.contains("title") == true, "\(rule)")
             let runs = try await app.app.master("GET", "/notifications/rules/bad/runs")
             #expect(runs["count"] == "1" && runs["data.0.object"] == "\"Notes/n1\"", "\(runs)")
         }
     }
 
-    @Test func `what is beyond a rule's limit is dropped and said once in a row, and so is what goes round in a circle`() async throws {
+    @Test
+    func `what is beyond a rule's limit is dropped and said once in a row, and so is what goes round in a circle`()
+        async throws
+    {
         try await RulesApp.run { app in
             let rest = #""to":[{"user":"ann"}],"content":{"title":"x"}"#
-            try await app.rule("few", #"{"when":{"collection":"Notes","events":["created"]},"limit":{"count":2,"seconds":3600},\#(rest)}"#)
+            try await app.rule(
+                "few",
+                #"{"when":{"collection":"Notes","events":["created"]},"limit":{"count":2,"seconds":3600},\#(rest)}"#)
             try await app.rule("circle", #"{"when":{"collection":"Notes","events":["updated"]},\#(rest)}"#)
             for number in 0..<6 { _ = try await app.storage.write("POST", "/storage/Notes", #"{"_id":"n\#(number)"}"#) }
             for number in 0..<35 { _ = try await app.storage.write("PATCH", "/storage/Notes/n0", #"{"a":\#(number)}"#) }
             _ = try await app.storage.write("PATCH", "/storage/Notes/n1", #"{"a":1}"#)
             try await eventually("the last is noted") { try await app.outcomes(of: "circle").count >= 32 }
-            #expect(try await app.outcomes(of: "circle") == [String](repeating: "acted", count: RuleLimits.actsOnObjectInMinute) + ["loop", "acted"])
+            #expect(
+                try await app.outcomes(of: "circle") == [String](
+                    repeating: "acted", count: RuleLimits.actsOnObjectInMinute) + ["loop", "acted"])
             let few = try await app.outcomes(of: "few")
             #expect(few.prefix(3) == ["acted", "acted", "limited"] && few.filter { $0 == "acted" }.count == 2)
         }
     }
 
-    @Test func `a collection that is dropped while nobody follows takes its own changes with it, and no others`() async throws {
+    @Test func `a collection that is dropped while nobody follows takes its own changes with it, and no others`()
+        async throws
+    {
         try await RulesApp.run { app in
             let rest = #""to":[{"user":"ann"}],"content":{"title":"{{id}}"}"#
             try await app.rule("notes", #"{"when":{"collection":"Notes","events":["created"]},\#(rest)}"#)
@@ -133,12 +178,16 @@ import Testing
             _ = try await app.storage.write("POST", "/storage/Notes", #"{"_id":"n1"}"#)
             try await eventually("the first is noted") { try await app.outcomes(of: "notes") == ["acted"] }
             try await app.whileNobodyFollows {
-                for number in 0..<150 { _ = try await app.storage.write("POST", "/storage/Bikes", #"{"_id":"b\#(number)"}"#) }
+                for number in 0..<150 {
+                    _ = try await app.storage.write("POST", "/storage/Bikes", #"{"_id":"b\#(number)"}"#)
+                }
                 _ = try await app.storage.write("POST", "/storage/Notes", #"{"_id":"gone"}"#)
                 _ = try await app.storage.write("DELETE", "/collections/Notes")
                 _ = try await app.storage.write("POST", "/storage/Notes", #"{"_id":"n2"}"#)
             }
-            try await eventually("it goes on") { try await app.outcomes(of: "notes").count + app.outcomes(of: "bikes").count >= 153 }
+            try await eventually("it goes on") {
+                try await app.outcomes(of: "notes").count + app.outcomes(of: "bikes").count >= 153
+            }
             // Told once, though the log comes in pages.
             #expect(try await app.outcomes(of: "notes") == ["acted", "expired", "acted"])
             #expect(Set(try await app.outcomes(of: "bikes")) == ["acted"])
@@ -152,7 +201,8 @@ import Testing
             for user in ["ann", "u0", "u1499"] { try await app.device(of: user, channels: ["all"]) }
             try await app.rule(
                 "news",
-                #"{"when":{"collection":"News","events":["created"]},"to":[{"channel":"all"}],"except":["object.readers"],"content":{"title":"x"}}"#)
+                #"{"when":{"collection":"News","events":["created"]},"to":[{"channel":"all"}],"except":["object.readers"],"content":{"title":"x"}}"#
+            )
             let readers = (0..<1_500).map { "\"u\($0)\"" }.joined(separator: ",")
             _ = try await app.storage.write("POST", "/storage/News", #"{"readers":[\#(readers)]}"#)
             try await eventually("it is planned") { try await app.sent() == ["rule:news x → ann"] }
@@ -166,18 +216,32 @@ import Testing
     @Test func `what cannot be acted on is shown as stuck, with when and why, until it goes again`() async throws {
         try await RulesApp.run { app in
             try await app.device(of: "ann")
-            try await app.rule("notes", #"{"when":{"collection":"Notes","events":["created"]},"to":[{"user":"ann"}],"content":{"title":"{{id}}"}}"#)
+            try await app.rule(
+                "notes",
+                #"{"when":{"collection":"Notes","events":["created"]},"to":[{"user":"ann"}],"content":{"title":"{{id}}"}}"#
+            )
             #expect(try await app.app.master("GET", "/notifications/rules/notes")["state"] == "\"active\"")
-            try await app.app.database.withSuperuser { _ = try await $0.execute("REVOKE INSERT ON notifications.messages FROM martlet_notifications") }
+            try await app.app.database.withSuperuser {
+                _ = try await $0.execute("REVOKE INSERT ON notifications.messages FROM martlet_notifications")
+            }
             _ = try await app.storage.write("POST", "/storage/Notes", #"{"_id":"n1"}"#)
-            try await eventually("it is stuck") { try await app.app.master("GET", "/notifications/rules")["data.0.state"] == "\"stuck\"" }
+            try await eventually("it is stuck") {
+                try await app.app.master("GET", "/notifications/rules")["data.0.state"] == "\"stuck\""
+            }
             let rule = try await app.app.master("GET", "/notifications/rules/notes")
             #expect(rule["reason"] == "\"The database refused it (42501).\"" && rule["since"] != nil, "\(rule)")
-            try await app.app.database.withSuperuser { _ = try await $0.execute("GRANT INSERT ON notifications.messages TO martlet_notifications") }
-            try await eventually("it goes again") { try await app.app.master("GET", "/notifications/rules/notes")["state"] == "\"active\"" }
+            try await app.app.database.withSuperuser {
+                _ = try await $0.execute("GRANT INSERT ON notifications.messages TO martlet_notifications")
+            }
+            try await eventually("it goes again") {
+                try await app.app.master("GET", "/notifications/rules/notes")["state"] == "\"active\""
+            }
             #expect(try await app.sent() == ["rule:notes n1 → ann"])
             #expect(try await app.app.master("GET", "/notifications/rules/notes")["reason"] == nil)
-            try await app.rule("notes", #"{"enabled":false,"when":{"collection":"Notes","events":["created"]},"to":[{"user":"ann"}],"content":{"title":"x"}}"#)
+            try await app.rule(
+                "notes",
+                #"{"enabled":false,"when":{"collection":"Notes","events":["created"]},"to":[{"user":"ann"}],"content":{"title":"x"}}"#
+            )
             #expect(try await app.app.master("GET", "/notifications/rules/notes")["state"] == "\"disabled\"")
         }
     }
@@ -195,9 +259,14 @@ import Testing
         #expect(notes == [6, 12, 24, 36, 48, 60])
     }
 
-    @Test func `a rule that is disabled, and one that is deleted, acts no more; enabled again it begins with what comes then`() async throws {
+    @Test
+    func
+        `a rule that is disabled, and one that is deleted, acts no more; enabled again it begins with what comes then`()
+        async throws
+    {
         try await RulesApp.run { app in
-            let rest = #""when":{"collection":"Notes","events":["created"]},"to":[{"user":"ann"}],"content":{"title":"{{id}}"}"#
+            let rest =
+                #""when":{"collection":"Notes","events":["created"]},"to":[{"user":"ann"}],"content":{"title":"{{id}}"}"#
             try await app.rule("notes", "{\(rest)}")
             _ = try await app.storage.write("POST", "/storage/Notes", #"{"_id":"n1"}"#)
             try await eventually("it acts") { try await app.sent().count == 1 }
@@ -208,7 +277,9 @@ import Testing
             try await eventually("it acts again") { try await app.sent().count == 2 }
             #expect(try await app.sent().map { $0.contains("n3") } == [false, true])
             #expect(try await app.app.master("DELETE", "/notifications/rules/notes").status == 204)
-            #expect(try await app.app.postgres.query("SELECT is_active FROM notifications.rule_feeds").first?.decode(0) == false)
+            #expect(
+                try await app.app.postgres.query("SELECT is_active FROM notifications.rule_feeds").first?.decode(0)
+                    == false)
         }
     }
 }

@@ -30,24 +30,31 @@ import Testing
             let content = try MessageContent(.object([.init("title", .string("x"))]))
             try await app.postgres.withTransaction { transaction in
                 for (number, one) in happened.enumerated() {
-                    var act = RuleAct(cause: "change:\(number)/x", rule: rule, at: Self.start.addingTimeInterval(one.seconds), object: one.object)
+                    var act = RuleAct(
+                        cause: "change:\(number)/x", rule: rule, at: Self.start.addingTimeInterval(one.seconds),
+                        object: one.object)
                     act.recipients.users = ["ann"]
                     act.content = content
                     try await app.service.rules.work.perform(act, in: space, transaction)
                 }
             }
             var counts: [String: Int] = [:]
-            for row in try await app.postgres.query("SELECT outcome, count(*) FROM notifications.rule_runs GROUP BY 1") {
+            for row in try await app.postgres.query("SELECT outcome, count(*) FROM notifications.rule_runs GROUP BY 1")
+            {
                 counts[try row.decode(0)] = try row.decode(1, as: Int.self)
             }
-            counts["acted"] = try await app.postgres.query("SELECT acted FROM notifications.rules")[0].decode(0, as: Int.self)
-            counts["messages"] = try await app.postgres.query("SELECT count(*) FROM notifications.messages")[0].decode(0, as: Int.self)
+            counts["acted"] = try await app.postgres.query("SELECT acted FROM notifications.rules")[0].decode(
+                0, as: Int.self)
+            counts["messages"] = try await app.postgres.query("SELECT count(*) FROM notifications.messages")[0].decode(
+                0, as: Int.self)
             found.withLock { $0 = counts }
         }
         return found.withLock { $0 }
     }
 
-    @Test func `a backlog is no flood: what was written over hours is all sent, however fast it is caught up on`() async throws {
+    @Test func `a backlog is no flood: what was written over hours is all sent, however fast it is caught up on`()
+        async throws
+    {
         let acts = (0..<700).map { Happened(object: "Notes/n\($0)", seconds: Double($0) * 31) }
         let found = try await outcomes(#","limit":{"count":2,"seconds":60}"#, acts)
         #expect(found == ["acted": 700, "messages": 700], "\(found)")

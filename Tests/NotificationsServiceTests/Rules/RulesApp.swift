@@ -15,7 +15,8 @@ struct RulesApp: Sendable {
     let storage: StorageInProcess
 
     static func run(
-        copies: Int = 1, _ given: NotificationsOptions = NotificationsOptions(internalSecret: NotificationsApp.internalSecret),
+        copies: Int = 1,
+        _ given: NotificationsOptions = NotificationsOptions(internalSecret: NotificationsApp.internalSecret),
         _ body: @escaping @Sendable (RulesApp) async throws -> Void
     ) async throws {
         try await MigratedDatabase.with { database in
@@ -35,13 +36,18 @@ struct RulesApp: Sendable {
         _ body: @escaping @Sendable (RulesApp) async throws -> Void
     ) async throws {
         try await NotificationsApp.run(options, database: database) { app in
-            if copies > 1 { try await run(copies - 1, options, database, storage, body) } else { try await body(RulesApp(app: app, storage: storage)) }
+            if copies > 1 {
+                try await run(copies - 1, options, database, storage, body)
+            } else {
+                try await body(RulesApp(app: app, storage: storage))
+            }
         }
     }
 
     /// Sets a rule, which must be one.
     @discardableResult
-    func rule(_ name: String, _ body: String, sourceLocation: SourceLocation = #_sourceLocation) async throws -> Answer {
+    func rule(_ name: String, _ body: String, sourceLocation: SourceLocation = #_sourceLocation) async throws -> Answer
+    {
         let answer = try await app.master("PUT", "/notifications/rules/\(name)", body)
         #expect([200, 201].contains(answer.status), "\(answer)", sourceLocation: sourceLocation)
         return answer
@@ -52,9 +58,11 @@ struct RulesApp: Sendable {
         let space = try await app.space
         let other = UUID()
         // With another generation nobody can go on from where they were.
-        try await app.postgres.execute("INSERT INTO notifications.rule_copies (copy, until) VALUES (\(other), now() + interval '1 hour')")
         try await app.postgres.execute(
-            "UPDATE notifications.rule_feeds SET leased_by = \(other), generation = generation + 1 WHERE space = \(space.id)")
+            "INSERT INTO notifications.rule_copies (copy, until) VALUES (\(other), now() + interval '1 hour')")
+        try await app.postgres.execute(
+            "UPDATE notifications.rule_feeds SET leased_by = \(other), generation = generation + 1 WHERE space = \(space.id)"
+        )
         try await app.postgres.execute("SELECT pg_notify(\(RuleStore.channel), \(String(space.id)))")
         try await body()
         try await app.postgres.execute("DELETE FROM notifications.rule_copies WHERE copy = \(other)")
@@ -85,10 +93,13 @@ struct RulesApp: Sendable {
 
     /// `outcome cause-kind`, of a rule, oldest first.
     func outcomes(of rule: String) async throws -> [String] {
-        try await app.postgres.query("SELECT outcome FROM notifications.rule_runs WHERE rule = \(rule) ORDER BY id").map { try $0.decode(0) }
+        try await app.postgres.query("SELECT outcome FROM notifications.rule_runs WHERE rule = \(rule) ORDER BY id").map
+        { try $0.decode(0) }
     }
 
     func details(of rule: String) async throws -> [String] {
-        try await app.postgres.query("SELECT coalesce(detail, '') FROM notifications.rule_runs WHERE rule = \(rule) ORDER BY id").map { try $0.decode(0) }
+        try await app.postgres.query(
+            "SELECT coalesce(detail, '') FROM notifications.rule_runs WHERE rule = \(rule) ORDER BY id"
+        ).map { try $0.decode(0) }
     }
 }

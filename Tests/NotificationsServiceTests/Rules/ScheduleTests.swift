@@ -24,20 +24,27 @@ import Testing
     ])
     func `cron's minutes by the clocks of a time zone`(text: String, zone: String, after: String, next: String) throws {
         let expression = try #require(CronExpression(text))
-        let found = expression.next(after: try #require(Date(rfc3339: after)), in: try #require(TimeZone(identifier: zone)))
+        let found = expression.next(
+            after: try #require(Date(rfc3339: after)), in: try #require(TimeZone(identifier: zone)))
         #expect(found == Date(rfc3339: next))
     }
 
-    @Test(arguments: ["", "* * * *", "* * * * * *", "60 * * * *", "* 24 * * *", "* * 0 * *", "* * * 13 *", "* * * * 8", "5-1 * * * *", "*/0 * * * *", "a * * * *", "1,,2 * * * *", "-1 * * * *"])
+    @Test(arguments: [
+        "", "* * * *", "* * * * * *", "60 * * * *", "* 24 * * *", "* * 0 * *", "* * * 13 *", "* * * * 8", "5-1 * * * *",
+        "*/0 * * * *", "a * * * *", "1,,2 * * * *", "-1 * * * *",
+    ])
     func `what is no cron expression`(text: String) {
         #expect(CronExpression(text) == nil)
     }
 
     @Test func `a rule acts once each time, however many copies look`() async throws {
         try await NotificationsApp.run { app in
-            let body = #"{"when":{"every":{"minutes":5}},"to":[{"audience":{"everyone":true}}],"content":{"title":"{{at}}"}}"#
+            let body =
+                #"{"when":{"every":{"minutes":5}},"to":[{"audience":{"everyone":true}}],"content":{"title":"{{at}}"}}"#
             #expect(try await app.master("PUT", "/notifications/rules/tick", body).status == 201)
-            func count() async throws -> Int { try await app.postgres.query("SELECT count(*) FROM notifications.messages")[0].decode(0) }
+            func count() async throws -> Int {
+                try await app.postgres.query("SELECT count(*) FROM notifications.messages")[0].decode(0)
+            }
             let clock = app.service.rules.clock
             try await clock.look(at: Date())
             #expect(try await count() == 0)

@@ -4,8 +4,8 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 import MartletTesting
-import ServiceTesting
 import NIOCore
+import ServiceTesting
 import StorageService
 import Synchronization
 
@@ -21,18 +21,24 @@ final class StorageInProcess: Sendable {
         self.task = task
     }
 
-    static func with(_ database: MigratedDatabase, _ secret: Secret, _ body: (StorageInProcess) async throws -> Void) async throws {
+    static func with(_ database: MigratedDatabase, _ secret: Secret, _ body: (StorageInProcess) async throws -> Void)
+        async throws
+    {
         let port = try FreePort.find()
         let login = "user=martlet_storage password=\(database.server.password)"
         let url = "host=\(database.server.directory) port=\(database.server.port) dbname=\(database.name) \(login)"
         let settings = try await Settings(
             arguments: [],
-            environment: ["MARTLET_DATABASE_URL": url, "MARTLET_INTERNAL_SECRET": secret.withValue { $0 }, "MARTLET_SERVICES_CONFIG": "http://127.0.0.1:1"])
+            environment: [
+                "MARTLET_DATABASE_URL": url, "MARTLET_INTERNAL_SECRET": secret.withValue { $0 },
+                "MARTLET_SERVICES_CONFIG": "http://127.0.0.1:1",
+            ])
         let storage = try StorageService(settings: settings, logger: .silent)
         let router = ServiceProcess.makeRouter(storage, signer: ServiceClient.signer)
         let (channels, channel) = AsyncStream.makeStream(of: (any Channel).self)
         let application = Application(
-            router: router, configuration: .init(address: .hostname("127.0.0.1", port: port)), services: storage.background,
+            router: router, configuration: .init(address: .hostname("127.0.0.1", port: port)),
+            services: storage.background,
             onServerRunning: { channel.yield($0) }, logger: .silent)
         let task = Task { try await application.run() }
         var iterator = channels.makeAsyncIterator()
@@ -41,7 +47,8 @@ final class StorageInProcess: Sendable {
         let address = ServiceAddress(name: "storage", url: URL(string: "http://127.0.0.1:\(port)")!)
         let process = StorageInProcess(address, try await ServiceClient(storage), task)
         defer {
-            // Cancelled at once, Hummingbird's server would stop the whole process at a connection that is just coming in.
+            // Cancelled at once, Hummingbird's server would stop the whole process at a connection that is just coming
+            // in.
             listening?.close(promise: nil)
             Task {
                 try? await Task.sleep(for: .seconds(1))
@@ -54,7 +61,8 @@ final class StorageInProcess: Sendable {
     /// As a user of the app who is signed in; nil: as the app's own server.
     func write(_ method: String, _ path: String, _ body: String? = nil, by user: String? = nil) async throws -> Answer {
         let principal = Principal(
-            kind: user == nil ? .master : .client, appID: "app1", appNumber: 1, environment: .live, credentialID: "c1", userID: user)
+            kind: user == nil ? .master : .client, appID: "app1", appNumber: 1, environment: .live, credentialID: "c1",
+            userID: user)
         return try await client.asking(as: principal).send(method, path, body)
     }
 }

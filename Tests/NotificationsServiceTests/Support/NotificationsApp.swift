@@ -22,7 +22,8 @@ struct NotificationsApp: ServiceApp {
     var environment = AppEnvironment.live
 
     static func run(
-        _ options: NotificationsOptions = NotificationsOptions(internalSecret: internalSecret), database given: MigratedDatabase? = nil,
+        _ options: NotificationsOptions = NotificationsOptions(internalSecret: internalSecret),
+        database given: MigratedDatabase? = nil,
         _ body: @Sendable (NotificationsApp) async throws -> Void
     ) async throws {
         guard let database = given else {
@@ -35,7 +36,9 @@ struct NotificationsApp: ServiceApp {
         try await application.test(.router) { client in
             try await eventually("the service is ready") { await service.isReady() }
             try await body(
-                NotificationsApp(database: database, postgres: postgres, service: service, gateway: ServiceClient(client, principal: nil)))
+                NotificationsApp(
+                    database: database, postgres: postgres, service: service,
+                    gateway: ServiceClient(client, principal: nil)))
         }
     }
 

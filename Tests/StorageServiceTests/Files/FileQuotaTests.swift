@@ -41,7 +41,9 @@ import Testing
         try await app.expectRefusal(.fileQuotaExceeded) { try await app.client.put("/upload/new.txt", "x") }
         let list = try await app.client.get("/upload/")
         #expect(list["count"] == "5", "\(list)")
-        #expect(try await app.client.put("/upload/\(try app.name(in: list))", "longer").status == 200, "a new version is no further file")
+        #expect(
+            try await app.client.put("/upload/\(try app.name(in: list))", "longer").status == 200,
+            "a new version is no further file")
     }
 
     @Test func `no more bytes than the limit; what does not grow is taken`() async throws {
@@ -81,7 +83,10 @@ import Testing
         func begin(_ size: Int, _ path: String) async throws -> Answer {
             try await app.client.send(
                 "POST", "/files/tus",
-                headers: ["Tus-Resumable": "1.0.0", "Upload-Length": "\(size)", "Upload-Metadata": "path \(Data(path.utf8).base64EncodedString())"])
+                headers: [
+                    "Tus-Resumable": "1.0.0", "Upload-Length": "\(size)",
+                    "Upload-Metadata": "path \(Data(path.utf8).base64EncodedString())",
+                ])
         }
         #expect(try await begin(6, "a").status == 201)
         try await app.expectRefusal(.fileQuotaExceeded) { try await begin(5, "b") }
@@ -94,13 +99,20 @@ import Testing
         let (path, body) = ("/admin/apps/\(app.id)/storage/files", #"{"maximumFiles":3,"maximumBytes":null}"#)
         try await app.expectRefusal(.forbidden) { try await app.master.put(path, body) }
         try await app.expectRefusal(.forbidden) { try await app.client.get("/files/usage") }
-        try await app.expectRefusal(.forbidden) { try await app.staff(may: [.storage: [.read, .update], .applications: [.read]]).put(path, body) }
+        try await app.expectRefusal(.forbidden) {
+            try await app.staff(may: [.storage: [.read, .update], .applications: [.read]]).put(path, body)
+        }
         let staff = app.staff(may: [.storage: [.read], .applications: [.update]])
-        for (body, field) in [(#"{"maximumFiles":-1}"#, "maximumFiles"), (#"{"maximumBytes":"1"}"#, "maximumBytes"), (#"{"bytes":1}"#, "bytes")] {
+        for (body, field) in [
+            (#"{"maximumFiles":-1}"#, "maximumFiles"), (#"{"maximumBytes":"1"}"#, "maximumBytes"),
+            (#"{"bytes":1}"#, "bytes"),
+        ] {
             try await app.expectRefusal(.invalidBody, field: field) { try await staff.put(path, body) }
         }
         let set = try await staff.put(path, body)
-        #expect(set.status == 200 && set["maximumFiles"] == "3" && set["maximumBytes"] == nil && set["isDefault"] == "false", "\(set)")
+        #expect(
+            set.status == 200 && set["maximumFiles"] == "3" && set["maximumBytes"] == nil
+                && set["isDefault"] == "false", "\(set)")
         #expect(try await staff.get(path).text == set.text)
         // Both environments have them.
         let test = try await app.asking(as: app.principal(.master, .test)).get("/files/usage")
@@ -111,7 +123,8 @@ import Testing
         let app = try await StorageApp()
         var settings = SharedFiles.settings
         settings.quota = FileQuota(maximumFiles: 1, maximumBytes: nil)
-        let service = StorageService(postgres: app.postgres, files: settings, logger: .silent, hooks: SharedHooks.settings)
+        let service = StorageService(
+            postgres: app.postgres, files: settings, logger: .silent, hooks: SharedHooks.settings)
         let client = try await ServiceClient(service).asking(as: app.principal(.master))
         #expect(try await client.put("/upload/a.txt", "x").status == 201)
         try await app.expectRefusal(.fileQuotaExceeded) { try await client.put("/upload/b.txt", "x") }
@@ -123,7 +136,9 @@ import Testing
 
 extension StorageApp {
     /// The answer to a request that waits for a transaction which changes files before it.
-    fileprivate func answer(behind statements: [PostgresQuery], to request: @escaping @Sendable () async throws -> Answer) async throws -> Answer {
+    fileprivate func answer(
+        behind statements: [PostgresQuery], to request: @escaping @Sendable () async throws -> Answer
+    ) async throws -> Answer {
         let answer = try await database.withSuperuser { somebody in
             try await somebody.withTransaction { transaction in
                 for statement in statements { try await transaction.execute(statement) }
@@ -147,7 +162,8 @@ extension StorageApp {
 
     fileprivate func staff(may areas: StaffRights.Areas) -> ServiceClient {
         var principal = principal(.staff)
-        principal.staff = StaffGrant(id: "0193a000-0000-7000-8000-000000000001", userName: "sam", rights: StaffRights([id: areas]))
+        principal.staff = StaffGrant(
+            id: "0193a000-0000-7000-8000-000000000001", userName: "sam", rights: StaffRights([id: areas]))
         return asking(as: principal)
     }
 }

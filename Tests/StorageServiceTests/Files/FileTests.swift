@@ -13,17 +13,23 @@ import Testing
         let app = try await StorageApp()
         let made = try await app.client.send("PUT", "/upload/trips/rome.txt", "hello")
         #expect(made.status == 201 && made["path"] == #""trips/rome.txt""# && made["name"] == #""rome.txt""#, "\(made)")
-        #expect(made["size"] == "5" && made["contentType"] == #""text/plain""# && made["_version"] == "1" && made["_readers"] == nil)
+        #expect(
+            made["size"] == "5" && made["contentType"] == #""text/plain""# && made["_version"] == "1"
+                && made["_readers"] == nil)
         #expect(made["sha256"] == #""2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824""#)
         let read = try await app.client.get("/upload/trips/rome.txt")
-        #expect(read.status == 200 && read.text == "hello" && read.header("content-type") == "text/plain; charset=utf-8", "\(read)")
+        #expect(
+            read.status == 200 && read.text == "hello" && read.header("content-type") == "text/plain; charset=utf-8",
+            "\(read)")
         #expect(read.header("accept-ranges") == "bytes" && read.header("content-length") == "5")
         #expect(read.header("etag") == #""2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824""#)
         let head = try await app.client.send("HEAD", "/upload/trips/rome.txt")
         #expect(head.status == 200 && head.text.isEmpty && head.header("content-length") == "5")
 
         let replaced = try await app.client.send("PUT", "/upload/trips/rome.txt", "hello again")
-        #expect(replaced.status == 200 && replaced["_version"] == "2" && replaced["created"] == made["created"], "\(replaced)")
+        #expect(
+            replaced.status == 200 && replaced["_version"] == "2" && replaced["created"] == made["created"],
+            "\(replaced)")
         #expect(try await app.client.get("/upload/trips/rome.txt").text == "hello again")
         #expect(try await app.client.get("/upload/trips/rome.txt?info=true").text == replaced.text)
 
@@ -32,7 +38,9 @@ import Testing
         #expect(try await app.client.delete("/upload/trips/rome.txt").isProblem(.fileNotFound))
         for path in ["trips/rome.txt", "trips/", ""] {
             let history = try await app.client.get("/upload-history/" + path)
-            #expect(history["count"] == "2" && history["data.0._version"] == "2" && history["data.1.size"] == "5", "\(history)")
+            #expect(
+                history["count"] == "2" && history["data.0._version"] == "2" && history["data.1.size"] == "5",
+                "\(history)")
         }
         let page = try await app.client.get("/upload-history/trips/?limit=1")
         #expect(page["count"] == "1")
@@ -46,23 +54,30 @@ import Testing
         #expect(try await app.client.post("/upload/a/b/d.txt", "2")["path"] == #""a/b/d.txt""#)
         #expect(try await app.client.post("/upload?name=e.txt", "3")["path"] == #""e.txt""#)
         let boundary = "----x"
-        let body = "------x\r\nContent-Disposition: form-data; name=\"note\"\r\n\r\nhi\r\n------x\r\n"
+        let body =
+            "------x\r\nContent-Disposition: form-data; name=\"note\"\r\n\r\nhi\r\n------x\r\n"
             + "Content-Disposition: form-data; name=\"file\"; filename=\"C:\\\\x\\\\f 1.txt\"\r\nContent-Type: text/csv\r\n\r\n"
             + "a,b\r\n--not the end\r\n1,2\r\n------x--\r\nepilogue"
         let posted = try await app.client.send(
-            "POST", "/upload/a/", bytes: Array(body.utf8), headers: ["content-type": "multipart/form-data; boundary=\"\(boundary)\""])
-        #expect(posted.status == 201 && posted["path"] == #""a/f 1.txt""# && posted["contentType"] == #""text/csv""#, "\(posted)")
+            "POST", "/upload/a/", bytes: Array(body.utf8),
+            headers: ["content-type": "multipart/form-data; boundary=\"\(boundary)\""])
+        #expect(
+            posted.status == 201 && posted["path"] == #""a/f 1.txt""# && posted["contentType"] == #""text/csv""#,
+            "\(posted)")
         #expect(try await app.client.get("/upload/a/f%201.txt").text == "a,b\r\n--not the end\r\n1,2")
         let list = try await app.client.get("/upload/a/")
-        #expect(list["count"] == "2" && list["data.0.name"] == #""b""# && list["data.0.isDirectory"] == "true", "\(list)")
+        #expect(
+            list["count"] == "2" && list["data.0.name"] == #""b""# && list["data.0.isDirectory"] == "true", "\(list)")
         #expect(list["data.1.name"] == #""f 1.txt""# && list["next"] == "null")
         let root = try await app.client.get("/upload")
-        #expect(root["count"] == "2" && root["data.0.path"] == #""a/""# && root["data.1.path"] == #""e.txt""#, "\(root)")
+        #expect(
+            root["count"] == "2" && root["data.0.path"] == #""a/""# && root["data.1.path"] == #""e.txt""#, "\(root)")
     }
 
     static let brokenMultipart = [
         "", "x", "--b\r\n", "--b--\r\n", "--b\r\nContent-Disposition: form-data; name=\"f\"\r\n\r\nx\r\n--b--",
-        "--b\r\nContent-Disposition: form-data; filename=\"f\"\r\n\r\nx", "--b\r\nContent-Disposition: form-data; filename=\"f\"\r\n\r\nx\r\n--b",
+        "--b\r\nContent-Disposition: form-data; filename=\"f\"\r\n\r\nx",
+        "--b\r\nContent-Disposition: form-data; filename=\"f\"\r\n\r\nx\r\n--b",
         "--b\r\nContent-Disposition: form-data; filename=\"f\"\r\n\r\nx\r\n--b\r\nContent-Disposition: form-data; filename=\"g\"\r\n\r\ny\r\n--b--",
         "--b\r\nno colon\r\n\r\nx\r\n--b--", "--b\r\nContent-Disposition: attachment; filename=\"f\"\r\n\r\nx\r\n--b--",
     ]
@@ -73,7 +88,8 @@ import Testing
         _ = try await app.client.get("/upload")
         try await app.expectRefusal(.invalidBody) {
             try await app.client.send(
-                "POST", "/upload/", bytes: Array(body.utf8), headers: ["content-type": "multipart/form-data; boundary=b"])
+                "POST", "/upload/", bytes: Array(body.utf8),
+                headers: ["content-type": "multipart/form-data; boundary=b"])
         }
     }
 
@@ -110,10 +126,13 @@ import Testing
         RangeCase(range: "bytes=-0", status: 416, text: "", contentRange: "bytes */10"),
         // What is not one good range is no range.
         RangeCase(range: "bytes=0-0,2-2", status: 200, text: "0123456789"),
-        RangeCase(range: "bytes=" + (0..<1_000).map { "\($0)-" }.joined(separator: ","), status: 200, text: "0123456789"),
-        RangeCase(range: "bytes=4-2", status: 200, text: "0123456789"), RangeCase(range: "bytes=-", status: 200, text: "0123456789"),
+        RangeCase(
+            range: "bytes=" + (0..<1_000).map { "\($0)-" }.joined(separator: ","), status: 200, text: "0123456789"),
+        RangeCase(range: "bytes=4-2", status: 200, text: "0123456789"),
+        RangeCase(range: "bytes=-", status: 200, text: "0123456789"),
         RangeCase(range: "bytes=99999999999999999999-", status: 200, text: "0123456789"),
-        RangeCase(range: "bytes=+1-2", status: 200, text: "0123456789"), RangeCase(range: "lines=1-2", status: 200, text: "0123456789"),
+        RangeCase(range: "bytes=+1-2", status: 200, text: "0123456789"),
+        RangeCase(range: "lines=1-2", status: 200, text: "0123456789"),
     ]
 
     @Test(arguments: ranges)
@@ -128,14 +147,20 @@ import Testing
     @Test func `a read by If-Match gets the version it names or 412, before anything else is looked at`() async throws {
         let app = try await StorageApp()
         let tag = try #require(try await app.client.send("PUT", "/upload/f", "1234")["sha256"])
-        let link = try #require(try await app.client.post("/upload-link/f", "{}").json?["path"]).text.filter { $0 != "\"" }
+        let link = try #require(try await app.client.post("/upload-link/f", "{}").json?["path"]).text.filter {
+            $0 != "\""
+        }
         for path in ["/upload/f", "/\(link)"] {
             for (headers, status) in [
-                (["if-match": tag], 200), (["if-match": "*"], 200), (["if-match": "\"x\", \(tag)"], 200), (["if-match": "\"x\""], 412),
-                (["if-match": "W/\(tag)"], 412), (["if-match": "\"x\"", "if-none-match": tag], 412), (["if-match": tag, "if-none-match": tag], 304),
+                (["if-match": tag], 200), (["if-match": "*"], 200), (["if-match": "\"x\", \(tag)"], 200),
+                (["if-match": "\"x\""], 412),
+                (["if-match": "W/\(tag)"], 412), (["if-match": "\"x\"", "if-none-match": tag], 412),
+                (["if-match": tag, "if-none-match": tag], 304),
                 (["if-match": "\"x\"", "range": "bytes=9-"], 412), (["if-match": tag, "range": "bytes=9-"], 416),
-                (["if-match": tag, "range": "bytes=1-2"], 206), (["if-unmodified-since": "Thu, 01 Jan 1970 00:00:00 GMT"], 200),
-                (["range": "bytes=1-2", "if-range": "Thu, 01 Jan 2099 00:00:00 GMT"], 200), (["range": "bytes=1-2", "if-range": "W/\(tag)"], 200),
+                (["if-match": tag, "range": "bytes=1-2"], 206),
+                (["if-unmodified-since": "Thu, 01 Jan 1970 00:00:00 GMT"], 200),
+                (["range": "bytes=1-2", "if-range": "Thu, 01 Jan 2099 00:00:00 GMT"], 200),
+                (["range": "bytes=1-2", "if-range": "W/\(tag)"], 200),
                 (["range": "bytes=1-2", "if-range": tag], 206), (["if-match": "x"], 400),
             ] {
                 let answer = try await app.client.send("GET", path, bytes: nil, headers: headers)
@@ -148,9 +173,13 @@ import Testing
     @Test func `what the asker has already is not sent, and what has changed meanwhile is not touched`() async throws {
         let app = try await StorageApp()
         let tag = try #require(try await app.client.send("PUT", "/upload/f", "1")["sha256"])
-        let same = try await app.client.send("GET", "/upload/f", bytes: nil, headers: ["if-none-match": "\"x\", \(tag)"])
+        let same = try await app.client.send(
+            "GET", "/upload/f", bytes: nil, headers: ["if-none-match": "\"x\", \(tag)"])
         #expect(same.status == 304 && same.text.isEmpty && same.header("etag") == tag)
-        #expect(try await app.client.send("GET", "/upload/f", bytes: nil, headers: ["range": "bytes=0-0", "if-range": "\"x\""]).status == 200)
+        #expect(
+            try await app.client.send(
+                "GET", "/upload/f", bytes: nil, headers: ["range": "bytes=0-0", "if-range": "\"x\""]
+            ).status == 200)
         for headers in [["if-none-match": "*"], ["if-match": "\"x\""]] {
             try await app.expectRefusal(.preconditionFailed) {
                 try await app.client.send("PUT", "/upload/f", bytes: Array("2".utf8), headers: headers)
@@ -162,13 +191,17 @@ import Testing
         try await app.expectRefusal(.preconditionFailed) {
             try await app.client.send("DELETE", "/upload/f", bytes: nil, headers: ["if-match": "\"x\""])
         }
-        #expect(try await app.client.send("PUT", "/upload/f", bytes: Array("2".utf8), headers: ["if-match": tag]).status == 200)
+        #expect(
+            try await app.client.send("PUT", "/upload/f", bytes: Array("2".utf8), headers: ["if-match": tag]).status
+                == 200)
     }
 
     static let badPaths = [
-        "..", "a/../b", "%2e%2e/etc/passwd", "a/%2e%2e%2fb", "a//b", ".", "a/./b", "a%00b", "a%0Ab", "a%5Cb", "%2Fetc%2Fpasswd", "%ff", "%zz",
+        "..", "a/../b", "%2e%2e/etc/passwd", "a/%2e%2e%2fb", "a//b", ".", "a/./b", "a%00b", "a%0Ab", "a%5Cb",
+        "%2Fetc%2Fpasswd", "%ff", "%zz",
         "a%E2%80%AEgpj.exe", "a%E2%80%8Bb", "%20a", "a%20", "a%E2%80%A8b", String(repeating: "a", count: 256),
-        Array(repeating: "a", count: 33).joined(separator: "/"), Array(repeating: String(repeating: "a", count: 200), count: 6).joined(separator: "/"),
+        Array(repeating: "a", count: 33).joined(separator: "/"),
+        Array(repeating: String(repeating: "a", count: 200), count: 6).joined(separator: "/"),
     ]
 
     @Test(arguments: badPaths)
@@ -180,7 +213,9 @@ import Testing
                 try await app.client.send(method, "/upload/" + path, method == "PUT" ? "x" : nil)
             }
         }
-        let blobs = (try? FileManager.default.subpathsOfDirectory(atPath: SharedFiles.directory + "/" + app.space().schema)) ?? []
+        let blobs =
+            (try? FileManager.default.subpathsOfDirectory(atPath: SharedFiles.directory + "/" + app.space().schema))
+            ?? []
         #expect(blobs.filter { $0.utf8.count > 30 } == [])
     }
 
@@ -193,8 +228,12 @@ import Testing
 
     @Test func `markup is never served as a page, whatever it is called`() async throws {
         let app = try await StorageApp()
-        for (text, name) in [("<html><script>alert(1)</script>", "a.png"), ("<svg onload='x()'/>", "a.jpg"), ("<?xml version='1.0'?><x/>", "a.txt")] {
-            _ = try await app.client.send("PUT", "/upload/" + name, bytes: Array(text.utf8), headers: ["content-type": "image/png"])
+        for (text, name) in [
+            ("<html><script>alert(1)</script>", "a.png"), ("<svg onload='x()'/>", "a.jpg"),
+            ("<?xml version='1.0'?><x/>", "a.txt"),
+        ] {
+            _ = try await app.client.send(
+                "PUT", "/upload/" + name, bytes: Array(text.utf8), headers: ["content-type": "image/png"])
             let answer = try await app.client.get("/upload/" + name)
             #expect(answer.header("content-disposition")?.hasPrefix("attachment") == true, "\(name)")
             #expect(answer.header("x-content-type-options") == "nosniff")
@@ -210,7 +249,9 @@ import Testing
         _ = try await app.client.get("/upload")
         let large = [UInt8](repeating: 1, count: (1 << 20) + 1)
         try await app.expectRefusal(.payloadTooLarge) { try await app.client.send("PUT", "/upload/f", bytes: large) }
-        let left = (try? FileManager.default.subpathsOfDirectory(atPath: SharedFiles.directory + "/" + app.space().schema)) ?? []
+        let left =
+            (try? FileManager.default.subpathsOfDirectory(atPath: SharedFiles.directory + "/" + app.space().schema))
+            ?? []
         #expect(left.filter { $0.utf8.count > 30 } == [])
         #expect(try await app.client.send("PUT", "/upload/f", bytes: Array(large.dropLast())).status == 201)
         #expect(try await app.client.send("PUT", "/upload/empty", bytes: []).status == 201)
@@ -228,7 +269,9 @@ import Testing
             try await app.expectRefusal(.fileNotFound) { try await other.get("/upload/p/secret.txt?info=true") }
             try await app.expectRefusal(.fileNotFound) { try await other.get("/upload/p/secret.txt?thumbnail=small") }
             try await app.expectRefusal(.fileNotFound) { try await other.delete("/upload/p/secret.txt") }
-            try await app.expectRefusal(.fileNotFound) { try await other.patch("/upload/p/secret.txt", #"{"_readers":["*"]}"#) }
+            try await app.expectRefusal(.fileNotFound) {
+                try await other.patch("/upload/p/secret.txt", #"{"_readers":["*"]}"#)
+            }
             try await app.expectRefusal(.fileNotFound) { try await other.post("/upload-link/p/secret.txt", "{}") }
             try await app.expectRefusal(.forbidden) { try await other.send("PUT", "/upload/p/secret.txt", "mine") }
             #expect(try await other.get("/upload/p/")["count"] == "1")
@@ -236,7 +279,9 @@ import Testing
             #expect(try await other.get("/upload/p/shown.txt").text == "shown")
             try await app.expectRefusal(.forbidden) { try await other.send("PUT", "/upload/p/shown.txt", "mine") }
             try await app.expectRefusal(.forbidden) { try await other.delete("/upload/p/shown.txt") }
-            try await app.expectRefusal(.forbidden) { try await other.patch("/upload/p/shown.txt", #"{"_writers":["*"]}"#) }
+            try await app.expectRefusal(.forbidden) {
+                try await other.patch("/upload/p/shown.txt", #"{"_writers":["*"]}"#)
+            }
         }
         #expect(try await ann.get("/upload/p/secret.txt").text == "secret")
         #expect(try await app.master.get("/upload/p/secret.txt").text == "secret")
@@ -245,11 +290,14 @@ import Testing
         #expect(try await ann.patch("/upload/p/secret.txt", #"{"_readers":["ann","bob"]}"#).status == 200)
         #expect(try await bob.get("/upload/p/secret.txt").text == "secret 2")
         try await app.expectRefusal(.forbidden) { try await bob.delete("/upload/p/secret.txt") }
-        try await app.expectRefusal(.invalidBody, field: "readers") { try await ann.send("PUT", "/upload/x?readers=role:%2F", "1") }
+        try await app.expectRefusal(.invalidBody, field: "readers") {
+            try await ann.send("PUT", "/upload/x?readers=role:%2F", "1")
+        }
     }
 
     @Test(arguments: [true, false])
-    func `the history of a file has the readers that the file has, also when it is gone`(_ byUpload: Bool) async throws {
+    func `the history of a file has the readers that the file has, also when it is gone`(_ byUpload: Bool) async throws
+    {
         let app = try await StorageApp()
         let (ann, bob) = (app.user("ann"), app.user("bob"))
         func counts() async throws -> [String?] {
@@ -288,10 +336,14 @@ import Testing
     }
 
     static let refusals: [(String, String, ErrorCode)] = [
-        ("GET", "/upload/f?x=1", .invalidParameter), ("GET", "/upload/?limit=0", .invalidParameter), ("GET", "/upload/?limit=1001", .invalidParameter),
-        ("GET", "/upload/?after=..", .invalidPath), ("GET", "/upload/f?info=1", .invalidParameter), ("POST", "/upload/a/", .invalidParameter),
-        ("PUT", "/upload/a/", .invalidPath), ("DELETE", "/upload/a/", .invalidPath), ("GET", "/upload-history/?before=x", .invalidParameter),
-        ("PATCH", "/upload/f", .fileNotFound), ("POST", "/upload/a/?name=..", .invalidPath), ("POST", "/upload/a/?name=b/../c", .invalidPath),
+        ("GET", "/upload/f?x=1", .invalidParameter), ("GET", "/upload/?limit=0", .invalidParameter),
+        ("GET", "/upload/?limit=1001", .invalidParameter),
+        ("GET", "/upload/?after=..", .invalidPath), ("GET", "/upload/f?info=1", .invalidParameter),
+        ("POST", "/upload/a/", .invalidParameter),
+        ("PUT", "/upload/a/", .invalidPath), ("DELETE", "/upload/a/", .invalidPath),
+        ("GET", "/upload-history/?before=x", .invalidParameter),
+        ("PATCH", "/upload/f", .fileNotFound), ("POST", "/upload/a/?name=..", .invalidPath),
+        ("POST", "/upload/a/?name=b/../c", .invalidPath),
     ]
 
     @Test(arguments: refusals)
@@ -305,8 +357,12 @@ import Testing
         let app = try await StorageApp()
         for kind in [Principal.Kind.ingest, .evaluation, .link] {
             let client = app.client.asking(as: app.principal(kind))
-            for (method, path) in [("GET", "/upload/f"), ("PUT", "/upload/f"), ("GET", "/upload-history"), ("POST", "/files/tus"), ("POST", "/upload-link/f")] {
-                let answer = try await client.send(method, path, bytes: method == "GET" ? nil : [], headers: ["tus-resumable": "1.0.0"])
+            for (method, path) in [
+                ("GET", "/upload/f"), ("PUT", "/upload/f"), ("GET", "/upload-history"), ("POST", "/files/tus"),
+                ("POST", "/upload-link/f"),
+            ] {
+                let answer = try await client.send(
+                    method, path, bytes: method == "GET" ? nil : [], headers: ["tus-resumable": "1.0.0"])
                 #expect(answer.isProblem(.forbidden), "\(kind) \(path): \(answer)")
             }
         }

@@ -42,10 +42,16 @@ import Testing
         let parts = token.split(separator: ".")
         let later = "\(parts[0]).\(try #require(Int(parts[1])) + 1).\(parts[2])"
         let ofTest = "test.\(parts[1]).\(parts[2])"
-        for forged in ["/link/\(token)/g", "/link/\(later)/f", "/link/\(token)x/f", "/link/\(parts[0]).\(parts[1])./f", "/link/\(parts[1]).\(parts[2])/f", "/link/\(ofTest)/f", "/link/x/f", "\(link)?thumbnail=small", "/link/\(token)/h"] {
+        for forged in [
+            "/link/\(token)/g", "/link/\(later)/f", "/link/\(token)x/f", "/link/\(parts[0]).\(parts[1])./f",
+            "/link/\(parts[1]).\(parts[2])/f", "/link/\(ofTest)/f", "/link/x/f", "\(link)?thumbnail=small",
+            "/link/\(token)/h",
+        ] {
             #expect(try await anybody.get(forged).isProblem(.invalidLink), "\(forged)")
         }
-        #expect(try await other.client.asking(as: other.principal(.link)).get(link).isProblem(.invalidLink), "another app's file")
+        #expect(
+            try await other.client.asking(as: other.principal(.link)).get(link).isProblem(.invalidLink),
+            "another app's file")
         _ = try await app.testClient.send("PUT", "/upload/f", "of test")
         #expect(try await anybody.get("/link/\(ofTest)/f").isProblem(.invalidLink), "another environment's file")
         #expect(try await anybody.get("/upload/f").isProblem(.forbidden), "the key alone")
@@ -59,14 +65,18 @@ import Testing
         let made = try await (environment == .test ? app.testClient : app.client).post("/upload-link/f", "{}")
         let link = "/" + (try #require(made["path"])).dropFirst().dropLast()
         for asked in AppEnvironment.allCases {
-            #expect(try await app.client.asking(as: app.principal(.link, asked)).get(link).text == "of \(environment.rawValue)")
+            #expect(
+                try await app.client.asking(as: app.principal(.link, asked)).get(link).text
+                    == "of \(environment.rawValue)")
         }
     }
 
     @Test func `a link expires`() async throws {
         let app = try await StorageApp()
         _ = try await app.client.send("PUT", "/upload/f", "1")
-        let links = (try await link(app, "f", #"{"expiresInSeconds":60}"#), try await link(app, "f", #"{"expiresInSeconds":1}"#))
+        let links = (
+            try await link(app, "f", #"{"expiresInSeconds":60}"#), try await link(app, "f", #"{"expiresInSeconds":1}"#)
+        )
         let anybody = app.client.asking(as: app.principal(.link))
         try await Task.sleep(for: .seconds(2))
         #expect(try await anybody.get(links.0).status == 200)

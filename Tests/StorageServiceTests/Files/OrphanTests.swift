@@ -15,28 +15,38 @@ import Testing
 
     private func collection(_ postgres: PostgresClient, _ settings: FileSettings) -> OrphanCollection {
         OrphanCollection(
-            postgres: postgres, files: FileStore(postgres: postgres, spaces: Spaces(postgres: postgres)), settings: settings, logger: .silent)
+            postgres: postgres, files: FileStore(postgres: postgres, spaces: Spaces(postgres: postgres)),
+            settings: settings, logger: .silent)
     }
 
-    @Test func `orphans are removed a day after nothing refers to them, however old they are; what is used stays`() async throws {
+    @Test func `orphans are removed a day after nothing refers to them, however old they are; what is used stays`()
+        async throws
+    {
         let app = try await StorageApp()
         let schema = try app.space().schema
         let collection = collection(app.postgres, SharedFiles.settings)
         func collect(after hours: Double) async throws -> Int {
             try await collection.collect(schema: schema, at: Date().addingTimeInterval(hours * Self.hour))
         }
-        func blobs() async throws -> Int { try await SharedFiles.settings.backend.list(schema, after: nil, limit: 100).blobs.count }
+        func blobs() async throws -> Int {
+            try await SharedFiles.settings.backend.list(schema, after: nil, limit: 100).blobs.count
+        }
         for (path, text) in [("kept", "1"), ("replaced", "1"), ("replaced", "2"), ("deleted", "1"), ("late", "1")] {
             _ = try await app.client.send("PUT", "/upload/" + path, text)
         }
         _ = try await app.client.delete("/upload/deleted")
         let created = try await app.client.send(
             "POST", "/files/tus", bytes: [],
-            headers: ["tus-resumable": "1.0.0", "upload-length": "9", "upload-metadata": "path \(Data("tus".utf8).base64EncodedString())"])
+            headers: [
+                "tus-resumable": "1.0.0", "upload-length": "9",
+                "upload-metadata": "path \(Data("tus".utf8).base64EncodedString())",
+            ])
         let location = "/files/" + (try #require(created.header("location")))
         let patched = try await app.client.send(
             "PATCH", location, "abc",
-            headers: ["tus-resumable": "1.0.0", "upload-offset": "0", "content-type": "application/offset+octet-stream"])
+            headers: [
+                "tus-resumable": "1.0.0", "upload-offset": "0", "content-type": "application/offset+octet-stream",
+            ])
         #expect(patched.status == 204 && created.status == 201, "\(patched)")
         #expect(try await blobs() == 6)
 
@@ -45,7 +55,9 @@ import Testing
         #expect(try await collect(after: 2) == 0)
         #expect(try await collect(after: 25.9) == 0)
         #expect(try await collect(after: 26.1) == 2)
-        #expect(try await app.client.send("HEAD", location, bytes: nil, headers: ["tus-resumable": "1.0.0"]).status == 404, "expired")
+        #expect(
+            try await app.client.send("HEAD", location, bytes: nil, headers: ["tus-resumable": "1.0.0"]).status == 404,
+            "expired")
         #expect(try await blobs() == 4)
         // A day old when its row goes: it has a day from then on.
         _ = try await app.client.delete("/upload/late")
@@ -60,7 +72,9 @@ import Testing
 
     @Test func `what is referred to again is not forgotten to be in use`() async throws {
         let app = try await StorageApp()
-        let (schema, files, orphans) = (try app.space().schema, try app.space().own("_files"), try app.space().own("_orphans"))
+        let (schema, files, orphans) = (
+            try app.space().schema, try app.space().own("_files"), try app.space().own("_orphans")
+        )
         let collection = collection(app.postgres, SharedFiles.settings)
         _ = try await app.client.send("PUT", "/upload/f", "1")
         // As a copy job does: the bytes long before the row.
@@ -73,7 +87,10 @@ import Testing
         #expect(try await app.client.get("/upload/f").text == "1")
     }
 
-    @Test func `a space that fails, or is not brought up yet, keeps no other from its turn; work that was left behind goes`() async throws {
+    @Test
+    func `a space that fails, or is not brought up yet, keeps no other from its turn; work that was left behind goes`()
+        async throws
+    {
         let database = try await MigratedDatabase.make()
         let postgres = database.client(for: "storage")
         let folder = NSTemporaryDirectory() + "martlet-orphans-\(UInt64.random(in: 0 ... .max))"
@@ -82,7 +99,8 @@ import Testing
         let suffix = UUID().uuidString.filter { $0 != "-" }.lowercased().prefix(12)
         for (name, version) in [("a", 6), ("b", 2)] {
             try await postgres.execute("SELECT storage.provision(\(name + suffix), 'live')")
-            try await postgres.execute("INSERT INTO storage.spaces (schema, version) VALUES (\("app_" + name + suffix), \(version))")
+            try await postgres.execute(
+                "INSERT INTO storage.spaces (schema, version) VALUES (\("app_" + name + suffix), \(version))")
         }
         let space = try #require(AppSpace(schema: "app_c" + suffix))
         try await Spaces(postgres: postgres).prepare(space)
@@ -109,7 +127,8 @@ import Testing
                 try await Settings(
                     arguments: ["storage"],
                     environment: [
-                        "MARTLET_INTERNAL_SECRET": "an-internal-secret-of-the-tests-0123456789", "MARTLET_FILES_ORPHAN_HOURS": hours,
+                        "MARTLET_INTERNAL_SECRET": "an-internal-secret-of-the-tests-0123456789",
+                        "MARTLET_FILES_ORPHAN_HOURS": hours,
                     ]))
         }
         #expect(try await settings("5").orphanAge > TimeInterval(CopyEnvironment.timeLimit.components.seconds))

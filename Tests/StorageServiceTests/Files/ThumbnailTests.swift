@@ -16,10 +16,12 @@ struct ThumbnailTests {
 
     @Test func `a picture's thumbnail is made once and kept`() async throws {
         let app = try await StorageApp()
-        #expect(try await app.client.send("PUT", "/upload/a.gif", bytes: Array(Self.gif))["contentType"] == #""image/gif""#)
+        #expect(
+            try await app.client.send("PUT", "/upload/a.gif", bytes: Array(Self.gif))["contentType"] == #""image/gif""#)
         let first = try await app.client.get("/upload/a.gif?thumbnail=small")
         #expect(first.status == 200 && first.header("content-type")?.hasPrefix("image/") == true, "\(first)")
-        let second = try await app.client.send("GET", "/upload/a.gif?thumbnail=small", bytes: nil, headers: ["if-none-match": first.header("etag") ?? ""])
+        let second = try await app.client.send(
+            "GET", "/upload/a.gif?thumbnail=small", bytes: nil, headers: ["if-none-match": first.header("etag") ?? ""])
         #expect(second.status == 304)
         let blobs = try await SharedFiles.settings.backend.list(app.space().schema, after: nil, limit: 10).blobs
         #expect(blobs.count == 2, "the picture and one thumbnail")
@@ -29,8 +31,12 @@ struct ThumbnailTests {
         let app = try await StorageApp()
         _ = try await app.client.send("PUT", "/upload/a.txt", "text")
         try await app.expectRefusal(.imageRefused) { try await app.client.get("/upload/a.txt?thumbnail=small") }
-        try await app.expectRefusal(.invalidParameter, field: "thumbnail") { try await app.client.get("/upload/a.txt?thumbnail=huge") }
-        _ = try await app.client.send("PUT", "/upload/bomb.png", bytes: [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a] + Array(repeating: 7, count: 99))
+        try await app.expectRefusal(.invalidParameter, field: "thumbnail") {
+            try await app.client.get("/upload/a.txt?thumbnail=huge")
+        }
+        _ = try await app.client.send(
+            "PUT", "/upload/bomb.png",
+            bytes: [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a] + Array(repeating: 7, count: 99))
         // Broken, or the disk: it is not said for good, but so many pixels are.
         #expect(try await app.client.get("/upload/bomb.png?thumbnail=small").isProblem(.imageRefused))
         let thumbnails = try app.space().own("_thumbnails")
@@ -66,7 +72,8 @@ struct ThumbnailTests {
             }
             return big(UInt32(data.count)) + body + big(~crc)
         }
-        return [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a] + chunk("IHDR", big(width) + big(height) + [8, 2, 0, 0, 0])
+        return [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]
+            + chunk("IHDR", big(width) + big(height) + [8, 2, 0, 0, 0])
             + chunk("IDAT", [0x78, 0x9c, 0x03, 0, 0, 0, 0, 1]) + chunk("IEND", [])
     }
 }

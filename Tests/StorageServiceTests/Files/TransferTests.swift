@@ -10,18 +10,26 @@ import Testing
 @testable import StorageService
 
 @Suite struct TransferTests {
-    private func create(_ client: ServiceClient, _ length: String, path: String = "a/b.txt", extra: String = "") async throws -> Answer {
+    private func create(_ client: ServiceClient, _ length: String, path: String = "a/b.txt", extra: String = "")
+        async throws -> Answer
+    {
         try await client.send(
             "POST", "/files/tus", bytes: [],
             headers: [
-                "tus-resumable": "1.0.0", "upload-length": length, "upload-metadata": "path \(Data(path.utf8).base64EncodedString())\(extra)",
+                "tus-resumable": "1.0.0", "upload-length": length,
+                "upload-metadata": "path \(Data(path.utf8).base64EncodedString())\(extra)",
             ])
     }
 
-    private func patch(_ client: ServiceClient, _ location: String, at offset: Int, _ text: String) async throws -> Answer {
+    private func patch(_ client: ServiceClient, _ location: String, at offset: Int, _ text: String) async throws
+        -> Answer
+    {
         try await client.send(
             "PATCH", location, bytes: Array(text.utf8),
-            headers: ["tus-resumable": "1.0.0", "upload-offset": "\(offset)", "content-type": "application/offset+octet-stream"])
+            headers: [
+                "tus-resumable": "1.0.0", "upload-offset": "\(offset)",
+                "content-type": "application/offset+octet-stream",
+            ])
     }
 
     private func head(_ client: ServiceClient, _ location: String) async throws -> Answer {
@@ -33,12 +41,16 @@ import Testing
     @Test func `an upload goes on where it stopped, and becomes a file with its last byte`() async throws {
         let app = try await StorageApp()
         let created = try await create(app.client, "11")
-        #expect(created.status == 201 && created.header("tus-resumable") == "1.0.0" && created.header("upload-expires") != nil, "\(created)")
+        #expect(
+            created.status == 201 && created.header("tus-resumable") == "1.0.0"
+                && created.header("upload-expires") != nil, "\(created)")
         let location = try location(created)
         let first = try await patch(app.client, location, at: 0, "hello ")
         #expect(first.status == 204 && first.header("upload-offset") == "6", "\(first)")
         let state = try await head(app.client, location)
-        #expect(state.status == 200 && state.header("upload-offset") == "6" && state.header("upload-length") == "11", "\(state)")
+        #expect(
+            state.status == 200 && state.header("upload-offset") == "6" && state.header("upload-length") == "11",
+            "\(state)")
         #expect(state.header("cache-control") == "no-store")
         #expect(try await app.client.get("/upload/a/b.txt").isProblem(.fileNotFound))
         for wrong in [0, 5, 7] { #expect(try await patch(app.client, location, at: wrong, "x").isProblem(.conflict)) }
@@ -54,7 +66,9 @@ import Testing
         let app = try await StorageApp()
         let location = try location(try await create(app.client, "4"))
         let statuses = await withTaskGroup(of: Int.self) { group in
-            for text in ["aaaa", "bbbb"] { group.addTask { (try? await patch(app.client, location, at: 0, text).status) ?? 0 } }
+            for text in ["aaaa", "bbbb"] {
+                group.addTask { (try? await patch(app.client, location, at: 0, text).status) ?? 0 }
+            }
             return await group.reduce(into: []) { $0.append($1) }.sorted()
         }
         #expect(statuses == [204, 409])
@@ -77,8 +91,10 @@ import Testing
         let app = try await StorageApp()
         _ = try await app.user("ann").send("PUT", "/upload/mine?writers=ann", "1")
         for (length, path, extra, code) in [
-            ("x", "a", "", ErrorCode.invalidParameter), ("-1", "a", "", .invalidParameter), ("1048577", "a", "", .payloadTooLarge),
-            ("1", "../a", "", .invalidPath), ("1", "a", ",path YQ==", .invalidParameter), ("1", "a", ",b %%%", .invalidParameter),
+            ("x", "a", "", ErrorCode.invalidParameter), ("-1", "a", "", .invalidParameter),
+            ("1048577", "a", "", .payloadTooLarge),
+            ("1", "../a", "", .invalidPath), ("1", "a", ",path YQ==", .invalidParameter),
+            ("1", "a", ",b %%%", .invalidParameter),
             ("1", "mine", "", .forbidden), ("1", "a\0", "", .invalidParameter),
             ("1", "a", ",filetype \(Data("text/plain\0".utf8).base64EncodedString())", .invalidParameter),
             ("1", "a", ",readers \(Data("a\n".utf8).base64EncodedString())", .invalidParameter),
@@ -90,7 +106,8 @@ import Testing
         }
         let location = try location(try await create(app.client, "2"))
         try await app.expectRefusal(.unsupportedMediaType) {
-            try await app.client.send("PATCH", location, bytes: [1], headers: ["tus-resumable": "1.0.0", "upload-offset": "0"])
+            try await app.client.send(
+                "PATCH", location, bytes: [1], headers: ["tus-resumable": "1.0.0", "upload-offset": "0"])
         }
         try await app.expectRefusal(.payloadTooLarge) { try await patch(app.client, location, at: 0, "abc") }
         let others = [app.user("bob"), try await StorageApp().client]
@@ -99,7 +116,8 @@ import Testing
             #expect(try await patch(other, location, at: 0, "ab").isProblem(.uploadNotFound))
         }
         let options = try await app.client.send("OPTIONS", "/files/tus")
-        #expect(options.status == 204 && options.header("tus-extension") == "creation,termination,expiration", "\(options)")
+        #expect(
+            options.status == 204 && options.header("tus-extension") == "creation,termination,expiration", "\(options)")
     }
 
     @Test func `an upload comes in a bounded number of parts, and only so many are open`() async throws {
@@ -126,7 +144,9 @@ import Testing
         #expect(try await create(ann, "1").status == 201)
     }
 
-    @Test func `unfinished uploads of callers without a user are counted by address, and leave room for users`() async throws {
+    @Test func `unfinished uploads of callers without a user are counted by address, and leave room for users`()
+        async throws
+    {
         let app = try await StorageApp()
         func begin(_ address: String) async throws -> Answer {
             try await app.client.send(

@@ -8,7 +8,10 @@ import Testing
 
 @Suite struct UploadHistoryTests {
     /// The upload commits while a change of the readers, or the deletion, waits for it.
-    @Test(arguments: [("PATCH", "{ben}"), ("DELETE", "{ada}")]) func `an upload's note gets the readers that the file has in the end`(_ method: String, _ readers: String) async throws {
+    @Test(arguments: [("PATCH", "{ben}"), ("DELETE", "{ada}")])
+    func `an upload's note gets the readers that the file has in the end`(_ method: String, _ readers: String)
+        async throws
+    {
         let app = try await StorageApp()
         #expect(try await app.client.put("/upload/a.txt?readers=ada", "1").status == 201)
         let (files, uploads) = (try app.space().own("_files"), try app.space().own("_uploads"))
@@ -21,14 +24,20 @@ import Testing
                         INSERT INTO \(uploads) (path, file, version, size, sha256, content_type, credential, readers)
                         SELECT path, id, version, size, sha256, content_type, 'test', NULL FROM \(files)
                         """)
-                    group.addTask { try await app.master.send(method, "/upload/a.txt", method == "PATCH" ? #"{"_readers":["ben"]}"# : nil).status }
+                    group.addTask {
+                        try await app.master.send(
+                            method, "/upload/a.txt", method == "PATCH" ? #"{"_readers":["ben"]}"# : nil
+                        ).status
+                    }
                     try await app.waitUntilSomebodyWaits()
                 }
             }
             return try await group.next()
         }
         #expect(status == (method == "PATCH" ? 200 : 204))
-        let noted = try await app.superuser.query("SELECT readers::text FROM \(uploads) ORDER BY id").map { try $0.decode(0, as: String?.self) }
+        let noted = try await app.superuser.query("SELECT readers::text FROM \(uploads) ORDER BY id").map {
+            try $0.decode(0, as: String?.self)
+        }
         #expect(noted == [readers, readers])
     }
 }

@@ -16,21 +16,29 @@ import Testing
         try await app.hook("delete", "beforeDelete", "Notes", at: receiver)
         let ada = app.user("ada")
         #expect(try await ada.post("/storage/Notes", #"{"_id":"a","n":1,"_readers":["ada"]}"#).status == 201)
-        #expect(try await ada.patch("/storage/Notes/a", #"{"n":{"__op":"Increment","amount":2},"t":"x"}"#).status == 200)
+        #expect(
+            try await ada.patch("/storage/Notes/a", #"{"n":{"__op":"Increment","amount":2},"t":"x"}"#).status == 200)
         #expect(try await ada.put("/storage/Notes/a", #"{"z":1,"_readers":["ada","ben"]}"#).status == 200)
         #expect(try await ada.post("/storage/Notes", #"{"_id":"a","z":2}"#).status == 200)
         #expect(try await ada.post("/storage/remove/Notes/a").status == 200)
         #expect(try await app.master.delete("/storage/Notes/a").status == 204)
-        #expect(try await ada.patch("/storage/Notes/b?upsert=true", #"{"n":{"__op":"Increment","amount":2}}"#).status == 201)
+        #expect(
+            try await ada.patch("/storage/Notes/b?upsert=true", #"{"n":{"__op":"Increment","amount":2}}"#).status == 201
+        )
         #expect(try await ada.post("/storage/Other", "{}").status == 201)
         let asked = receiver.received
         try #require(asked.count == 7)
-        #expect(asked.map { $0["event"] } == ["Save", "Save", "Save", "Save", "Delete", "Delete", "Save"].map { "\"before\($0)\"" })
-        let first = #"{"event":"beforeSave","hook":"save","collection":"Notes","object":{"_id":"a","n":1,"_readers":["ada"]},"#
+        #expect(
+            asked.map { $0["event"] }
+                == ["Save", "Save", "Save", "Save", "Delete", "Delete", "Save"].map { "\"before\($0)\"" })
+        let first =
+            #"{"event":"beforeSave","hook":"save","collection":"Notes","object":{"_id":"a","n":1,"_readers":["ada"]},"#
         #expect(asked[0].body == first + #""original":null,"user":"ada","master":false}"#)
         #expect(asked[1]["object.n"] == "3" && asked[1]["object.t"] == "\"x\"" && asked[1]["original.n"] == "1")
         #expect(asked[1]["object._id"] == "\"a\"" && asked[1]["object._readers"] == #"["ada"]"#)
-        #expect(asked[2]["object.n"] == nil && asked[2]["object.z"] == "1" && asked[2]["object._readers"] == #"["ada","ben"]"#)
+        #expect(
+            asked[2]["object.n"] == nil && asked[2]["object.z"] == "1"
+                && asked[2]["object._readers"] == #"["ada","ben"]"#)
         #expect(asked[2]["original._readers"] == #"["ada"]"#)
         #expect(asked[3]["object.z"] == "2" && asked[3]["original.z"] == "1")
         #expect(asked[4]["object"] == "null" && asked[4]["original.z"] == "2" && asked[4]["user"] == "\"ada\"")
@@ -38,7 +46,9 @@ import Testing
         #expect(asked[6]["object.n"] == "2" && asked[6]["original"] == "null")
     }
 
-    @Test("a refusal keeps every kind of write from happening, with the hook's words", arguments: [(200, "hook-refused"), (500, "hook-failed")])
+    @Test(
+        "a refusal keeps every kind of write from happening, with the hook's words",
+        arguments: [(200, "hook-refused"), (500, "hook-failed")])
     func refusals(status: Int, code: String) async throws {
         let app = try await StorageApp()
         _ = try await app.client.post("/storage/Notes", #"{"_id":"a","n":1}"#)
@@ -66,10 +76,13 @@ import Testing
         let receiver = try await HookReceiver { _ in (200, #"{"object":{"title":"clean","n":1.50}}"#) }
         _ = try await app.client.post("/storage/Notes", #"{"_id":"old","title":"x","kept":true}"#)
         try await app.hook("save", "beforeSave", "Notes", at: receiver)
-        let made = try await app.user("ada").post("/storage/Notes", #"{"_id":"a","title":"dirty","other":1,"_readers":["ada"],"_writers":["ada"]}"#)
+        let made = try await app.user("ada").post(
+            "/storage/Notes", #"{"_id":"a","title":"dirty","other":1,"_readers":["ada"],"_writers":["ada"]}"#)
         #expect(made.status == 201)
         #expect(made["title"] == "\"clean\"" && made["other"] == nil && made["n"] == "1.50" && made["_id"] == "\"a\"")
-        #expect(made["_readers"] == #"["ada"]"# && made["_writers"] == #"["ada"]"#, "lists that the hook does not name stay")
+        #expect(
+            made["_readers"] == #"["ada"]"# && made["_writers"] == #"["ada"]"#, "lists that the hook does not name stay"
+        )
         let changed = try await app.client.patch("/storage/Notes/old", #"{"title":"y","more":2}"#)
         #expect(changed["title"] == "\"clean\"" && changed["kept"] == "true" && changed["more"] == nil)
         let replaced = try await app.client.put("/storage/Notes/old", #"{"title":"z"}"#)
@@ -114,15 +127,19 @@ import Testing
             #expect(try await app.user("ben").delete("/storage/Notes/\(id)").isProblem(.objectNotFound))
             #expect(try await app.user("ben").post("/storage/remove/Notes/\(id)").isProblem(.objectNotFound))
         }
-        #expect(try await app.user("ben").post("/storage/Notes", #"{"_id":"secret"}"#).isProblem(.conflict, field: "_id"))
-        let exists = try await app.user("ada").send("POST", "/storage/Notes", #"{"_id":"secret"}"#, headers: ["If-None-Match": "*"])
+        #expect(
+            try await app.user("ben").post("/storage/Notes", #"{"_id":"secret"}"#).isProblem(.conflict, field: "_id"))
+        let exists = try await app.user("ada").send(
+            "POST", "/storage/Notes", #"{"_id":"secret"}"#, headers: ["If-None-Match": "*"])
         #expect(exists.isProblem(.preconditionFailed))
         _ = try await app.master.put("/collections/Notes/rules", #"{"rules":{"create":[],"update":[],"delete":[]}}"#)
         #expect(try await app.client.post("/storage/Notes", "{}").isProblem(.forbidden))
         #expect(try await app.user("ada").patch("/storage/Notes/secret", "{}").isProblem(.forbidden))
         #expect(try await app.user("ada").delete("/storage/Notes/secret").isProblem(.forbidden))
         #expect(receiver.received.isEmpty)
-        #expect(try await app.master.delete("/storage/Notes/secret").isProblem(.hookRefused), "the master key is asked about as well")
+        #expect(
+            try await app.master.delete("/storage/Notes/secret").isProblem(.hookRefused),
+            "the master key is asked about as well")
     }
 
     @Test("while a hook is asked, it may itself read and write: nothing is held", .timeLimit(.minutes(5)))
@@ -139,7 +156,9 @@ import Testing
             for number in 0..<20 {
                 group.addTask {
                     let change = #"{"n":{"__op":"Increment","amount":1}}"#
-                    return try await app.client.send("PATCH", "/storage/Notes/a", change, headers: ["Idempotency-Key": "k\(number)"]).status
+                    return try await app.client.send(
+                        "PATCH", "/storage/Notes/a", change, headers: ["Idempotency-Key": "k\(number)"]
+                    ).status
                 }
             }
             return try await group.reduce(into: []) { $0.append($1) }
@@ -154,7 +173,9 @@ import Testing
         let refuses = Mutex(false)
         let receiver = try await HookReceiver { _ in (refuses.withLock { $0 } ? 400 : 200, "{}") }
         try await app.hook("save", "beforeSave", "Notes", at: receiver)
-        let send = { try await app.client.send("POST", "/storage/Notes", #"{"n":1}"#, headers: ["Idempotency-Key": "k"]) }
+        let send = {
+            try await app.client.send("POST", "/storage/Notes", #"{"n":1}"#, headers: ["Idempotency-Key": "k"])
+        }
         let first = try await send()
         refuses.withLock { $0 = true }
         let again = try await send()
@@ -173,7 +194,8 @@ import Testing
             {"method":"PATCH","path":"storage/Notes/a","body":{"n":1}}]
             """
         let single = try await app.client.post("/storage/batch", #"{"requests":\#(requests)}"#)
-        #expect(single["data.0.status"] == "201" && single["data.1.status"] == "400" && single["data.2.status"] == "200")
+        #expect(
+            single["data.0.status"] == "201" && single["data.1.status"] == "400" && single["data.2.status"] == "200")
         #expect(single["data.1.body.code"] == "\"hook-refused\"")
         try await app.expectRefusal(.hookRefused, field: "requests.1") {
             try await app.client.post("/storage/batch", #"{"transaction":true,"requests":\#(requests)}"#)
@@ -188,15 +210,22 @@ import Testing
             return (200, message["object.n"].map { #"{"object":{"n":\#($0),"seen":true}}"# } ?? "{}")
         }
         try await app.hook("save", "beforeSave", "Notes", at: receiver)
-        let objects = (0..<30).map { #"{"_id":"o\#($0)","n":\#($0)}"# } + [#"{"_id":"last","_readers":["ada"],"text":"ü"}"#]
+        let objects =
+            (0..<30).map { #"{"_id":"o\#($0)","n":\#($0)}"# } + [#"{"_id":"last","_readers":["ada"],"text":"ü"}"#]
         let stored = try await app.client.post("/storage/all/Notes", "[" + objects.joined(separator: ",") + "]")
         #expect(stored.status == 201 && stored["count"] == "31", "\(stored)")
-        #expect(stored["data.0._id"] == #""o0""# && stored["data.29.n"] == "29" && stored["data.29.seen"] == "true", "\(stored)")
+        #expect(
+            stored["data.0._id"] == #""o0""# && stored["data.29.n"] == "29" && stored["data.29.seen"] == "true",
+            "\(stored)")
         #expect(receiver.received.count == 31)
         let last = try await app.user("ada").get("/storage/Notes/last")
         #expect(last["text"] == #""ü""# && last["_readers"] == #"["ada"]"# && last["seen"] == nil, "\(last)")
-        try await app.expectRefusal(.hookRefused, field: "1") { try await app.client.post("/storage/all/Notes", #"[{"n":1},{"bad":1},{"n":2}]"#) }
-        try await app.expectRefusal(.invalidBody, field: "_id") { try await app.client.post("/storage/all/Notes", #"[{"_id":"a"},{"_id":"a"}]"#) }
+        try await app.expectRefusal(.hookRefused, field: "1") {
+            try await app.client.post("/storage/all/Notes", #"[{"n":1},{"bad":1},{"n":2}]"#)
+        }
+        try await app.expectRefusal(.invalidBody, field: "_id") {
+            try await app.client.post("/storage/all/Notes", #"[{"_id":"a"},{"_id":"a"}]"#)
+        }
         #expect(try await app.client.post("/storage/all/Other", #"[{"bad":1}]"#).status == 201)
     }
 
@@ -205,7 +234,10 @@ import Testing
         let app = try await StorageApp()
         let receiver = try await HookReceiver { _ in (200, "{}") }
         try await app.hook("save", "beforeSave", "Notes", at: receiver)
-        let send = { try await app.client.send("POST", "/storage/all/Notes", #"[{"n":1},{"n":2}]"#, headers: ["Idempotency-Key": "k"]) }
+        let send = {
+            try await app.client.send(
+                "POST", "/storage/all/Notes", #"[{"n":1},{"n":2}]"#, headers: ["Idempotency-Key": "k"])
+        }
         let (first, again) = (try await send(), try await send())
         #expect(first.status == 201 && first.text == again.text)
         #expect(receiver.received.count == 2)
@@ -215,7 +247,8 @@ import Testing
     func cost() async throws {
         let app = try await StorageApp()
         // A copy of the service that nobody else makes forget anything.
-        let service = StorageService(postgres: app.postgres, files: SharedFiles.settings, logger: .silent, hooks: SharedHooks.settings)
+        let service = StorageService(
+            postgres: app.postgres, files: SharedFiles.settings, logger: .silent, hooks: SharedHooks.settings)
         let client = try await ServiceClient(service).asking(as: app.principal(.client))
         _ = try await client.post("/storage/Notes", #"{"_id":"a","n":1}"#)
         #expect(try await client.patch("/storage/Notes/a", #"{"n":2}"#).status == 200)

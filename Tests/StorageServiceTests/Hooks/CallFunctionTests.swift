@@ -14,17 +14,21 @@ import Testing
         let answer = try await app.user("ada").post("/functions/sum", #"{"a":1.0}"#)
         #expect(answer.status == 200)
         #expect(answer.text == #"{"result":{"sum":1.10,"who":"ü"}}"#)
-        #expect(receiver.received[0].body == #"{"event":"function","hook":"sum","params":{"a":1.0},"user":"ada","master":false}"#)
+        #expect(
+            receiver.received[0].body
+                == #"{"event":"function","hook":"sum","params":{"a":1.0},"user":"ada","master":false}"#)
         #expect(receiver.received[0].headers["content-type"] == "application/json")
         _ = try await app.master.post("/functions/sum")
-        #expect(receiver.received[1].body == #"{"event":"function","hook":"sum","params":null,"user":null,"master":true}"#)
+        #expect(
+            receiver.received[1].body == #"{"event":"function","hook":"sum","params":null,"user":null,"master":true}"#)
     }
 
     @Test(
         "a function is open to its callers and the master key",
         arguments: [
             ("", [false, false, false]), (#"["*"]"#, [true, true, true]), (#"["authenticated"]"#, [false, true, true]),
-            (#"["ada"]"#, [false, true, false]), (#"["role:editors"]"#, [false, false, true]), ("[]", [false, false, false]),
+            (#"["ada"]"#, [false, true, false]), (#"["role:editors"]"#, [false, false, true]),
+            ("[]", [false, false, false]),
         ] as [(String, [Bool])])
     func callers(callers: String, open: [Bool]) async throws {
         let app = try await StorageApp()
@@ -42,10 +46,16 @@ import Testing
     @Test(
         "what the hook answers decides",
         arguments: [
-            (200, #"{"error":"no money"}"#, ErrorCode.hookRefused, "no money"), (200, #"{"error":{"message":"no"}}"#, .hookRefused, "no"),
-            (422, #"{"error":"bad"}"#, .hookRefused, "bad"), (404, "<html>", .hookRefused, nil), (500, #"{"error":"secret"}"#, .hookFailed, nil),
-            (200, "[]", .hookFailed, nil), (200, "nonsense", .hookFailed, nil), (302, "http://127.0.0.1:1/", .hookFailed, nil),
-            (400, #"{"error":"\#(String(repeating: "x", count: 3_000))"}"#, .hookRefused, String(repeating: "x", count: 500)),
+            (200, #"{"error":"no money"}"#, ErrorCode.hookRefused, "no money"),
+            (200, #"{"error":{"message":"no"}}"#, .hookRefused, "no"),
+            (422, #"{"error":"bad"}"#, .hookRefused, "bad"), (404, "<html>", .hookRefused, nil),
+            (500, #"{"error":"secret"}"#, .hookFailed, nil),
+            (200, "[]", .hookFailed, nil), (200, "nonsense", .hookFailed, nil),
+            (302, "http://127.0.0.1:1/", .hookFailed, nil),
+            (
+                400, #"{"error":"\#(String(repeating: "x", count: 3_000))"}"#, .hookRefused,
+                String(repeating: "x", count: 500)
+            ),
         ] as [(Int, String, ErrorCode, String?)])
     func answers(status: Int, body: String, code: ErrorCode, detail: String?) async throws {
         let app = try await StorageApp()
@@ -67,7 +77,8 @@ import Testing
         }
         try await app.hook("late", "function", at: late, #","timeoutMilliseconds":200"#)
         #expect(try await app.master.post("/functions/late").isProblem(.hookFailed))
-        #expect(try await app.master.put("/hooks/gone", #"{"event":"function","url":"http://127.0.0.1:1/"}"#).status == 201)
+        #expect(
+            try await app.master.put("/hooks/gone", #"{"event":"function","url":"http://127.0.0.1:1/"}"#).status == 201)
         #expect(try await app.master.post("/functions/gone").isProblem(.hookFailed))
         let large = try await HookReceiver { _ in (200, #"{"result":"\#(String(repeating: "x", count: 1 << 20))"}"#) }
         try await app.hook("large", "function", at: large)
@@ -81,7 +92,9 @@ import Testing
         try await app.hook("f", "function", at: receiver, #","callers":["*"]"#)
         try await app.hook("b", "beforeSave", "Notes", at: receiver)
         try await app.hook("off", "function", at: receiver, #","callers":["*"],"enabled":false"#)
-        for name in ["none", "b", "off"] { #expect(try await app.client.post("/functions/\(name)").isProblem(.hookNotFound)) }
+        for name in ["none", "b", "off"] {
+            #expect(try await app.client.post("/functions/\(name)").isProblem(.hookNotFound))
+        }
         #expect(try await app.client.post("/functions/a%20b").isProblem(.invalidName, field: "name"))
         #expect(try await app.client.post("/functions/f?x=1").isProblem(.invalidParameter, field: "x"))
         #expect(try await app.client.post("/functions/f", "{").isProblem(.invalidJSON))
@@ -102,7 +115,8 @@ import Testing
         try await app.hook("f", "function", at: receiver)
         var settings = SharedHooks.settings
         settings.maximumCallsPerSpace = 2
-        let service = StorageService(postgres: app.postgres, files: SharedFiles.settings, logger: .silent, hooks: settings)
+        let service = StorageService(
+            postgres: app.postgres, files: SharedFiles.settings, logger: .silent, hooks: settings)
         let master = try await ServiceClient(service).asking(as: app.principal(.master))
         let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
             for _ in 0..<5 { group.addTask { try await master.post("/functions/f").status } }

@@ -13,10 +13,13 @@ import Testing
 @Suite struct HookDeliveryTests {
     /// Runs `body` beside `count` copies of the service that deliver.
     private func delivering(
-        _ app: StorageApp, copies count: Int = 1, _ settings: HookSettings = SharedHooks.settings, _ body: () async throws -> Void
+        _ app: StorageApp, copies count: Int = 1, _ settings: HookSettings = SharedHooks.settings,
+        _ body: () async throws -> Void
     ) async throws {
         let clients = (0..<count).map { _ in app.database.client(for: "storage", maximumConnections: 2) }
-        let copies = clients.map { StorageService(postgres: $0, files: SharedFiles.settings, logger: .silent, hooks: settings) }
+        let copies = clients.map {
+            StorageService(postgres: $0, files: SharedFiles.settings, logger: .silent, hooks: settings)
+        }
         // Of this app only: other tests' hooks have copies of their own.
         let space = try app.space()
         let tasks = copies.map { copy in Task { await copy.hookDelivery.run(in: space) } }
@@ -31,8 +34,12 @@ import Testing
         }
     }
 
-    private func deliveries(_ app: StorageApp, of hook: String, _ query: String = "?limit=100") async throws -> [JSONValue] {
-        guard case .array(let all) = try await app.master.get("/hooks/\(hook)/deliveries\(query)").json?["data"] else { return [] }
+    private func deliveries(_ app: StorageApp, of hook: String, _ query: String = "?limit=100") async throws
+        -> [JSONValue]
+    {
+        guard case .array(let all) = try await app.master.get("/hooks/\(hook)/deliveries\(query)").json?["data"] else {
+            return []
+        }
         return all
     }
 
@@ -67,12 +74,14 @@ import Testing
         let gone = try #require(deleted.received.first { $0["original._id"] == "\"a\"" })
         #expect(gone["object"] == "null" && gone["original.n"] == "2")
         let signature = WebhookSecret(secret)?.signature(
-            id: first.headers["webhook-id"] ?? "", timestamp: Int64(first.headers["webhook-timestamp"] ?? "") ?? 0, body: Data(first.body.utf8))
+            id: first.headers["webhook-id"] ?? "", timestamp: Int64(first.headers["webhook-timestamp"] ?? "") ?? 0,
+            body: Data(first.body.utf8))
         #expect(first.headers["webhook-signature"] == signature)
         #expect(Set(saved.received.map { $0.headers["webhook-id"] }).count == 4)
         let all = try await deliveries(app, of: "saved")
         #expect(all.count == 4 && all.allSatisfy { $0["status"] == .number("200") && $0["attempts"] == .number("1") })
-        #expect(try await app.master.get("/hooks/saved/deliveries?state=foo").isProblem(.invalidParameter, field: "state"))
+        #expect(
+            try await app.master.get("/hooks/saved/deliveries?state=foo").isProblem(.invalidParameter, field: "state"))
         #expect(try await app.master.get("/hooks/none/deliveries").isProblem(.hookNotFound))
     }
 
@@ -95,7 +104,8 @@ import Testing
         #expect(receiver.received.count == 4)
         #expect(Set(receiver.received.map { $0.headers["webhook-id"] }).count == 1)
         let delivery = try await deliveries(app, of: "saved")[0]
-        #expect(delivery["attempts"] == .number("4") && delivery["status"] == .number("204") && delivery["error"] == nil)
+        #expect(
+            delivery["attempts"] == .number("4") && delivery["status"] == .number("204") && delivery["error"] == nil)
     }
 
     @Test("after the last attempt it is dead, until it is asked for again")
@@ -128,7 +138,8 @@ import Testing
         let app = try await StorageApp()
         let receiver = try await HookReceiver { _ in (410, "") }
         try await app.hook("saved", "afterSave", "Notes", at: receiver)
-        _ = try await app.client.post("/storage/all/Notes", "[" + Array(repeating: "{}", count: 40).joined(separator: ",") + "]")
+        _ = try await app.client.post(
+            "/storage/all/Notes", "[" + Array(repeating: "{}", count: 40).joined(separator: ",") + "]")
         try await delivering(app) {
             try await wait { try await app.master.get("/hooks/saved")["enabled"] == "false" }
             try await Task.sleep(for: .milliseconds(300))
@@ -136,7 +147,8 @@ import Testing
         // Those that were under way; the others are not sent.
         #expect((1...8).contains(receiver.received.count))
         let all = try await deliveries(app, of: "saved")
-        #expect(all.count { $0["state"] == .string("dead") } == receiver.received.count && all.count == 40, "\(all.count)")
+        #expect(
+            all.count { $0["state"] == .string("dead") } == receiver.received.count && all.count == 40, "\(all.count)")
     }
 
     @Test("a hook that asks for time gets it")
@@ -190,7 +202,9 @@ import Testing
                 try await withThrowingTaskGroup(of: Void.self) { group in
                     for writer in 0..<4 {
                         group.addTask {
-                            for number in 0..<25 { _ = try await app.client.post("/storage/Notes", #"{"_id":"w\#(writer)-\#(number)"}"#) }
+                            for number in 0..<25 {
+                                _ = try await app.client.post("/storage/Notes", #"{"_id":"w\#(writer)-\#(number)"}"#)
+                            }
                         }
                     }
                     try await group.waitForAll()
@@ -219,7 +233,9 @@ import Testing
         let claim = try #require(try await store.claim(for: "saved", limit: 10, in: space).first)
         #expect(try await store.claim(for: "saved", limit: 10, in: space).isEmpty)
         _ = try await app.superuser.execute("UPDATE \(try space.own("_hook_deliveries")) SET due = now()")
-        try await delivering(app) { try await wait { try await deliveries(app, of: "saved", "?state=done").count == 1 } }
+        try await delivering(app) {
+            try await wait { try await deliveries(app, of: "saved", "?state=done").count == 1 }
+        }
         #expect(receiver.received.map { $0.headers["webhook-id"] } == [claim.webhookID])
         // The one that was thought dead cannot change what became of it.
         try await store.settle(claim, status: 500, error: "late", pause: nil, in: space)
@@ -269,8 +285,11 @@ import Testing
         #expect(try await app.superuser.query("SELECT count(*) FROM \(queue)")[0].decode(0, as: Int.self) == 1_000)
         _ = try await app.superuser.execute("UPDATE \(queue) SET state = 'done', body = NULL, finished = now()")
         while try await store.take(for: "saved", in: space) {}
-        #expect(try await app.superuser.query("SELECT count(*) FROM \(queue) WHERE state = 'waiting'")[0].decode(0, as: Int.self) == 400)
-        _ = try await app.superuser.execute("UPDATE \(queue) SET state = 'done', body = NULL, finished = now() WHERE state = 'waiting'")
+        #expect(
+            try await app.superuser.query("SELECT count(*) FROM \(queue) WHERE state = 'waiting'")[0].decode(
+                0, as: Int.self) == 400)
+        _ = try await app.superuser.execute(
+            "UPDATE \(queue) SET state = 'done', body = NULL, finished = now() WHERE state = 'waiting'")
         try await store.prune("saved", in: space)
         #expect(try await app.superuser.query("SELECT count(*) FROM \(queue)")[0].decode(0, as: Int.self) == 1_000)
         _ = try await app.superuser.execute("UPDATE \(queue) SET finished = now() - interval '8 days'")
@@ -283,7 +302,9 @@ import Testing
         let app = try await StorageApp()
         let receiver = try await HookReceiver()
         try await app.hook("saved", "afterSave", "Notes", at: receiver)
-        let body = { (isEnabled: Bool) in #"{"event":"afterSave","collection":"Notes","url":"\#(receiver.url)","enabled":\#(isEnabled)}"# }
+        let body = { (isEnabled: Bool) in
+            #"{"event":"afterSave","collection":"Notes","url":"\#(receiver.url)","enabled":\#(isEnabled)}"#
+        }
         #expect(try await app.master.put("/hooks/saved", body(false)).status == 200)
         _ = try await app.client.post("/storage/Notes", #"{"_id":"missed"}"#)
         #expect(try await app.master.put("/hooks/saved", body(true)).status == 200)
@@ -306,7 +327,8 @@ import Testing
         let receiver = try await HookReceiver()
         try await app.hook("saved", "afterSave", "Notes", at: receiver)
         let client = app.database.client(for: "storage", maximumConnections: 2)
-        let copy = StorageService(postgres: client, files: SharedFiles.settings, logger: .silent, hooks: SharedHooks.settings)
+        let copy = StorageService(
+            postgres: client, files: SharedFiles.settings, logger: .silent, hooks: SharedHooks.settings)
         #expect(try await copy.hookDelivery.keys().contains(.init(space: try app.space(), hook: "saved")))
         await client.close()
     }
@@ -314,7 +336,9 @@ import Testing
     @Test("pauses grow to their limit, and no two are the same")
     func pausesGrow() {
         let settings = HookSettings(secret: Secret("an-internal-secret-of-the-tests-0123456789"))
-        for (number, seconds) in [(1, 5.0), (2, 20), (3, 80), (6, 5_120), (7, 20_480), (8, 21_600), (12, 21_600), (10_000, 21_600)] {
+        for (number, seconds) in [
+            (1, 5.0), (2, 20), (3, 80), (6, 5_120), (7, 20_480), (8, 21_600), (12, 21_600), (10_000, 21_600),
+        ] {
             let pauses = (0..<20).map { _ in settings.pause(after: number) }
             #expect(pauses.allSatisfy { $0 >= .seconds(seconds * 0.79) && $0 <= .seconds(seconds * 1.21) }, "\(number)")
             #expect(Set(pauses).count > 1)

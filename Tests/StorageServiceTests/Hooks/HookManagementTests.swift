@@ -43,7 +43,9 @@ import Testing
             #expect(try await client.get("/hooks").isProblem(.forbidden))
             #expect(try await client.get("/hooks/f").isProblem(.forbidden))
             #expect(try await client.get("/hooks/f/deliveries").isProblem(.forbidden))
-            try await app.expectRefusal(.forbidden) { try await client.put("/hooks/f", #"{"event":"function","url":"\#(receiver.url)"}"#) }
+            try await app.expectRefusal(.forbidden) {
+                try await client.put("/hooks/f", #"{"event":"function","url":"\#(receiver.url)"}"#)
+            }
             try await app.expectRefusal(.forbidden) { try await client.post("/hooks/f/secret") }
             try await app.expectRefusal(.forbidden) { try await client.delete("/hooks/f") }
             try await app.expectRefusal(.forbidden) { try await client.post("/hooks/f/deliveries/x/retry") }
@@ -58,10 +60,19 @@ import Testing
             ("a", #"{"event":"function"}"#, .invalidBody, "url"),
             ("a", #"{"event":"beforeSave","url":"https://example.com"}"#, .invalidBody, "collection"),
             ("a", #"{"event":"beforeSave","collection":"_x","url":"https://example.com"}"#, .invalidName, "collection"),
-            ("a", #"{"event":"function","collection":"Notes","url":"https://example.com"}"#, .invalidBody, "collection"),
-            ("a", #"{"event":"beforeSave","collection":"Notes","url":"https://example.com","callers":["*"]}"#, .invalidBody, "callers"),
+            (
+                "a", #"{"event":"function","collection":"Notes","url":"https://example.com"}"#, .invalidBody,
+                "collection"
+            ),
+            (
+                "a", #"{"event":"beforeSave","collection":"Notes","url":"https://example.com","callers":["*"]}"#,
+                .invalidBody, "callers"
+            ),
             ("a", #"{"event":"function","url":"https://example.com","callers":["field:x"]}"#, .invalidBody, "callers"),
-            ("a", #"{"event":"function","url":"https://example.com","timeoutMilliseconds":10001}"#, .invalidBody, "timeoutMilliseconds"),
+            (
+                "a", #"{"event":"function","url":"https://example.com","timeoutMilliseconds":10001}"#, .invalidBody,
+                "timeoutMilliseconds"
+            ),
             ("a", #"{"event":"function","url":"https://example.com","name":"b"}"#, .invalidBody, "name"),
             ("a", #"{"event":"function","url":"ftp://example.com"}"#, .invalidBody, "url"),
             ("a", #"{"event":"function","url":"https://user:x@example.com"}"#, .invalidBody, "url"),
@@ -89,10 +100,13 @@ import Testing
     // MARK: Addresses
 
     /// The service as operators have it who allow nothing.
-    private func strict(_ app: StorageApp, _ change: (inout HookSettings) -> Void = { _ in }) async throws -> ServiceClient {
+    private func strict(_ app: StorageApp, _ change: (inout HookSettings) -> Void = { _ in }) async throws
+        -> ServiceClient
+    {
         var settings = Self.strictSettings
         change(&settings)
-        let service = StorageService(postgres: app.postgres, files: SharedFiles.settings, logger: .silent, hooks: settings)
+        let service = StorageService(
+            postgres: app.postgres, files: SharedFiles.settings, logger: .silent, hooks: settings)
         return try await ServiceClient(service).asking(as: app.principal(.master))
     }
 
@@ -105,23 +119,31 @@ import Testing
     @Test(
         "addresses that are not of the public internet are refused, however they are written",
         arguments: [
-            "https://127.0.0.1/", "https://localhost/", "https://[::1]:8443/x", "https://10.1.2.3/", "https://172.16.0.1/", "https://192.168.1.1/",
-            "https://169.254.169.254/latest/meta-data", "https://100.64.0.1/", "https://0.0.0.0/", "https://2130706433/", "https://0x7f.1/",
-            "https://0177.0.0.1/", "https://[::ffff:127.0.0.1]/", "https://[fe80::1]/", "https://[fd00::1]/", "https://[::]/",
-            "https://[64:ff9b::7f00:1]/", "https://[2002:7f00:1::]/", "https://224.0.0.1/", "https://255.255.255.255/", "http://93.184.215.14/",
+            "https://127.0.0.1/", "https://localhost/", "https://[::1]:8443/x", "https://10.1.2.3/",
+            "https://172.16.0.1/", "https://192.168.1.1/",
+            "https://169.254.169.254/latest/meta-data", "https://100.64.0.1/", "https://0.0.0.0/",
+            "https://2130706433/", "https://0x7f.1/",
+            "https://0177.0.0.1/", "https://[::ffff:127.0.0.1]/", "https://[fe80::1]/", "https://[fd00::1]/",
+            "https://[::]/",
+            "https://[64:ff9b::7f00:1]/", "https://[2002:7f00:1::]/", "https://224.0.0.1/", "https://255.255.255.255/",
+            "http://93.184.215.14/",
         ])
     func privateAddresses(url: String) async throws {
         let app = try await StorageApp()
         let master = try await strict(app)
         _ = try await master.get("/hooks")
-        try await app.expectRefusal(.invalidBody, field: "url") { try await master.put("/hooks/a", #"{"event":"function","url":"\#(url)"}"#) }
+        try await app.expectRefusal(.invalidBody, field: "url") {
+            try await master.put("/hooks/a", #"{"event":"function","url":"\#(url)"}"#)
+        }
     }
 
     @Test("a public address is accepted")
     func publicAddress() async throws {
         let app = try await StorageApp()
         let master = try await strict(app)
-        #expect(try await master.put("/hooks/a", #"{"event":"function","url":"https://93.184.215.14/x?y=1"}"#).status == 201)
+        #expect(
+            try await master.put("/hooks/a", #"{"event":"function","url":"https://93.184.215.14/x?y=1"}"#).status == 201
+        )
     }
 
     @Test("a private address is refused when it is called, too: by its name, and by the connection when the name lies")
@@ -148,13 +170,20 @@ import Testing
         #expect(try await app.master.post("/functions/a").status == 200, "it does work where it is allowed")
     }
 
-    @Test(arguments: [
-        ([8, 8, 8, 8], true), ([100, 63, 0, 1], true), ([172, 32, 0, 1], true), ([192, 0, 1, 1], true), ([223, 255, 255, 255], true),
-        ([127, 255, 0, 1], false), ([100, 127, 0, 1], false), ([172, 31, 0, 1], false), ([198, 19, 0, 1], false), ([240, 0, 0, 1], false),
-        ([0x26, 0x06, 0x47, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1], true), ([0x20, 0x01, 0x0d, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1], false),
-        ([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 8, 8, 8, 8], true), ([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 0, 0, 1], false),
-        ([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1], false), ([0xff, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1], false), ([], false),
-    ] as [([UInt8], Bool)]) func `only the public internet is public`(_ address: [UInt8], _ isPublic: Bool) {
+    @Test(
+        arguments: [
+            ([8, 8, 8, 8], true), ([100, 63, 0, 1], true), ([172, 32, 0, 1], true), ([192, 0, 1, 1], true),
+            ([223, 255, 255, 255], true),
+            ([127, 255, 0, 1], false), ([100, 127, 0, 1], false), ([172, 31, 0, 1], false), ([198, 19, 0, 1], false),
+            ([240, 0, 0, 1], false),
+            ([0x26, 0x06, 0x47, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1], true),
+            ([0x20, 0x01, 0x0d, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1], false),
+            ([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 8, 8, 8, 8], true),
+            ([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 0, 0, 1], false),
+            ([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1], false),
+            ([0xff, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1], false), ([], false),
+        ] as [([UInt8], Bool)]) func `only the public internet is public`(_ address: [UInt8], _ isPublic: Bool)
+    {
         #expect(PublicAddress.contains(address) == isPublic)
     }
 }

@@ -8,19 +8,23 @@ import Testing
 @testable import StorageService
 
 @Suite struct HookSignatureTests {
-    private static let python = ProcessInfo.processInfo.environment["MARTLET_TEST_PYTHON"].flatMap { $0.isEmpty ? nil : $0 }
+    private static let python = ProcessInfo.processInfo.environment["MARTLET_TEST_PYTHON"].flatMap {
+        $0.isEmpty ? nil : $0
+    }
 
     @Test(
         "signatures are those of the Standard Webhooks scheme",
         arguments: [
             // Of the scheme's own libraries.
             (
-                "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "msg_p5jXN8AQM9LWM0D4loKWxJek", 1_614_265_330, #"{"test": 2432232314}"#,
+                "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "msg_p5jXN8AQM9LWM0D4loKWxJek", 1_614_265_330,
+                #"{"test": 2432232314}"#,
                 "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="
             ),
             // Made with Python's hmac.
             (
-                "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=", "019f1e2d-0000-7000-8000-000000000000", 1_795_262_400,
+                "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=", "019f1e2d-0000-7000-8000-000000000000",
+                1_795_262_400,
                 #"{"grüße":"ß","n":1.10}"#, "v1,20P7iOmpLnQGUFJR8LisQrDNwSxTULH1QcsJRsE6ILI="
             ),
         ] as [(String, String, Int64, String, String)])
@@ -38,9 +42,12 @@ import Testing
         let (salt, other) = (WebhookSecrets.makeSalt(), WebhookSecrets.makeSalt())
         let secrets = HookSecrets(internalSecret: Secret("an-internal-secret-of-the-tests-0123456789"))
         let texts = [
-            secrets.secret(salt: salt, hook: "a", space: try app.space()), secrets.secret(salt: other, hook: "a", space: try app.space()),
-            secrets.secret(salt: salt, hook: "b", space: try app.space()), secrets.secret(salt: salt, hook: "a", space: try app.space(.test)),
-            HookSecrets(internalSecret: Secret("another-internal-secret-of-tests-0123456789")).secret(salt: salt, hook: "a", space: try app.space()),
+            secrets.secret(salt: salt, hook: "a", space: try app.space()),
+            secrets.secret(salt: other, hook: "a", space: try app.space()),
+            secrets.secret(salt: salt, hook: "b", space: try app.space()),
+            secrets.secret(salt: salt, hook: "a", space: try app.space(.test)),
+            HookSecrets(internalSecret: Secret("another-internal-secret-of-tests-0123456789")).secret(
+                salt: salt, hook: "a", space: try app.space()),
         ].map { $0.text.withValue { $0 } }
         #expect(Set(texts).count == 5)
         #expect(secrets.secret(salt: salt, hook: "a", space: try app.space()).text.withValue { $0 } == texts[0])
@@ -59,7 +66,8 @@ import Testing
         #expect(try await app.master.post("/functions/f").status == 200)
         #expect(Self.signers(of: receiver.received[1], among: [second, first, "whsec_AAAA"]) == [true, true, false])
         #expect(receiver.received[0].headers["webhook-id"] != receiver.received[1].headers["webhook-id"])
-        _ = try await app.superuser.execute("UPDATE \(try app.space().own("_hooks")) SET former_until = now() - interval '1 second'")
+        _ = try await app.superuser.execute(
+            "UPDATE \(try app.space().own("_hooks")) SET former_until = now() - interval '1 second'")
         _ = try await app.master.put("/hooks/f", #"{"event":"function","url":"\#(receiver.url)"}"#)
         #expect(try await app.master.post("/functions/f").status == 200)
         #expect(Self.signers(of: receiver.received[2], among: [second, first]) == [true, false])
@@ -80,9 +88,13 @@ import Testing
 
     private static func signers(of request: HookReceiver.Received, among secrets: [String]) -> [Bool] {
         let signatures = (request.headers["webhook-signature"] ?? "").split(separator: " ").map(String.init)
-        let (id, timestamp) = (request.headers["webhook-id"] ?? "", Int64(request.headers["webhook-timestamp"] ?? "") ?? 0)
+        let (id, timestamp) = (
+            request.headers["webhook-id"] ?? "", Int64(request.headers["webhook-timestamp"] ?? "") ?? 0
+        )
         return secrets.map { secret in
-            WebhookSecret(secret).map { signatures.contains($0.signature(id: id, timestamp: timestamp, body: Data(request.body.utf8))) } ?? false
+            WebhookSecret(secret).map {
+                signatures.contains($0.signature(id: id, timestamp: timestamp, body: Data(request.body.utf8)))
+            } ?? false
         }
     }
 
@@ -101,7 +113,8 @@ import Testing
         let process = Process()
         process.executableURL = URL(filePath: try #require(Self.python))
         process.arguments = ["-c", script] + ([secret, body] + headers).map { Data($0.utf8).base64EncodedString() }
-        let status = try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Int32, any Error>) in
+        let status = try await withCheckedThrowingContinuation {
+            (continuation: CheckedContinuation<Int32, any Error>) in
             process.terminationHandler = { continuation.resume(returning: $0.terminationStatus) }
             do { try process.run() } catch { continuation.resume(throwing: error) }
         }

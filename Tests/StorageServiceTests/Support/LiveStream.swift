@@ -38,7 +38,9 @@ final class LiveStream: Sendable {
     ) async throws {
         let request = LiveRequest(collection: try CollectionName(collection), filter: filter, keys: keys)
         let space = try AppSpace(principal)
-        let cursor = try (since ?? self.cursor).map { try live.changes.signer.cursor($0, of: request.collection, in: space) }
+        let cursor = try (since ?? self.cursor).map {
+            try live.changes.signer.cursor($0, of: request.collection, in: space)
+        }
         try await live.check(request, as: principal, after: cursor, in: space)
         state.withLock { $0.pending = "" }
         var writer: any ResponseBodyWriter = Writer(stream: self, pause: pause)

@@ -8,7 +8,9 @@ import MartletTesting
 enum SharedFiles {
     static let directory: String = {
         let path = NSTemporaryDirectory() + "martlet-storage-files-\(getpid())"
-        atexit { try? FileManager.default.removeItem(atPath: NSTemporaryDirectory() + "martlet-storage-files-\(getpid())") }
+        atexit {
+            try? FileManager.default.removeItem(atPath: NSTemporaryDirectory() + "martlet-storage-files-\(getpid())")
+        }
         return path
     }()
 

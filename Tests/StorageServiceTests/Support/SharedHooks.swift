@@ -20,10 +20,15 @@ enum SharedHooks {
 extension StorageApp {
     /// Makes a hook; returns its secret.
     @discardableResult
-    func hook(_ name: String, _ event: String, _ collection: String? = nil, at receiver: HookReceiver, _ more: String = "") async throws -> String {
+    func hook(
+        _ name: String, _ event: String, _ collection: String? = nil, at receiver: HookReceiver, _ more: String = ""
+    ) async throws -> String {
         let collection = collection.map { #","collection":"\#($0)""# } ?? ""
-        let answer = try await master.put("/hooks/\(name)", #"{"event":"\#(event)","url":"\#(receiver.url)"\#(collection)\#(more)}"#)
-        guard answer.status == 201, case .string(let secret) = answer.json?["secret"] else { throw HookNotMade(answer: answer) }
+        let answer = try await master.put(
+            "/hooks/\(name)", #"{"event":"\#(event)","url":"\#(receiver.url)"\#(collection)\#(more)}"#)
+        guard answer.status == 201, case .string(let secret) = answer.json?["secret"] else {
+            throw HookNotMade(answer: answer)
+        }
         return secret
     }
 

@@ -61,18 +61,23 @@ struct StorageApp: Sendable {
     }
     var master: ServiceClient { service.asking(as: principal(.master)) }
 
-    func space(_ environment: AppEnvironment = .live) throws -> AppSpace { try AppSpace(principal(.client, environment)) }
+    func space(_ environment: AppEnvironment = .live) throws -> AppSpace {
+        try AppSpace(principal(.client, environment))
+    }
 
     /// Every collection of the app with all its rows and indexes, as text.
     func contents(_ environment: AppEnvironment = .live) async throws -> [String: String] {
         try await everything(environment).filter { !$0.key.hasPrefix("_") }
     }
 
-    /// The same with the space's own tables that have rows, but for the failures of hooks: they are no part of what is written.
+    /// The same with the space's own tables that have rows, but for the failures of hooks: they are no part of what is
+    /// written.
     func everything(_ environment: AppEnvironment = .live) async throws -> [String: String] {
         let schema = try space(environment).schema
         var contents: [String: String] = [:]
-        for row in try await superuser.query("SELECT tablename::text FROM pg_tables WHERE schemaname = \(schema) AND tablename <> '_hook_failures'") {
+        for row in try await superuser.query(
+            "SELECT tablename::text FROM pg_tables WHERE schemaname = \(schema) AND tablename <> '_hook_failures'")
+        {
             let name: String = try row.decode(0)
             let qualified = try #require(PostgresIdentifier(schema: schema, name: name))
             var query: PostgresQuery = """
@@ -84,7 +89,9 @@ struct StorageApp: Sendable {
             query.isPrepared = false
             let table = try await superuser.query(query)[0]
             // That there are no files is written when a space is made.
-            if name == "_file_usage", try table.decode(0, as: String?.self)?.hasPrefix("(t,0,0,,)") != false { continue }
+            if name == "_file_usage", try table.decode(0, as: String?.self)?.hasPrefix("(t,0,0,,)") != false {
+                continue
+            }
             if try !name.hasPrefix("_") || table.decode(1, as: Int.self) > 0 { contents[name] = try table.decode(0) }
         }
         return contents
@@ -98,7 +105,8 @@ struct StorageApp: Sendable {
                 """
                 SELECT FROM pg_stat_activity
                 WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE \(pattern)
-                """).count >= count
+                """
+            ).count >= count
         }
     }
 
@@ -109,7 +117,9 @@ struct StorageApp: Sendable {
     ) async throws {
         let before = try await everything()
         let answer = try await request()
-        #expect(answer.isProblem(code, field: field), "\(code.rawValue) expected: \(answer)", sourceLocation: sourceLocation)
+        #expect(
+            answer.isProblem(code, field: field), "\(code.rawValue) expected: \(answer)", sourceLocation: sourceLocation
+        )
         #expect(try await everything() == before, "something was written", sourceLocation: sourceLocation)
     }
 }
@@ -151,13 +161,15 @@ private actor SharedStorage {
 enum BadNames {
     /// As they stand in a path, percent-encoded.
     static let collections = [
-        "1a", "_a", "-a", "a%20b", "a.b", "a%22%3B%20DROP%20TABLE%20x", "%27", "a%27", "%5C", "a%5C", "%C3%BC", "a%C3%BC", "a%00",
+        "1a", "_a", "-a", "a%20b", "a.b", "a%22%3B%20DROP%20TABLE%20x", "%27", "a%27", "%5C", "a%5C", "%C3%BC",
+        "a%C3%BC", "a%00",
         "a$b", "a%2Fb", "*", "%F0%9F%98%80", "a%0A", "pg_catalog.pg_class", String(repeating: "a", count: 64),
         String(repeating: "a", count: 1_000), "%ff", "%zz",
     ]
 
     static let ids = [
-        "-a", ".a", ":a", "~a", "@a", "a%20b", "a%22", "%27%20OR%20%271%27=%271", "a%5C", "%C3%BC", "a%00", "a%2Fb", "a$", "%ff",
+        "-a", ".a", ":a", "~a", "@a", "a%20b", "a%22", "%27%20OR%20%271%27=%271", "a%5C", "%C3%BC", "a%00", "a%2Fb",
+        "a$", "%ff",
         "%zz", "a%0A", String(repeating: "a", count: 129),
     ]
 }

@@ -21,9 +21,11 @@ import Testing
         #expect(try await app.client.put("/environment", #"{"open":true}"#).isProblem(.forbidden))
     }
 
-    @Test func `clients are kept out of copied data, whatever test lets them be, until the app opens it`() async throws {
+    @Test func `clients are kept out of copied data, whatever test lets them be, until the app opens it`() async throws
+    {
         let app = try await StorageApp()
-        _ = try await app.master.put("/collections/Note/rules", #"{"rules":{"get":["authenticated"],"find":["authenticated"]}}"#)
+        _ = try await app.master.put(
+            "/collections/Note/rules", #"{"rules":{"get":["authenticated"],"find":["authenticated"]}}"#)
         _ = try await app.master.post("/storage/Note", #"{"_id":"a","n":1}"#)
         _ = try await app.master.put("/upload/a.txt", "live")
         #expect(try await app.testClient.get("/storage/Note").status == 200)
@@ -33,11 +35,16 @@ import Testing
         guest.userID = "anybody"
         for client in [app.testClient, app.asking(as: guest)] {
             for (method, path) in [
-                ("GET", "/storage/Note"), ("GET", "/storage/Note/a"), ("POST", "/storage/query/Note"), ("POST", "/storage/aggregate/Note"),
-                ("POST", "/storage/distinct/Note"), ("POST", "/storage/Note"), ("PUT", "/storage/Note/a"), ("PATCH", "/storage/Note/a"),
-                ("DELETE", "/storage/Note/a"), ("POST", "/storage/remove/Note/a"), ("POST", "/storage/all/Note"), ("GET", "/live/Note"),
-                ("GET", "/changes/Note"), ("GET", "/upload/a.txt"), ("GET", "/upload"), ("PUT", "/upload/b.txt"), ("DELETE", "/upload/a.txt"),
-                ("GET", "/upload-history"), ("POST", "/upload-link/a.txt"), ("POST", "/functions/f"), ("GET", "/auth/me/roles"),
+                ("GET", "/storage/Note"), ("GET", "/storage/Note/a"), ("POST", "/storage/query/Note"),
+                ("POST", "/storage/aggregate/Note"),
+                ("POST", "/storage/distinct/Note"), ("POST", "/storage/Note"), ("PUT", "/storage/Note/a"),
+                ("PATCH", "/storage/Note/a"),
+                ("DELETE", "/storage/Note/a"), ("POST", "/storage/remove/Note/a"), ("POST", "/storage/all/Note"),
+                ("GET", "/live/Note"),
+                ("GET", "/changes/Note"), ("GET", "/upload/a.txt"), ("GET", "/upload"), ("PUT", "/upload/b.txt"),
+                ("DELETE", "/upload/a.txt"),
+                ("GET", "/upload-history"), ("POST", "/upload-link/a.txt"), ("POST", "/functions/f"),
+                ("GET", "/auth/me/roles"),
             ] {
                 let answer = try await client.send(method, path, method == "GET" || method == "DELETE" ? nil : "{}")
                 #expect(answer.isProblem(.forbidden), "\(method) \(path): \(answer)")
@@ -48,7 +55,9 @@ import Testing
         #expect(try await app.testMaster.get("/storage/Note/a")["n"] == "1")
         #expect(try await app.user("ada").get("/storage/Note/a")["n"] == "1", "live goes on")
         // Another copy of the service knows it too.
-        let other = try await ServiceClient(StorageService(postgres: app.postgres, files: SharedFiles.settings, logger: .silent, hooks: SharedHooks.settings))
+        let other = try await ServiceClient(
+            StorageService(
+                postgres: app.postgres, files: SharedFiles.settings, logger: .silent, hooks: SharedHooks.settings))
         #expect(try await other.asking(as: guest).get("/storage/Note").isProblem(.forbidden))
 
         #expect(try await app.master.put("/environment", #"{"open":true}"#).text == #"{"open":true}"#)
@@ -67,7 +76,8 @@ import Testing
         _ = try await app.testClient.post("/storage/Note", #"{"_id":"z"}"#)
         await #expect(throws: (any Error).self) {
             try await app.postgres.withTransaction(isolation: .repeatableRead) { transaction in
-                let copy = EnvironmentCopy(live: try app.space(), test: try app.space(.test), transaction: transaction, timeout: .seconds(60))
+                let copy = EnvironmentCopy(
+                    live: try app.space(), test: try app.space(.test), transaction: transaction, timeout: .seconds(60))
                 try await copy.takePlace([])
                 try await copy.close()
                 throw CancellationError()
@@ -80,13 +90,17 @@ import Testing
         let app = try await StorageApp()
         _ = try await app.client.post("/storage/Note", #"{"_id":"a","n":1}"#)
         _ = try await app.testClient.post("/storage/Note", #"{"_id":"b","n":2}"#)
-        let environments = [(own: app.master, other: app.testMaster, id: "a"), (own: app.testMaster, other: app.master, id: "b")]
+        let environments = [
+            (own: app.master, other: app.testMaster, id: "a"), (own: app.testMaster, other: app.master, id: "b"),
+        ]
         try await app.startWorker()
         for (own, other, id) in environments {
             let started = try await own.post("/exports/Note?format=jsonl")
             let job = try #require(started.json?["id"]).text.filter { $0 != "\"" }
             let path = "/jobs/\(job)"
-            for answer in [try await other.get(path), try await other.delete(path), try await other.get(path + "/result")] {
+            for answer in [
+                try await other.get(path), try await other.delete(path), try await other.get(path + "/result"),
+            ] {
                 #expect(answer.isProblem(.jobNotFound), "\(answer)")
             }
             try await eventually("the export is finished") { try await own.get(path)["finished"] != "null" }

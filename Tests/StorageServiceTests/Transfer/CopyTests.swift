@@ -7,14 +7,16 @@ import Testing
 @testable import StorageService
 
 @Suite struct CopyTests {
-    @Test func `files may come to test while live is copied; they go with what test had, its limits stay`() async throws {
+    @Test func `files may come to test while live is copied; they go with what test had, its limits stay`() async throws
+    {
         let app = try await StorageApp()
         let files = FileStore(postgres: app.postgres, spaces: Spaces(postgres: app.postgres))
         #expect(try await app.client.put("/upload/a.txt", "12345").status == 201)
         #expect(try await app.testClient.put("/upload/old.txt", "1").status == 201)
         try await files.limit(app.space(.test), to: FileQuota(maximumFiles: 7, maximumBytes: nil))
         try await app.postgres.withTransaction(isolation: .repeatableRead) { transaction in
-            let copy = EnvironmentCopy(live: try app.space(), test: try app.space(.test), transaction: transaction, timeout: .seconds(60))
+            let copy = EnvironmentCopy(
+                live: try app.space(), test: try app.space(.test), transaction: transaction, timeout: .seconds(60))
             #expect(try await copy.tables().isEmpty)
             #expect(try await app.testClient.put("/upload/new.txt", "123").status == 201)
             try await copy.beginFiles()
@@ -23,6 +25,9 @@ import Testing
             try await copy.ownFiles()
         }
         let usage = try await files.usage(of: app.space(.test))
-        #expect(usage == FileUsage(files: 1, bytes: 5, unfinishedBytes: 0, maximumFiles: 7, maximumBytes: nil, isDefault: false))
+        #expect(
+            usage
+                == FileUsage(
+                    files: 1, bytes: 5, unfinishedBytes: 0, maximumFiles: 7, maximumBytes: nil, isDefault: false))
     }
 }

@@ -87,7 +87,8 @@ import Testing
     @Test func `many objects go out and come in portion by portion`() async throws {
         let app = try await StorageApp()
         let count = 7_000
-        let file = (0..<count).map { #"{"_id":"\#($0)","n":\#($0),"text":"\#(String(repeating: "x", count: 300))"}"# }.joined(separator: "\n")
+        let file = (0..<count).map { #"{"_id":"\#($0)","n":\#($0),"text":"\#(String(repeating: "x", count: 300))"}"# }
+            .joined(separator: "\n")
         let job = try await app.importing(file, to: "Big", "format=jsonl")
         #expect(job["result.created"] == "\(count)" && job["progress.done"] == "\(count)", "\(job)")
         let lines = try await app.master.get("/exports/Big?format=jsonl").text.split(separator: "\n")
@@ -106,13 +107,16 @@ import Testing
         _ = try await app.testClient.post("/storage/Note", #"{"_id":"b","n":99}"#)
         let live = try await app.contents()
         let job = try await app.finished(app.master.post("/environment/copy"))
-        #expect(job["state"] == #""done""# && job["result.objects"] == "2" && job["result.collections"] == "2", "\(job)")
+        #expect(
+            job["state"] == #""done""# && job["result.objects"] == "2" && job["result.collections"] == "2", "\(job)")
         #expect(try await app.contents() == live)
         #expect(try await app.master.put("/environment", #"{"open":true}"#).status == 200)
         #expect(try await app.testClient.get("/storage/Note").text == app.client.get("/storage/Note").text)
         #expect(try await app.testClient.get("/storage/Old")["count"] == "0")
         let testMaster = app.testMaster
-        #expect(try await testMaster.get("/collections/Note/indexes").text == app.master.get("/collections/Note/indexes").text)
+        #expect(
+            try await testMaster.get("/collections/Note/indexes").text
+                == app.master.get("/collections/Note/indexes").text)
         #expect(try await testMaster.get("/collections")["count"] == "2")
         // The tables are as any other: they take writes and keep what is unique.
         #expect(try await app.testClient.post("/storage/Note", #"{"n":3}"#).status == 201)
@@ -129,7 +133,9 @@ import Testing
         #expect(try await app.testClient.send("PUT", "/upload/old.txt", "test").status == 201)
         let job = try await app.finished(app.master.post("/environment/copy"))
         #expect(job["state"] == #""done""# && job["result.files"] == "2", "\(job)")
-        #expect(try await app.testMaster.get("/upload/a/one.txt?info=true").text == app.master.get("/upload/a/one.txt?info=true").text)
+        #expect(
+            try await app.testMaster.get("/upload/a/one.txt?info=true").text
+                == app.master.get("/upload/a/one.txt?info=true").text)
         #expect(try await app.testMaster.get("/upload/a/one.txt").text == "live one")
         #expect(try await app.master.put("/environment", #"{"open":true}"#).status == 200)
         #expect(try await app.testClient.get("/upload/a/one.txt").isProblem(.fileNotFound))
@@ -152,8 +158,10 @@ import Testing
         _ = try await app.testClient.post("/storage/Note", #"{"_id":"a"}"#)
         _ = try await app.finished(app.master.post("/environment/copy"))
         for sql in [
-            #"INSERT INTO "\#(try app.space().schema)"."Note" (id, doc) VALUES ('x', '{}')"#, #"DELETE FROM "\#(try app.space().schema)"."Note""#,
-            #"SELECT * FROM "\#(try app.space(.test).schema)"."Note""#, #"INSERT INTO "\#(try app.space(.test).schema)"."Note" (id, doc) VALUES ('x', '{}')"#,
+            #"INSERT INTO "\#(try app.space().schema)"."Note" (id, doc) VALUES ('x', '{}')"#,
+            #"DELETE FROM "\#(try app.space().schema)"."Note""#,
+            #"SELECT * FROM "\#(try app.space(.test).schema)"."Note""#,
+            #"INSERT INTO "\#(try app.space(.test).schema)"."Note" (id, doc) VALUES ('x', '{}')"#,
             #"CREATE TABLE "\#(try app.space(.test).schema)".x (y int)"#,
         ] {
             var query = PostgresQuery(unescaped: sql)
@@ -201,7 +209,8 @@ import Testing
         let app = try await StorageApp()
         _ = try await app.client.post(
             "/storage/all/Note",
-            #"[{"_id":"a","n":1,"p":{"__type":"Pointer","className":"User","objectId":"u"}},{"n":"x","z":null},{"_id":"c"}]"#)
+            #"[{"_id":"a","n":1,"p":{"__type":"Pointer","className":"User","objectId":"u"}},{"n":"x","z":null},{"_id":"c"}]"#
+        )
         _ = try await app.client.post("/storage/remove/Note/c")
         _ = try await app.master.post("/collections/Note/indexes", #"{"fields":["n"]}"#)
         let answer = try await app.master.get("/collections/Note")

@@ -49,29 +49,42 @@ import Testing
             Issue.record("no columns: \(job)")
             return
         }
-        #expect(columns.map { $0["type"]?.text ?? "" } == [
-            "string", "number", "string", "boolean", "date", "string", "string", "null", "string",
-        ].map(JSONValue.quote))
+        #expect(
+            columns.map { $0["type"]?.text ?? "" }
+                == [
+                    "string", "number", "string", "boolean", "date", "string", "string", "null", "string",
+                ].map(JSONValue.quote))
         let one = try await app.client.get("/storage/People/1"), two = try await app.client.get("/storage/People/2")
-        #expect(one["age"] == "34" && one["zip"] == #""01234""# && one["done"] == "true" && one["address.city"] == #""Bonn""#)
-        #expect(one["born.iso"] == #""1990-05-01T00:00:00.000Z""# && one["note"] == #""say \"hi\",\u000atwice""#, "\(one)")
-        #expect(two["born.iso"] == #""2000-01-02T03:04:05.000Z""# && two["age"] == nil && two["mixed"] == #""x""#, "\(two)")
+        #expect(
+            one["age"] == "34" && one["zip"] == #""01234""# && one["done"] == "true"
+                && one["address.city"] == #""Bonn""#)
+        #expect(
+            one["born.iso"] == #""1990-05-01T00:00:00.000Z""# && one["note"] == #""say \"hi\",\u000atwice""#, "\(one)")
+        #expect(
+            two["born.iso"] == #""2000-01-02T03:04:05.000Z""# && two["age"] == nil && two["mixed"] == #""x""#, "\(two)")
     }
 
     @Test func `types can be given, and empty cells be null`() async throws {
         let app = try await StorageApp()
-        let job = try await app.importing("key\tn\tzip\n7\t\t123\n", to: "T", "format=csv&types=zip:string&emptyIsNull=true&idField=key")
+        let job = try await app.importing(
+            "key\tn\tzip\n7\t\t123\n", to: "T", "format=csv&types=zip:string&emptyIsNull=true&idField=key")
         #expect(job["result.created"] == "1", "\(job)")
         let object = try await app.client.get("/storage/T/7")
         #expect(object["zip"] == #""123""# && object["n"] == "null" && object["key"] == nil, "\(object)")
     }
 
     @Test(arguments: [
-        ("json", #"[{"_id":"ok"},{"a":1,},{"$a":1},{"_id":"ok"},{"created":"x"},7,{"g":{"__type":"GeoPoint"}},{"u":"\u0000"}]"#, [1, 1, 1, 1, 1, 1, 1]),
+        (
+            "json",
+            #"[{"_id":"ok"},{"a":1,},{"$a":1},{"_id":"ok"},{"created":"x"},7,{"g":{"__type":"GeoPoint"}},{"u":"\u0000"}]"#,
+            [1, 1, 1, 1, 1, 1, 1]
+        ),
         ("jsonl", "{\"_id\":\"ok\"}\nnull\n{\"a\":\n{\"_id\":\"a b\"}\n{\"a\":\"\u{fffd}\"} x", [2, 3, 4, 5]),
         ("csv", "_id,n:number,n.m\nok,1,\na,x,\nb,1,2\nc,1,2,3\nd,\"1\"x,\n", [3, 4, 5, 6]),
     ])
-    func `bad records are listed with line and reason, and nothing is stored`(_ format: String, _ file: String, _ lines: [Int]) async throws {
+    func `bad records are listed with line and reason, and nothing is stored`(
+        _ format: String, _ file: String, _ lines: [Int]
+    ) async throws {
         let app = try await StorageApp()
         let job = try await app.importing(file, to: "Note", "format=\(format)")
         #expect(job["state"] == #""failed""# && job["error.code"] == #""bad-records""#, "\(job)")
@@ -89,9 +102,11 @@ import Testing
     }
 
     @Test(arguments: [
-        ("json", "{}"), ("json", "[{}"), ("json", "[{},]"), ("json", "[{} {}]"), ("json", "[] x"), ("json", ""), ("csv", ""),
+        ("json", "{}"), ("json", "[{}"), ("json", "[{},]"), ("json", "[{} {}]"), ("json", "[] x"), ("json", ""),
+        ("csv", ""),
         ("csv", "a,a\n1,2"), ("csv", "a,,b\n"), ("csv", "a..b\n1"), ("csv", "a\0b\n1"),
-        ("csv", (0...1_000).map { "c\($0)" }.joined(separator: ",")), ("csv", "\"" + String(repeating: "x", count: 1 << 20)),
+        ("csv", (0...1_000).map { "c\($0)" }.joined(separator: ",")),
+        ("csv", "\"" + String(repeating: "x", count: 1 << 20)),
     ])
     func `a file that cannot be read stores nothing`(_ format: String, _ file: String) async throws {
         let app = try await StorageApp()
@@ -110,10 +125,13 @@ import Testing
     }
 
     @Test(arguments: [("refuse", "failed", "1"), ("replace", "done", "2"), ("skip", "done", "1")])
-    func `objects that exist are refused, replaced or left`(_ existing: String, _ state: String, _ n: String) async throws {
+    func `objects that exist are refused, replaced or left`(_ existing: String, _ state: String, _ n: String)
+        async throws
+    {
         let app = try await StorageApp()
         _ = try await app.client.post("/storage/Note", #"{"_id":"a","n":1}"#)
-        let job = try await app.importing(#"[{"_id":"a","n":2},{"_id":"b","n":2}]"#, to: "Note", "format=json&existing=\(existing)")
+        let job = try await app.importing(
+            #"[{"_id":"a","n":2},{"_id":"b","n":2}]"#, to: "Note", "format=json&existing=\(existing)")
         #expect(job["state"] == JSONValue.quote(state), "\(job)")
         #expect(try await app.client.get("/storage/Note/a")["n"] == n)
         #expect(try await app.client.get("/storage/Note")["count"] == (state == "done" ? "2" : "1"))
@@ -131,7 +149,9 @@ import Testing
     @Test func `records too large are bad, however large they are`() async throws {
         let app = try await StorageApp()
         let large = String(repeating: "x", count: 1 << 20)
-        for (format, file) in [("json", "[{\"a\":\"\(large)\"},{}]"), ("jsonl", "{\"a\":\"\(large)\"}\n{}"), ("csv", "a\n\(large)\n1")] {
+        for (format, file) in [
+            ("json", "[{\"a\":\"\(large)\"},{}]"), ("jsonl", "{\"a\":\"\(large)\"}\n{}"), ("csv", "a\n\(large)\n1"),
+        ] {
             let job = try await app.importing(file, to: "Note", "format=\(format)&dryRun=true")
             #expect(job["result.bad"] == "1" && job["result.good"] == "1", "\(format) \(job)")
         }
@@ -139,27 +159,34 @@ import Testing
 
     @Test func `a cell that is not UTF-8 is bad`() async throws {
         let app = try await StorageApp()
-        let answer = try await app.master.send("POST", "/imports/Note?format=csv", bytes: Array("a\nx\n".utf8) + [0xff, 0x0a])
+        let answer = try await app.master.send(
+            "POST", "/imports/Note?format=csv", bytes: Array("a\nx\n".utf8) + [0xff, 0x0a])
         let job = try await app.finished(answer)
         #expect(job["result.badRecords.0.line"] == "3", "\(job)")
     }
 
     @Test(arguments: [
-        ("format=xml", "format"), ("", "format"), ("format=csv&delimiter=x", "delimiter"), ("format=json&types=a:number", "types"),
+        ("format=xml", "format"), ("", "format"), ("format=csv&delimiter=x", "delimiter"),
+        ("format=json&types=a:number", "types"),
         ("format=csv&types=a:int", "types"), ("format=json&existing=x", "existing"), ("format=json&dryRun=x", "dryRun"),
         ("format=json&other=1", "other"), ("format=json&idField=a.b", "idField"),
     ])
     func `wrong parameters are refused`(_ parameters: String, _ field: String) async throws {
         let app = try await StorageApp()
-        try await app.expectRefusal(.invalidParameter, field: field) { try await app.master.post("/imports/Note?\(parameters)", "[]") }
+        try await app.expectRefusal(.invalidParameter, field: field) {
+            try await app.master.post("/imports/Note?\(parameters)", "[]")
+        }
     }
 
     @Test func `clients may not import, export, see jobs or touch environments`() async throws {
         let app = try await StorageApp()
         for (method, path) in [
-            ("POST", "/imports/Note?format=json"), ("GET", "/exports/Note?format=json"), ("POST", "/exports/Note?format=json"), ("GET", "/jobs"),
-            ("GET", "/jobs/0190c2a4-0000-7000-8000-000000000000"), ("DELETE", "/jobs/0190c2a4-0000-7000-8000-000000000000"),
-            ("GET", "/jobs/0190c2a4-0000-7000-8000-000000000000/result"), ("POST", "/environment/copy"), ("DELETE", "/environment"), ("PUT", "/environment"),
+            ("POST", "/imports/Note?format=json"), ("GET", "/exports/Note?format=json"),
+            ("POST", "/exports/Note?format=json"), ("GET", "/jobs"),
+            ("GET", "/jobs/0190c2a4-0000-7000-8000-000000000000"),
+            ("DELETE", "/jobs/0190c2a4-0000-7000-8000-000000000000"),
+            ("GET", "/jobs/0190c2a4-0000-7000-8000-000000000000/result"), ("POST", "/environment/copy"),
+            ("DELETE", "/environment"), ("PUT", "/environment"),
             ("GET", "/collections/Note"),
         ] {
             let answer = try await app.client.send(method, path, "[]")
@@ -168,7 +195,9 @@ import Testing
     }
 
     /// The job of an import that no worker has begun.
-    private func waiting(_ app: StorageApp, count: Int) async throws -> (id: UUID, options: ImportOptions, transfers: TransferStores) {
+    private func waiting(_ app: StorageApp, count: Int) async throws -> (
+        id: UUID, options: ImportOptions, transfers: TransferStores
+    ) {
         let service = StorageService(postgres: app.postgres, files: SharedFiles.settings, logger: .silent)
         var options = try ImportOptions(collection: try CollectionName("Note"), space: app.space(), format: .jsonl)
         var file = try await service.transfers.spool.write(options.file, contentType: "", name: "Note")
@@ -192,15 +221,21 @@ import Testing
         try await job.transfers.spaces.prepare(app.space())
         // As if a first attempt had got as far as this.
         let dead = try #require(
-            ImportStage(postgres: app.postgres, space: try app.space(), collection: try CollectionName("Note"), job: job.id))
+            ImportStage(
+                postgres: app.postgres, space: try app.space(), collection: try CollectionName("Note"), job: job.id))
         try await dead.create()
         let other = try #require(
-            ImportStage(postgres: app.postgres, space: try app.space(), collection: try CollectionName("Note"), job: UUID()))
+            ImportStage(
+                postgres: app.postgres, space: try app.space(), collection: try CollectionName("Note"), job: UUID()))
         try await other.create()
-        try await app.superuser.execute("UPDATE storage.jobs SET state = 'running', attempt = 1, lease = gen_random_uuid(), leased_until = now() WHERE id = \(job.id)")
+        try await app.superuser.execute(
+            "UPDATE storage.jobs SET state = 'running', attempt = 1, lease = gen_random_uuid(), leased_until = now() WHERE id = \(job.id)"
+        )
         try await app.startWorker()
         let finished = try await app.wait(for: job.id)
-        #expect(finished["state"] == #""done""# && finished["attempt"] == "2" && finished["result.created"] == "1200", "\(finished)")
+        #expect(
+            finished["state"] == #""done""# && finished["attempt"] == "2" && finished["result.created"] == "1200",
+            "\(finished)")
         #expect(try await app.leftovers() == [])
     }
 
@@ -235,7 +270,8 @@ import Testing
                 """
                 INSERT INTO storage.jobs (id, kind, scope, parameters, maximum_attempts, due)
                 VALUES (gen_random_uuid(), 'import', \(app.id), '{}', 1, now() + interval '1 day') RETURNING id::text
-                """).first?.decode(0, as: String.self))
+                """
+            ).first?.decode(0, as: String.self))
         #expect(try await other.master.get("/jobs/\(id)").isProblem(.jobNotFound))
         #expect(try await other.master.delete("/jobs/\(id)").isProblem(.jobNotFound))
         #expect(try await app.master.get("/jobs/x").isProblem(.jobNotFound))

@@ -19,13 +19,17 @@ struct CrashAttachmentSweep: PeriodicWork {
 
     /// A failure in one space is logged and does not affect the others.
     func cleanUp(at now: Date) async throws {
-        let spaces: [Int32] = try await postgres.query("SELECT id FROM analytics.spaces ORDER BY id").map { try $0.decode(0) }
+        let spaces: [Int32] = try await postgres.query("SELECT id FROM analytics.spaces ORDER BY id").map {
+            try $0.decode(0)
+        }
         for space in spaces where !Task.isCancelled {
             do {
                 try await cleanUp(space, before: now.addingTimeInterval(-Self.grace))
             } catch {
                 guard !Task.isCancelled else { return }
-                logger.warning("Could not clean up the crash attachments of a space; retrying at the next sweep.", metadata: ["analytics.space": "\(space)", "error.cause": "\(error)"])
+                logger.warning(
+                    "Could not clean up the crash attachments of a space; retrying at the next sweep.",
+                    metadata: ["analytics.space": "\(space)", "error.cause": "\(error)"])
             }
         }
     }
@@ -48,7 +52,10 @@ struct CrashAttachmentSweep: PeriodicWork {
         } else if let findings {
             logger.error(
                 "Most files of crash attachments are missing; keeping their rows.",
-                metadata: ["analytics.space": "\(space)", "files.missing": "\(findings.lost.count)", "files.there": "\(findings.kept)"])
+                metadata: [
+                    "analytics.space": "\(space)", "files.missing": "\(findings.lost.count)",
+                    "files.there": "\(findings.kept)",
+                ])
         }
         guard removed + lost > 0 else { return }
         logger.notice(
@@ -58,7 +65,10 @@ struct CrashAttachmentSweep: PeriodicWork {
 
     private func sweep(_ space: Int32, _ blobSpace: String) -> BlobSweep {
         BlobSweep(files: files, space: blobSpace) { [postgres] ids in
-            Set(try await postgres.query("SELECT blob FROM analytics.crash_attachments WHERE blob = ANY (\(ids))").map { try $0.decode(0) as String })
+            Set(
+                try await postgres.query("SELECT blob FROM analytics.crash_attachments WHERE blob = ANY (\(ids))").map {
+                    try $0.decode(0) as String
+                })
         } rows: { [postgres] after, end, date, limit in
             try await postgres.query(
                 """

@@ -41,7 +41,8 @@ extension Feedback {
     fileprivate init?(_ feedback: DigestedFeedback) {
         let words = feedback.words
         let fitted = Feedback.fitted(
-            message: words.message, name: words.name, email: words.email, userID: feedback.user?.uuidString, appVersion: feedback.appVersion,
+            message: words.message, name: words.name, email: words.email, userID: feedback.user?.uuidString,
+            appVersion: feedback.appVersion,
             eventID: words.eventID?.uuidString, key: "sentry:" + words.id.uuidString.lowercased())
         guard var fitted else { return nil }
         fitted.files = feedback.pictures

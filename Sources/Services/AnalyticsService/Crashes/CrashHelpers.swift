@@ -12,7 +12,9 @@ struct CrashHelpers: Sendable {
         var awaited: [String] = []
     }
 
-    var symbolicate: @Sendable (_ report: JSONValue, Space) async -> Symbolicated = { report, _ in Symbolicated(report: report) }
+    var symbolicate: @Sendable (_ report: JSONValue, Space) async -> Symbolicated = { report, _ in
+        Symbolicated(report: report)
+    }
     /// Records which symbols reports wait for, in the transaction that stores the reports.
     var note: @Sendable ([AwaitedSymbols.Report], PostgresTransaction) async throws -> Void = { _, _ in }
     /// Turns a user's feedback into a ticket; idempotent. Returns false if there will never be one; throws if it should

@@ -20,8 +20,10 @@ struct CrashRetention: PeriodicWork {
 
     func prune() async throws {
         for (table, key, condition) in [
-            ("crash_events", "id", "received < now() - make_interval(days => $)"), ("issue_users", "ctid", "last_seen < now() - make_interval(days => $)"),
-            ("crash_session_users", "ctid", "day < current_date - $"), ("crash_outcomes", "ctid", "day < current_date - $"),
+            ("crash_events", "id", "received < now() - make_interval(days => $)"),
+            ("issue_users", "ctid", "last_seen < now() - make_interval(days => $)"),
+            ("crash_session_users", "ctid", "day < current_date - $"),
+            ("crash_outcomes", "ctid", "day < current_date - $"),
             ("crash_feedback", "id", "received < now() - make_interval(days => $)"),
         ] as [(StaticString, StaticString, StaticString)] {
             try await delete(table, key, condition, days)
@@ -34,8 +36,11 @@ struct CrashRetention: PeriodicWork {
     }
 
     /// - Parameter condition: SQL with `$` in place of the number of days.
-    private func delete(_ table: StaticString, _ key: StaticString, _ condition: StaticString, _ days: Int) async throws {
-        let parts = condition.description.split(separator: "$", maxSplits: 1).map { PostgresQuery(unescaped: String($0)) }
+    private func delete(_ table: StaticString, _ key: StaticString, _ condition: StaticString, _ days: Int) async throws
+    {
+        let parts = condition.description.split(separator: "$", maxSplits: 1).map {
+            PostgresQuery(unescaped: String($0))
+        }
         let isOld: PostgresQuery = "\(parts[0])\(Int32(days))\(parts.count > 1 ? parts[1] : "")"
         var count = Self.rowsPerStatement
         while count == Self.rowsPerStatement, !Task.isCancelled {
@@ -58,7 +63,10 @@ struct CrashRetention: PeriodicWork {
                 """)
             guard !rows.isEmpty else { return }
             for row in rows {
-                let (id, space, blob) = (try row.decode(0, as: Int64.self), try row.decode(1, as: Int32.self), try row.decode(2, as: String.self))
+                let (id, space, blob) = (
+                    try row.decode(0, as: Int64.self), try row.decode(1, as: Int32.self),
+                    try row.decode(2, as: String.self)
+                )
                 if let blob = BlobName(crash: blob, in: space) { try await files.remove(blob) }
                 try await postgres.execute("DELETE FROM analytics.crash_attachments WHERE id = \(id)")
             }

@@ -23,9 +23,11 @@ struct CrashSettings: Sendable {
         spoolSizeInBytes = try settings.integer("crashes.spool.megabytes", default: 1_024, in: 64...1_048_576) << 20
         quota.errors = try settings.integer("crashes.quota.errors", default: quota.errors, in: 1...100_000_000)
         quota.sessions = try settings.integer("crashes.quota.sessions", default: quota.sessions, in: 1...100_000_000)
-        quota.attachments = try settings.integer("crashes.quota.attachments", default: quota.attachments, in: 1...100_000_000)
+        quota.attachments = try settings.integer(
+            "crashes.quota.attachments", default: quota.attachments, in: 1...100_000_000)
         quota.feedback = try settings.integer("crashes.quota.feedback", default: quota.feedback, in: 1...100_000_000)
-        attachmentsInBytes = try settings.integer("crashes.attachments.megabytes", default: 10_240, in: 1...1_073_741_824) << 20
+        attachmentsInBytes =
+            try settings.integer("crashes.attachments.megabytes", default: 10_240, in: 1...1_073_741_824) << 20
         retentionInDays = try settings.integer("crashes.retention.days", default: 90, in: 1...3_650)
         alerts = try AlertSettings(settings)
     }

@@ -19,8 +19,10 @@ struct Crashes: Sendable {
     private let reprocessing: Reprocessing
 
     init(
-        postgres: PostgresClient, spaces: Spaces, files: any FileBackend, settings: CrashSettings, staff: StaffDirectory = .empty,
-        helpers: CrashHelpers = CrashHelpers(), logger: Logger, completeTickets: @escaping CommitFixes.CompleteTickets = { _, _, _, _ in }
+        postgres: PostgresClient, spaces: Spaces, files: any FileBackend, settings: CrashSettings,
+        staff: StaffDirectory = .empty,
+        helpers: CrashHelpers = CrashHelpers(), logger: Logger,
+        completeTickets: @escaping CommitFixes.CompleteTickets = { _, _, _, _ in }
     ) {
         self.spaces = spaces
         let spool = SpoolWriter(directory: settings.spoolDirectory, sizeInBytes: settings.spoolSizeInBytes)
@@ -31,24 +33,33 @@ struct Crashes: Sendable {
         sharing = CrashQuotaSharing(postgres: postgres, quota: quota, logger: logger)
         issues = IssueStore(postgres: postgres)
         thesis = TBAnalyticsExceptionStore(postgres: postgres)
-        releases = SentryReleases(postgres: postgres, spaces: spaces, store: store.releases, fixes: CommitFixes(completeTickets: completeTickets))
+        releases = SentryReleases(
+            postgres: postgres, spaces: spaces, store: store.releases,
+            fixes: CommitFixes(completeTickets: completeTickets))
         digester = CrashDigester(
             writer: spool, directory: settings.spoolDirectory,
             digestion: EnvelopeDigestion(
-                spaces: spaces, files: files, room: AttachmentRoom(postgres: postgres, limitInBytes: settings.attachmentsInBytes), helpers: helpers,
+                spaces: spaces, files: files,
+                room: AttachmentRoom(postgres: postgres, limitInBytes: settings.attachmentsInBytes), helpers: helpers,
                 logger: logger),
             store: store, threads: threads, budget: settings.cpuTimePerReport, logger: logger)
         retention = CrashRetention(postgres: postgres, files: files, days: settings.retentionInDays, logger: logger)
         sweep = CrashAttachmentSweep(postgres: postgres, files: files, logger: logger)
-        let moveTickets: IssueMerging.MoveReferences = { old, new, transaction in try await TicketStore.moveIssue(from: old, to: new, transaction) }
+        let moveTickets: IssueMerging.MoveReferences = { old, new, transaction in
+            try await TicketStore.moveIssue(from: old, to: new, transaction)
+        }
         reprocessing = Reprocessing(
-            postgres: postgres, store: store, helpers: helpers, threads: threads, budget: settings.cpuTimePerReport, logger: logger,
+            postgres: postgres, store: store, helpers: helpers, threads: threads, budget: settings.cpuTimePerReport,
+            logger: logger,
             moveReferences: moveTickets)
         life = IssueLife(
-            postgres: postgres, spaces: spaces, files: files, settings: settings, staff: staff, logger: logger, moveReferences: moveTickets)
+            postgres: postgres, spaces: spaces, files: files, settings: settings, staff: staff, logger: logger,
+            moveReferences: moveTickets)
     }
 
-    var background: [any Service] { [digester, retention, sweep, sharing, DropTelling(intake: intake)] + life.background }
+    var background: [any Service] {
+        [digester, retention, sweep, sharing, DropTelling(intake: intake)] + life.background
+    }
 
     /// Symbolicates and groups stored reports again, at most `Reprocessing.maximumEvents` of them. Ids of deleted
     /// reports are skipped.

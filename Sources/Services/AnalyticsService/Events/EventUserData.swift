@@ -23,7 +23,8 @@ struct EventUserData: UserDataHolder {
         let end = ContinuousClock.now + Self.timePerCall
         while let day = days.first {
             let count = try await EventDays.delete(
-                "person = ANY (\(subject.persons)) AND space = \(subject.space.id)", on: day, limit: Self.rowsPerSlice, postgres)
+                "person = ANY (\(subject.persons)) AND space = \(subject.space.id)", on: day, limit: Self.rowsPerSlice,
+                postgres)
             erased += count
             if count < Self.rowsPerSlice { days.removeFirst() }
             if let day = days.first, erased >= Self.rowsPerSlice || ContinuousClock.now > end {

@@ -24,7 +24,8 @@ struct Events: Sendable {
         salts = Salts(postgres: postgres)
         terms = Terms(postgres: postgres)
         maximumAge = TimeInterval(settings.maximumAgeInDays * 86_400)
-        queue = EventQueue(store: EventStore(postgres: postgres), people: people, limits: settings.queue, logger: logger)
+        queue = EventQueue(
+            store: EventStore(postgres: postgres), people: people, limits: settings.queue, logger: logger)
         days = EventDays(postgres: postgres, salts: salts, logger: logger)
     }
 
@@ -44,21 +45,25 @@ struct Events: Sendable {
         }
         let numbers = try await terms.numbers(of: wanted)
         var submission = EventSubmission(
-            rows: events.map { EventRow($0, in: space, numbers) }, sizeInBytes: events.reduce(0) { $0 + $1.sizeInBytes })
+            rows: events.map { EventRow($0, in: space, numbers) }, sizeInBytes: events.reduce(0) { $0 + $1.sizeInBytes }
+        )
         for event in events {
             for alias in event.aliases {
-                submission.links.append(PeopleStore.Link(space: Int(space.id), person: alias, account: event.subject.account))
+                submission.links.append(
+                    PeopleStore.Link(space: Int(space.id), person: alias, account: event.subject.account))
             }
             guard let traits = event.traits else { continue }
             submission.traits.append(
-                PeopleStore.Traits(space: Int(space.id), person: event.subject.person, device: event.subject.device, at: event.at, text: traits))
+                PeopleStore.Traits(
+                    space: Int(space.id), person: event.subject.person, device: event.subject.device, at: event.at,
+                    text: traits))
         }
         try await queue.write(submission)
     }
 }
 
-/// `events.…`: `events.queue` (20000: events that may wait to be written), `events.queue.bytes` (32 MiB), `events.writers` (2: statements at a time),
-/// `events.age.days` (30: what happened before is not taken).
+/// `events.…`: `events.queue` (20000: events that may wait to be written), `events.queue.bytes` (32 MiB),
+/// `events.writers` (2: statements at a time), `events.age.days` (30: what happened before is not taken).
 struct EventSettings: Sendable {
     var queue = EventQueue.Limits()
     var maximumAgeInDays = 30
@@ -68,7 +73,8 @@ struct EventSettings: Sendable {
     /// - Throws: `SettingsError`.
     init(_ settings: Settings) throws {
         queue.events = try settings.integer("events.queue", default: queue.events, in: 100...1_000_000)
-        queue.sizeInBytes = try settings.integer("events.queue.bytes", default: queue.sizeInBytes, in: (1 << 20)...(1 << 32))
+        queue.sizeInBytes = try settings.integer(
+            "events.queue.bytes", default: queue.sizeInBytes, in: (1 << 20)...(1 << 32))
         queue.writers = try settings.integer("events.writers", default: queue.writers, in: 1...16)
         maximumAgeInDays = try settings.integer("events.age.days", default: maximumAgeInDays, in: 1...365)
     }

@@ -1,4 +1,5 @@
-/// What roll-ups tell events apart by, as `analytics.hours`, `days` and `people_sets` number it. A number is never given another meaning.
+/// What roll-ups tell events apart by, as `analytics.hours`, `days` and `people_sets` number it. A number is never
+/// given another meaning.
 enum Dimension: Int16, Sendable, CaseIterable {
     case all = 0
     /// Names of what is neither a screen nor a page.

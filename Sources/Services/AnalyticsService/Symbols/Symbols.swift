@@ -19,9 +19,13 @@ struct Symbols: Sendable {
     private let symbolication: Symbolication
     let sweep: SymbolSweep
 
-    init(postgres: PostgresClient, spaces: Spaces, files backend: any FileBackend, settings: SymbolSettings, logger: Logger) {
+    init(
+        postgres: PostgresClient, spaces: Spaces, files backend: any FileBackend, settings: SymbolSettings,
+        logger: Logger
+    ) {
         let queue = JobQueue(postgres: postgres, schema: AnalyticsService.name)
-        let cache = DebugFileCache(backend: backend, directory: settings.cacheDirectory, maximumSizeInBytes: settings.cacheSizeInBytes)
+        let cache = DebugFileCache(
+            backend: backend, directory: settings.cacheDirectory, maximumSizeInBytes: settings.cacheSizeInBytes)
         let pool = settings.symbolizer.map { SymbolizerPool(program: $0, settings: settings, cache: cache) }
         self.postgres = postgres
         self.spaces = spaces
@@ -35,10 +39,15 @@ struct Symbols: Sendable {
             store: store, pool: pool, demangler: Demangler(program: settings.demangler, cache: cache, logger: logger),
             sources: SourceTexts(store: store, backend: backend), remembered: RememberedFrames(), logger: logger)
         sweep = SymbolSweep(
-            files: files, chunks: chunks, awaited: awaited, backend: backend, settings: settings, cache: cache, pool: pool,
+            files: files, chunks: chunks, awaited: awaited, backend: backend, settings: settings, cache: cache,
+            pool: pool,
             queue: queue, logger: logger)
-        if settings.symbolizer == nil { logger.notice("No llvm-symbolizer is available; addresses in crash reports will not be symbolicated.") }
-        if settings.demangler == nil { logger.notice("No swift-demangle is available; names in crash reports will stay mangled.") }
+        if settings.symbolizer == nil {
+            logger.notice("No llvm-symbolizer is available; addresses in crash reports will not be symbolicated.")
+        }
+        if settings.demangler == nil {
+            logger.notice("No swift-demangle is available; names in crash reports will stay mangled.")
+        }
     }
 
     var background: [any Service] { [sweep] }
@@ -46,9 +55,12 @@ struct Symbols: Sendable {
     /// - Parameters:
     ///   - rerun: Symbolicates reports again whose symbols have arrived.
     ///   - addSources: Adds source lines to reports whose sources have arrived.
-    func handlers(rerun: @escaping SymbolicateAgain.Rerun, addSources: @escaping SymbolicateAgain.Rerun) -> [any JobHandler] {
+    func handlers(rerun: @escaping SymbolicateAgain.Rerun, addSources: @escaping SymbolicateAgain.Rerun)
+        -> [any JobHandler]
+    {
         [
-            AssembleSymbolFile(files: files, chunks: chunks, backend: backend), SymbolicateAgain(postgres: postgres, rerun: rerun),
+            AssembleSymbolFile(files: files, chunks: chunks, backend: backend),
+            SymbolicateAgain(postgres: postgres, rerun: rerun),
             AddSources(postgres: postgres, spaces: spaces, rerun: addSources),
         ]
     }

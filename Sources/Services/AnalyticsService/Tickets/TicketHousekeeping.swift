@@ -8,8 +8,8 @@ import MartletPostgres
 
 /// Empties the bin, and removes blobs that no attachment has had for a week, and attachments whose bytes are gone.
 ///
-/// The week counts from when a blob was first seen without a row, so that a backup whose files were copied after its database still has them. Every
-/// copy of the service may do this at any time.
+/// The week counts from when a blob was first seen without a row, so that a backup whose files were copied after its
+/// database still has them. Every copy of the service may do this at any time.
 struct TicketHousekeeping: PeriodicWork {
     let interval: Duration = .seconds(3_600)
     private static let orphanAge: TimeInterval = 7 * 86_400
@@ -29,14 +29,20 @@ struct TicketHousekeeping: PeriodicWork {
         do {
             let spaces = try await postgres.query(
                 "SELECT s.id, s.app_id, s.environment FROM analytics.spaces AS s JOIN analytics.ticket_spaces AS t ON t.space = s.id ORDER BY s.id"
-            ).map { Space(id: try $0.decode(0), appID: try $0.decode(1), environment: AppEnvironment(rawValue: try $0.decode(2)) ?? .live) }
+            ).map {
+                Space(
+                    id: try $0.decode(0), appID: try $0.decode(1),
+                    environment: AppEnvironment(rawValue: try $0.decode(2)) ?? .live)
+            }
             for space in spaces where !Task.isCancelled {
                 do {
                     try await emptyBin(of: space, at: now)
                     try await compare(space, at: now)
                     try await removeOrphans(in: space, before: now.addingTimeInterval(-Self.orphanAge))
                 } catch {
-                    logger.warning("tickets not cleaned up", metadata: ["analytics.space": "\(space.id)", "error.cause": "\(error)"])
+                    logger.warning(
+                        "tickets not cleaned up",
+                        metadata: ["analytics.space": "\(space.id)", "error.cause": "\(error)"])
                 }
             }
         } catch {
@@ -47,8 +53,8 @@ struct TicketHousekeeping: PeriodicWork {
     private func emptyBin(of space: Space, at now: Date) async throws {
         let border = now.addingTimeInterval(-Double(TicketLimits.daysInBin) * 86_400)
         while try await !postgres.query(
-            "SELECT FROM analytics.tickets WHERE space = \(space.id) AND deleted < \(border) LIMIT 1").isEmpty
-        {
+            "SELECT FROM analytics.tickets WHERE space = \(space.id) AND deleted < \(border) LIMIT 1"
+        ).isEmpty {
             try await attachments.tickets.change(space, by: .service) { work in
                 _ = try await work.transaction.execute(
                     """
@@ -61,7 +67,8 @@ struct TicketHousekeeping: PeriodicWork {
 
     /// Notes which blobs nobody has, and removes attachments whose bytes are gone.
     private func compare(_ space: Space, at now: Date) async throws {
-        try await attachments.files.removeAbandoned(before: now.addingTimeInterval(-Self.orphanAge), in: AttachmentStore.blobSpace(space))
+        try await attachments.files.removeAbandoned(
+            before: now.addingTimeInterval(-Self.orphanAge), in: AttachmentStore.blobSpace(space))
         try await postgres.execute(
             """
             DELETE FROM analytics.ticket_orphans AS o
@@ -79,7 +86,8 @@ struct TicketHousekeeping: PeriodicWork {
     /// Takes attachments away whose bytes are not there, as their tickets' history then says; unless most are missing.
     private func remove(_ findings: BlobSweep.Findings, in space: Space) async throws {
         let numbers: Logger.Metadata = [
-            "analytics.space": "\(space.id)", "files.missing": "\(findings.lost.count)", "files.there": "\(findings.kept)",
+            "analytics.space": "\(space.id)", "files.missing": "\(findings.lost.count)",
+            "files.there": "\(findings.kept)",
         ]
         guard findings.isException else {
             return logger.error("most files of tickets are missing; their attachments are kept", metadata: numbers)
@@ -92,7 +100,9 @@ struct TicketHousekeeping: PeriodicWork {
         var removed = 0
         defer {
             if removed > 0 {
-                logger.notice("files that no ticket has removed", metadata: ["analytics.space": "\(space.id)", "files.removed": "\(removed)"])
+                logger.notice(
+                    "files that no ticket has removed",
+                    metadata: ["analytics.space": "\(space.id)", "files.removed": "\(removed)"])
             }
         }
         while !Task.isCancelled {
@@ -105,14 +115,17 @@ struct TicketHousekeeping: PeriodicWork {
                 removed += 1
             }
             // Not before the bytes are gone: what is not done now is done by the next pass.
-            try await postgres.execute("DELETE FROM analytics.ticket_orphans WHERE space = \(space.id) AND blob = ANY (\(ids))")
+            try await postgres.execute(
+                "DELETE FROM analytics.ticket_orphans WHERE space = \(space.id) AND blob = ANY (\(ids))")
             if ids.count < Self.pageLength { return }
         }
     }
 
     private func sweep(_ space: Space) -> BlobSweep {
         BlobSweep(files: attachments.files, space: AttachmentStore.blobSpace(space)) { [postgres] ids in
-            Set(try await postgres.query("SELECT blob FROM analytics.ticket_attachments WHERE blob = ANY (\(ids))").map { try $0.decode(0) as String })
+            Set(
+                try await postgres.query("SELECT blob FROM analytics.ticket_attachments WHERE blob = ANY (\(ids))").map
+                { try $0.decode(0) as String })
         } rows: { [postgres] after, end, date, limit in
             try await postgres.query(
                 """

@@ -17,11 +17,14 @@ struct Tickets: Sendable {
 
     /// - Parameter resolveIssues: for tickets that are completed together with their crash issues.
     init(
-        postgres: PostgresClient, spaces: Spaces, files: any FileBackend, staff: StaffDirectory = .empty, logger: Logger, feedbackLimits: FeedbackIntake.Limits = .init(),
+        postgres: PostgresClient, spaces: Spaces, files: any FileBackend, staff: StaffDirectory = .empty,
+        logger: Logger, feedbackLimits: FeedbackIntake.Limits = .init(),
         streamLimits: TicketStreams.Limits = .init(), resolveIssues: @escaping ResolveIssues
     ) {
         self.spaces = spaces
-        access = TicketAccess(spaces: spaces, people: TicketPeople(postgres: postgres), directory: staff, names: AssigneeNames(directory: staff))
+        access = TicketAccess(
+            spaces: spaces, people: TicketPeople(postgres: postgres), directory: staff,
+            names: AssigneeNames(directory: staff))
         store = TicketStore(postgres: postgres, resolveIssues: resolveIssues)
         attachments = AttachmentStore(tickets: store, files: files)
         sprints = SprintStore(tickets: store)

@@ -17,30 +17,41 @@ struct AppAuthor: Sendable {
     ///   - before: how it was, as JSON text; nil: it was not.
     ///   - after: how it is now.
     func record(
-        _ action: String, of appID: String, target: String? = nil, before: String? = nil, after: String? = nil, _ transaction: PostgresTransaction
+        _ action: String, of appID: String, target: String? = nil, before: String? = nil, after: String? = nil,
+        _ transaction: PostgresTransaction
     ) async throws {
         func value(_ text: String?) throws -> JSONValue? { try text.map { try JSONValue(parsing: $0.utf8) } }
         let entry = AuditEntry(
-            by: staff, action, .applications, of: appID, target: target, before: try value(before), after: try value(after), from: address)
+            by: staff, action, .applications, of: appID, target: target, before: try value(before),
+            after: try value(after), from: address)
         try await transaction.execute(AuditStore.insertion(of: entry))
     }
 
-    /// A master key opens what its scopes say, so only who may do all of that gets to see the text of one, or widens one.
+    /// A master key opens what its scopes say, so only who may do all of that gets to see the text of one, or widens
+    /// one.
     ///
     /// - Throws: `forbidden`.
     func checkMayOpen(_ kind: CredentialKind, scopes: [String]?, of appID: String) throws {
         guard let area = missingArea(for: kind, scopes, appID) else { return }
-        throw HTTPProblem(.forbidden, "A master key needs every right in the area \(area.rawValue) that it would give: limit its scopes.")
+        throw HTTPProblem(
+            .forbidden,
+            "A master key needs every right in the area \(area.rawValue) that it would give: limit its scopes.")
     }
 
-    func mayOpen(_ kind: CredentialKind, scopes: [String]?, of appID: String) -> Bool { missingArea(for: kind, scopes, appID) == nil }
+    func mayOpen(_ kind: CredentialKind, scopes: [String]?, of appID: String) -> Bool {
+        missingArea(for: kind, scopes, appID) == nil
+    }
 
     private func missingArea(for kind: CredentialKind, _ scopes: [String]?, _ appID: String) -> StaffArea? {
         guard kind == .master else { return nil }
         let scopes = scopes.map { $0.compactMap(KeyScope.init) } ?? KeyArea.allCases.map { KeyScope($0) }
         for scope in scopes {
             let actions: [StaffAction] = scope.isReadOnly ? [.read] : StaffAction.allCases
-            if let area = scope.area.staffAreas.first(where: { area in !actions.allSatisfy { staff.may($0, area, in: appID) } }) { return area }
+            if let area = scope.area.staffAreas.first(where: { area in
+                !actions.allSatisfy { staff.may($0, area, in: appID) }
+            }) {
+                return area
+            }
         }
         return nil
     }
@@ -65,7 +76,9 @@ extension ServiceContext {
     /// - Throws: `app-not-found`.
     private var appInPath: String {
         get throws {
-            guard let id = parameters.get("app"), (1...32).contains(id.utf8.count) else { throw HTTPProblem(.appNotFound) }
+            guard let id = parameters.get("app"), (1...32).contains(id.utf8.count) else {
+                throw HTTPProblem(.appNotFound)
+            }
             return id
         }
     }

@@ -19,7 +19,9 @@ public struct NewApp: Codable, Sendable {
         try await postgres.withTransaction { transaction in
             let app = try await AppStore.create(name: name, transaction)
             try await AuditStore(postgres: postgres).record(
-                AuditEntry(byOperator: "create", .applications, of: app.id, target: app.id, after: try JSONValue(encoding: app)), transaction)
+                AuditEntry(
+                    byOperator: "create", .applications, of: app.id, target: app.id, after: try JSONValue(encoding: app)
+                ), transaction)
             return try await NewApp(credentialsOf: app, transaction)
         }
     }
@@ -31,8 +33,10 @@ public struct NewApp: Codable, Sendable {
 
     init(credentialsOf app: App, withMasterKey: Bool = true, _ transaction: PostgresTransaction) async throws {
         func make(_ kind: CredentialKind, _ environment: AppEnvironment = .live) async throws -> String {
-            try await CredentialStore.create(NewCredential(kind: kind, environment: environment, label: "first"), of: app.id, transaction)
-                .text.withValue { $0 }
+            try await CredentialStore.create(
+                NewCredential(kind: kind, environment: environment, label: "first"), of: app.id, transaction
+            )
+            .text.withValue { $0 }
         }
         appId = app.id
         appNumber = app.number

@@ -8,7 +8,8 @@ import NIOHTTP1
 
 /// Where a store tells what it knows of an app.
 public struct StoreSettings: Sendable {
-    /// Answers as Apple's does: https://developer.apple.com/library/archive/documentation/AudioVideo/Conceptual/iTuneSearchAPI/LookupExamples.html
+    /// Answers as Apple's does:
+    /// https://developer.apple.com/library/archive/documentation/AudioVideo/Conceptual/iTuneSearchAPI/LookupExamples.html
     var lookupURL = URL(string: "https://itunes.apple.com/lookup")!
     /// Domains that icons may be at, beside the look-up's own address.
     var iconDomains = ["mzstatic.com"]
@@ -51,14 +52,17 @@ struct StoreRecord: Sendable, Equatable {
         notes = text("releaseNotes", upTo: VersionChange.maximumNotesLength)
         let released = text("currentVersionReleaseDate", upTo: 40).flatMap { Date(rfc3339: $0) }
         releaseDate = released.map { String($0.rfc3339.prefix(10)) }
-        iconURL = text("artworkUrl512", upTo: 2_048) ?? text("artworkUrl100", upTo: 2_048) ?? text("artworkUrl60", upTo: 2_048)
+        iconURL =
+            text("artworkUrl512", upTo: 2_048) ?? text("artworkUrl100", upTo: 2_048)
+            ?? text("artworkUrl60", upTo: 2_048)
     }
 
     /// For the staff.
     var json: JSONValue {
         func value(_ text: String?) -> JSONValue { text.map { JSONValue.string($0) } ?? .null }
         return .object([
-            .init("name", value(name)), .init("storeId", value(storeID)), .init("bundleId", value(bundleID)), .init("version", value(version?.text)),
+            .init("name", value(name)), .init("storeId", value(storeID)), .init("bundleId", value(bundleID)),
+            .init("version", value(version?.text)),
             .init("notes", value(notes)), .init("releaseDate", value(releaseDate)), .init("iconUrl", value(iconURL)),
         ])
     }
@@ -66,7 +70,8 @@ struct StoreRecord: Sendable, Equatable {
 
 /// Asks a store for an app's public record, and fetches the icon that it names.
 ///
-/// One address is asked, that of the settings; an icon is fetched from there or by https from the domains of the settings.
+/// One address is asked, that of the settings; an icon is fetched from there or by https from the domains of the
+/// settings.
 struct StoreLookup: Sendable {
     private static let maximumRecordSizeInBytes = 1 << 20
 
@@ -86,15 +91,22 @@ struct StoreLookup: Sendable {
     /// - Returns: nil: the store has no such app there.
     /// - Throws: `upstream-failed`, `upstream-timeout`.
     func record(_ key: Key, country: String) async throws -> StoreRecord? {
-        guard var address = URLComponents(url: settings.lookupURL, resolvingAgainstBaseURL: true) else { throw HTTPProblem(.internalError) }
-        let item = switch key {
-        case .storeID(let id): URLQueryItem(name: "id", value: id)
-        case .bundleID(let id): URLQueryItem(name: "bundleId", value: id)
+        guard var address = URLComponents(url: settings.lookupURL, resolvingAgainstBaseURL: true) else {
+            throw HTTPProblem(.internalError)
         }
-        address.queryItems = [item, URLQueryItem(name: "country", value: country), URLQueryItem(name: "entity", value: "software")]
+        let item =
+            switch key {
+            case .storeID(let id): URLQueryItem(name: "id", value: id)
+            case .bundleID(let id): URLQueryItem(name: "bundleId", value: id)
+            }
+        address.queryItems = [
+            item, URLQueryItem(name: "country", value: country), URLQueryItem(name: "entity", value: "software"),
+        ]
         let body = try await fetch(address.string ?? "", upTo: Self.maximumRecordSizeInBytes)
-        guard let answer = try? JSONValue(parsing: body.readableBytesView), case .array(let results) = answer["results"] else {
-            throw HTTPProblem(.upstreamFailed, "The store's answer was not understood.", cause: "not a look-up's answer")
+        guard let answer = try? JSONValue(parsing: body.readableBytesView), case .array(let results) = answer["results"]
+        else {
+            throw HTTPProblem(
+                .upstreamFailed, "The store's answer was not understood.", cause: "not a look-up's answer")
         }
         return results.first.map { StoreRecord($0) }
     }
@@ -115,7 +127,8 @@ struct StoreLookup: Sendable {
         guard let host = url.host()?.lowercased() else { return false }
         let own = settings.lookupURL
         if url.scheme == own.scheme, host == own.host()?.lowercased(), url.port == own.port { return true }
-        return url.scheme == "https" && (url.port ?? 443) == 443 && settings.iconDomains.contains { host == $0 || host.hasSuffix("." + $0) }
+        return url.scheme == "https" && (url.port ?? 443) == 443
+            && settings.iconDomains.contains { host == $0 || host.hasSuffix("." + $0) }
     }
 
     private func fetch(_ url: String, upTo limitInBytes: Int) async throws -> ByteBuffer {
@@ -124,7 +137,9 @@ struct StoreLookup: Sendable {
         request.headers.add(name: "accept", value: "*/*")
         do {
             let answer = try await client.send(request, within: settings.timeout, upTo: limitInBytes)
-            guard answer.status == 200 else { throw HTTPProblem(.upstreamFailed, "The store answered with the status \(answer.status).") }
+            guard answer.status == 200 else {
+                throw HTTPProblem(.upstreamFailed, "The store answered with the status \(answer.status).")
+            }
             return answer.body
         } catch OutgoingFailure.timeout {
             throw HTTPProblem(.upstreamTimeout, "The store did not answer in time.")

@@ -4,7 +4,8 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// `GET /internal/keyring?after=<version>&wait=<seconds, 0…30>`: the key ring when it is newer, else 204 after the wait.
+/// `GET /internal/keyring?after=<version>&wait=<seconds, 0…30>`: the key ring when it is newer, else 204 after the
+/// wait.
 ///
 /// For our own processes only.
 struct ReadKeyRing: Endpoint {
@@ -13,7 +14,9 @@ struct ReadKeyRing: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let query = try FeedQuery(request, context, default: 0)
         guard feed.current != nil else { throw HTTPProblem(.unavailable) }
-        guard let ring = await feed.ring(after: query.after, wait: query.wait) else { return Response(status: .noContent) }
+        guard let ring = await feed.ring(after: query.after, wait: query.wait) else {
+            return Response(status: .noContent)
+        }
         return try .encoding(ring)
     }
 }

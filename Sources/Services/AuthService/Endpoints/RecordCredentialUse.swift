@@ -13,7 +13,9 @@ struct RecordCredentialUse: Endpoint {
         let use = try await request.decoded(CredentialUse.self, upTo: 4 << 20)
         var used: [UUID: Date] = [:]
         for (id, time) in use.used {
-            guard let id = UUID(uuidString: id) else { throw HTTPProblem(.invalidBody, "Not a credential's id.", field: "used") }
+            guard let id = UUID(uuidString: id) else {
+                throw HTTPProblem(.invalidBody, "Not a credential's id.", field: "used")
+            }
             used[id] = time
         }
         try await credentials.recordUse(used)

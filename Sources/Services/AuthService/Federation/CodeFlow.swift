@@ -2,7 +2,8 @@ import Crypto
 import Foundation
 import MartletCore
 
-/// The authorization code flow with a provider (RFC 6749 §4.1, with PKCE of RFC 7636 and a nonce of OpenID Connect Core 1.0 §3.1.2.1).
+/// The authorization code flow with a provider (RFC 6749 §4.1, with PKCE of RFC 7636 and a nonce of OpenID Connect Core
+/// 1.0 §3.1.2.1).
 struct CodeFlow: Sendable {
     let directory: ProviderDirectory
     let verifier: IDTokenVerifier
@@ -41,27 +42,36 @@ struct CodeFlow: Sendable {
     ///
     /// - Parameter answer: the provider's parameters.
     /// - Throws: `ProviderFailure`, `IDTokenRefusal`.
-    func identity(from answer: [String: String], state: String, of provider: RegisteredProvider) async throws -> ProvenIdentity {
+    func identity(from answer: [String: String], state: String, of provider: RegisteredProvider) async throws
+        -> ProvenIdentity
+    {
         let settings = provider.settings
         let addresses = try await directory.addresses(of: settings)
         // RFC 9207: who says that they are another one is not who was asked.
         if let issuer = answer["iss"], issuer != addresses.issuer { throw ProviderFailure.refused("iss") }
-        guard let code = answer["code"], let callback = callbackURL(of: provider) else { throw ProviderFailure.notUnderstood }
+        guard let code = answer["code"], let callback = callbackURL(of: provider) else {
+            throw ProviderFailure.notUnderstood
+        }
         let tokens = try await tokens(
             for: [
-                ("grant_type", "authorization_code"), ("code", code), ("redirect_uri", callback), ("code_verifier", codeVerifier(state)),
+                ("grant_type", "authorization_code"), ("code", code), ("redirect_uri", callback),
+                ("code_verifier", codeVerifier(state)),
             ], clientID: settings.clientIDs[0], provider, addresses)
         switch settings.kind {
         case .github: return try await gitHubIdentity(tokens, provider, addresses)
         case .facebook: return try await facebookIdentity(tokens, provider, addresses)
         case .google, .apple, .oidc:
             guard let text = tokens.string("id_token") else { throw ProviderFailure.notUnderstood }
-            let token = try await verifier.verify(text, of: addresses, for: [settings.clientIDs[0]], nonce: .own(nonce(state)))
+            let token = try await verifier.verify(
+                text, of: addresses, for: [settings.clientIDs[0]], nonce: .own(nonce(state)))
             var identity = ProvenIdentity(
-                provider: provider, issuer: addresses.issuer, subject: token.subject, email: token.email, isEmailVerified: token.isEmailVerified,
+                provider: provider, issuer: addresses.issuer, subject: token.subject, email: token.email,
+                isEmailVerified: token.isEmailVerified,
                 name: token.name ?? Self.appleName(answer["user"]))
             if token.email == nil { try await addUserInfo(tokens, to: &identity, provider, addresses) }
-            identity.refreshToken = settings.kind == .apple ? tokens.string("refresh_token").map { RevocableToken(token: $0, clientID: token.clientID) } : nil
+            identity.refreshToken =
+                settings.kind == .apple
+                ? tokens.string("refresh_token").map { RevocableToken(token: $0, clientID: token.clientID) } : nil
             return identity
         }
     }
@@ -69,9 +79,12 @@ struct CodeFlow: Sendable {
     /// Apple's token for the code that an app on a device got along with the id token.
     ///
     /// - Throws: `ProviderFailure`, `IDTokenRefusal`.
-    func refreshToken(forAppCode code: String, clientID: String, subject: String, _ provider: RegisteredProvider) async throws -> RevocableToken? {
+    func refreshToken(forAppCode code: String, clientID: String, subject: String, _ provider: RegisteredProvider)
+        async throws -> RevocableToken?
+    {
         let addresses = try await directory.addresses(of: provider.settings)
-        let tokens = try await tokens(for: [("grant_type", "authorization_code"), ("code", code)], clientID: clientID, provider, addresses)
+        let tokens = try await tokens(
+            for: [("grant_type", "authorization_code"), ("code", code)], clientID: clientID, provider, addresses)
         guard let text = tokens.string("id_token"),
             try await verifier.verify(text, of: addresses, for: [clientID], nonce: nil).subject == subject
         else { throw ProviderFailure.notUnderstood }
@@ -87,7 +100,8 @@ struct CodeFlow: Sendable {
         let form = [("token", token.token), ("token_type_hint", "refresh_token")]
         let answer = try await post(address, form, clientID: token.clientID, provider, addresses)
         guard answer.status == 200 else {
-            throw answer.json?.string("error").map { ProviderFailure.refused($0) } ?? ProviderFailure.status(answer.status)
+            throw answer.json?.string("error").map { ProviderFailure.refused($0) }
+                ?? ProviderFailure.status(answer.status)
         }
     }
 
@@ -117,19 +131,26 @@ struct CodeFlow: Sendable {
     }
 
     private func post(
-        _ address: String, _ form: [(String, String)], clientID: String, _ provider: RegisteredProvider, _ addresses: ProviderAddresses
+        _ address: String, _ form: [(String, String)], clientID: String, _ provider: RegisteredProvider,
+        _ addresses: ProviderAddresses
     ) async throws -> ProviderClient.Answer {
         guard let secret = try await clientSecret(clientID, provider, addresses) else {
             return try await client.post(address, form: form + [("client_id", clientID)])
         }
-        if addresses.usesBasicAuthorization { return try await client.post(address, form: form, basic: (clientID, secret)) }
-        return try await client.post(address, form: form + [("client_id", clientID), ("client_secret", secret.withValue { $0 })])
+        if addresses.usesBasicAuthorization {
+            return try await client.post(address, form: form, basic: (clientID, secret))
+        }
+        return try await client.post(
+            address, form: form + [("client_id", clientID), ("client_secret", secret.withValue { $0 })])
     }
 
     /// Nil: a public client, which PKCE alone protects.
-    private func clientSecret(_ clientID: String, _ provider: RegisteredProvider, _ addresses: ProviderAddresses) async throws -> Secret? {
+    private func clientSecret(_ clientID: String, _ provider: RegisteredProvider, _ addresses: ProviderAddresses)
+        async throws -> Secret?
+    {
         guard provider.settings.kind == .apple else { return provider.secret }
-        guard let key = provider.secret, let teamID = provider.settings.teamID, let keyID = provider.settings.keyID else {
+        guard let key = provider.secret, let teamID = provider.settings.teamID, let keyID = provider.settings.keyID
+        else {
             throw ProviderFailure.missing("private key")
         }
         return try await AppleClientSecret.make(
@@ -140,19 +161,27 @@ struct CodeFlow: Sendable {
 
     /// Where the id token says no address, the user info does (OpenID Connect Core 1.0 §5.3).
     private func addUserInfo(
-        _ tokens: JSONValue, to identity: inout ProvenIdentity, _ provider: RegisteredProvider, _ addresses: ProviderAddresses
+        _ tokens: JSONValue, to identity: inout ProvenIdentity, _ provider: RegisteredProvider,
+        _ addresses: ProviderAddresses
     ) async throws {
-        guard provider.settings.scopes.contains("email"), let address = addresses.userInfo, let token = tokens.string("access_token") else { return }
+        guard provider.settings.scopes.contains("email"), let address = addresses.userInfo,
+            let token = tokens.string("access_token")
+        else { return }
         let info = try await client.get(address, token: token)
         guard info.string("sub") == identity.subject else { throw ProviderFailure.notUnderstood }
         identity = ProvenIdentity(
             provider: provider, issuer: identity.issuer, subject: identity.subject, email: info.string("email"),
-            isEmailVerified: info["email_verified"] == .bool(true) || info["email_verified"] == .string("true"), name: identity.name ?? info.string("name"))
+            isEmailVerified: info["email_verified"] == .bool(true) || info["email_verified"] == .string("true"),
+            name: identity.name ?? info.string("name"))
     }
 
     /// The number says who it is: names change hands. Of the addresses, the primary one counts when it is verified.
-    private func gitHubIdentity(_ tokens: JSONValue, _ provider: RegisteredProvider, _ addresses: ProviderAddresses) async throws -> ProvenIdentity {
-        guard let token = tokens.string("access_token"), let address = addresses.userInfo else { throw ProviderFailure.notUnderstood }
+    private func gitHubIdentity(_ tokens: JSONValue, _ provider: RegisteredProvider, _ addresses: ProviderAddresses)
+        async throws -> ProvenIdentity
+    {
+        guard let token = tokens.string("access_token"), let address = addresses.userInfo else {
+            throw ProviderFailure.notUnderstood
+        }
         let user = try await client.get(address, token: token)
         guard case .number(let id) = user["id"] else { throw ProviderFailure.notUnderstood }
         var email: String?
@@ -162,24 +191,34 @@ struct CodeFlow: Sendable {
             email = list.first { $0["primary"] == .bool(true) && $0["verified"] == .bool(true) }?.string("email")
         }
         return ProvenIdentity(
-            provider: provider, issuer: addresses.issuer, subject: id, email: email, isEmailVerified: email != nil, name: user.string("name"))
+            provider: provider, issuer: addresses.issuer, subject: id, email: email, isEmailVerified: email != nil,
+            name: user.string("name"))
     }
 
     /// Facebook does not say whether it has verified an address, so it has not.
-    private func facebookIdentity(_ tokens: JSONValue, _ provider: RegisteredProvider, _ addresses: ProviderAddresses) async throws -> ProvenIdentity {
-        guard let token = tokens.string("access_token"), let address = addresses.userInfo, let secret = provider.secret else {
+    private func facebookIdentity(_ tokens: JSONValue, _ provider: RegisteredProvider, _ addresses: ProviderAddresses)
+        async throws -> ProvenIdentity
+    {
+        guard let token = tokens.string("access_token"), let address = addresses.userInfo, let secret = provider.secret
+        else {
             throw ProviderFailure.notUnderstood
         }
-        // https://developers.facebook.com/docs/graph-api/guides/secure-requests: a token that was stolen elsewhere is of no use here.
+        // https://developers.facebook.com/docs/graph-api/guides/secure-requests: a token that was stolen elsewhere is
+        // of no use here.
         let proof = Hexadecimal.text(
-            secret.withValue { HMAC<SHA256>.authenticationCode(for: Data(token.utf8), using: SymmetricKey(data: Data($0.utf8))) })
-        let user = try await client.get(address + "?" + FormBody.encode([("fields", "id,name,email"), ("appsecret_proof", proof)]), token: token)
+            secret.withValue {
+                HMAC<SHA256>.authenticationCode(for: Data(token.utf8), using: SymmetricKey(data: Data($0.utf8)))
+            })
+        let user = try await client.get(
+            address + "?" + FormBody.encode([("fields", "id,name,email"), ("appsecret_proof", proof)]), token: token)
         guard let id = user.string("id") else { throw ProviderFailure.notUnderstood }
         return ProvenIdentity(
-            provider: provider, issuer: addresses.issuer, subject: id, email: user.string("email"), isEmailVerified: false, name: user.string("name"))
+            provider: provider, issuer: addresses.issuer, subject: id, email: user.string("email"),
+            isEmailVerified: false, name: user.string("name"))
     }
 
-    /// Of the form that Apple posts the first time: `{"name":{"firstName":"…","lastName":"…"}}`. Said by the browser, so it proves nothing.
+    /// Of the form that Apple posts the first time: `{"name":{"firstName":"…","lastName":"…"}}`. Said by the browser,
+    /// so it proves nothing.
     private static func appleName(_ text: String?) -> String? {
         guard let text, let name = (try? JSONValue(parsing: text.utf8))?["name"] else { return nil }
         let full = [name.string("firstName"), name.string("lastName")].compactMap(\.self).joined(separator: " ")

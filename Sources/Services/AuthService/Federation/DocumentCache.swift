@@ -4,8 +4,8 @@ import MartletHTTP
 
 /// What issuers publish, kept: discovery documents and key sets.
 ///
-/// A copy is good for an hour. After that it goes on to be used for a day while the issuer cannot be reached. Whoever misses something in a copy may
-/// have it fetched anew, at most once a minute; so is what could not be fetched.
+/// A copy is good for an hour. After that it goes on to be used for a day while the issuer cannot be reached. Whoever
+/// misses something in a copy may have it fetched anew, at most once a minute; so is what could not be fetched.
 actor DocumentCache {
     static let maximumCount = 500
     private static let freshFor: TimeInterval = 3_600
@@ -34,7 +34,8 @@ actor DocumentCache {
 
     /// - Parameter isSufficient: whether a copy has what is looked for. What comes back may still not.
     /// - Throws: `ProviderFailure` when there is no copy and none to be had.
-    func document(at url: String, isSufficient: @Sendable (JSONValue) -> Bool = { _ in true }) async throws -> JSONValue {
+    func document(at url: String, isSufficient: @Sendable (JSONValue) -> Bool = { _ in true }) async throws -> JSONValue
+    {
         let time = now()
         let entry = entries[url, default: Entry()]
         if let document = entry.document, time < entry.fetched + Self.freshFor, isSufficient(document) {

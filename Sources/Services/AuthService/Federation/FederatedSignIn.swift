@@ -5,8 +5,9 @@ import MartletHTTP
 
 /// Signs in whoever has shown who they are elsewhere, with the account that this leads to, or a new one.
 ///
-/// An account is found by the identity; else by the address, when provider and account have both verified it. An account with the address that nobody
-/// has verified is handed over to the owner of the address, and whoever made it is locked out (see `IdentityStore.claim`).
+/// An account is found by the identity; else by the address, when provider and account have both verified it. An
+/// account with the address that nobody has verified is handed over to the owner of the address, and whoever made it is
+/// locked out (see `IdentityStore.claim`).
 struct FederatedSignIn: Sendable {
     /// Others may sign in at the same time, so that what was looked up is not so any more.
     private static let maximumAttempts = 3
@@ -55,7 +56,9 @@ struct FederatedSignIn: Sendable {
     }
 
     /// Nil: somebody was faster.
-    private func signUp(_ identity: ProvenIdentity, _ session: NewSession, in space: UserSpace) async throws -> Response? {
+    private func signUp(_ identity: ProvenIdentity, _ session: NewSession, in space: UserSpace) async throws
+        -> Response?
+    {
         // A provider's word for the address is as good as a mail; an invitation cannot be shown here.
         let settings = try await settings.current(in: space).settings
         try settings.checkSignUpWithoutInvitation()
@@ -63,10 +66,12 @@ struct FederatedSignIn: Sendable {
         // What people are called is not for everybody to see unless they say so.
         let name = identity.name.map { #"{"name":\#(JSONValue.quote($0))}"# }
         let user = NewUser(
-            email: identity.verifiedEmail, privateProfile: name ?? "{}", isEmailVerified: identity.verifiedEmail != nil, identity: identity)
+            email: identity.verifiedEmail, privateProfile: name ?? "{}", isEmailVerified: identity.verifiedEmail != nil,
+            identity: identity)
         do {
             let made = try await users.create(user, session: session, in: space)
-            return try completion.signIns.answer(session.id, userID: made.id, user: made.json, in: space, status: .created)
+            return try completion.signIns.answer(
+                session.id, userID: made.id, user: made.json, in: space, status: .created)
         } catch let problem as HTTPProblem where problem.code == .conflict {
             return nil
         }

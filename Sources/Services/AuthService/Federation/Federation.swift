@@ -14,7 +14,8 @@ struct Federation: Sendable {
     let revocation: TokenRevocation
 
     init(
-        postgres: PostgresClient, keys: ServerKeys, publicURL: String, jobs: JobQueue, arePrivateAddressesAllowed: Bool, logger: Logger,
+        postgres: PostgresClient, keys: ServerKeys, publicURL: String, jobs: JobQueue, arePrivateAddressesAllowed: Bool,
+        logger: Logger,
         now: @escaping @Sendable () -> Date = { Date() }
     ) {
         let client = ProviderClient(arePrivateAddressesAllowed: arePrivateAddressesAllowed)
@@ -25,10 +26,13 @@ struct Federation: Sendable {
         self.client = client
         verifier = IDTokenVerifier(documents: documents, now: now)
         codeFlow = CodeFlow(
-            directory: ProviderDirectory(documents: documents), verifier: verifier, client: client, key: keys.oauthFlows, publicURL: publicURL, now: now)
+            directory: ProviderDirectory(documents: documents), verifier: verifier, client: client,
+            key: keys.oauthFlows, publicURL: publicURL, now: now)
         revocation = TokenRevocation(identities: identities, jobs: jobs)
     }
 
     /// The work that `revocation` leaves behind.
-    var revokeToken: RevokeProviderToken { RevokeProviderToken(providers: providers, identities: identities, codeFlow: codeFlow) }
+    var revokeToken: RevokeProviderToken {
+        RevokeProviderToken(providers: providers, identities: identities, codeFlow: codeFlow)
+    }
 }

@@ -25,8 +25,8 @@ struct IDTokenRefusal: Error, Equatable {
 enum ExpectedNonce: Sendable {
     /// What we asked for ourselves.
     case own(String)
-    /// What an app chose. The token has its SHA-256 in hexadecimal digits: whoever has the token reads what is in it, and shows something only by
-    /// what is not.
+    /// What an app chose. The token has its SHA-256 in hexadecimal digits: whoever has the token reads what is in it,
+    /// and shows something only by what is not.
     case hashed(String)
 
     func isShown(by claim: String?) -> Bool {
@@ -39,7 +39,8 @@ enum ExpectedNonce: Sendable {
 
 /// Checks id tokens (OpenID Connect Core 1.0 §3.1.3.7).
 ///
-/// The algorithm is one of `keyTypes` and fits the key, the key one of the issuer's by its id: a token has no say in either.
+/// The algorithm is one of `keyTypes` and fits the key, the key one of the issuer's by its id: a token has no say in
+/// either.
 struct IDTokenVerifier: Sendable {
     static let maximumLengthInBytes = 16 << 10
     /// What clocks may differ by.
@@ -54,11 +55,16 @@ struct IDTokenVerifier: Sendable {
     let documents: DocumentCache
     let now: @Sendable () -> Date
 
-    /// - Parameter nonce: what the token must have been made for; nil: the token was not asked for with one, or it is not known.
+    /// - Parameter nonce: what the token must have been made for; nil: the token was not asked for with one, or it is
+    ///   not known.
     /// - Throws: `IDTokenRefusal`; `ProviderFailure` when the issuer's keys are not to be had.
-    func verify(_ text: String, of addresses: ProviderAddresses, for clientIDs: [String], nonce: ExpectedNonce?) async throws -> ProvenIDToken {
+    func verify(_ text: String, of addresses: ProviderAddresses, for clientIDs: [String], nonce: ExpectedNonce?)
+        async throws -> ProvenIDToken
+    {
         let claims = try await claims(of: text, try Header(of: text), addresses)
-        guard Self.isIssuer(claims.issuer, addresses.issuer) else { throw IDTokenRefusal("The id token is of another issuer.") }
+        guard Self.isIssuer(claims.issuer, addresses.issuer) else {
+            throw IDTokenRefusal("The id token is of another issuer.")
+        }
         guard let clientID = claims.audience.clientIDs.first(where: clientIDs.contains) else {
             throw IDTokenRefusal("The id token is for none of the provider's client ids.")
         }
@@ -68,18 +74,24 @@ struct IDTokenVerifier: Sendable {
             }
         }
         let time = now().timeIntervalSince1970
-        guard claims.expires > time - Self.leeway, claims.issued > time - Self.maximumAge else { throw IDTokenRefusal("The id token has expired.") }
+        guard claims.expires > time - Self.leeway, claims.issued > time - Self.maximumAge else {
+            throw IDTokenRefusal("The id token has expired.")
+        }
         guard claims.issued < time + Self.leeway, claims.notBefore ?? 0 < time + Self.leeway else {
             throw IDTokenRefusal("The id token is not valid yet.")
         }
         if let nonce, !nonce.isShown(by: claims.nonce) { throw IDTokenRefusal("The id token has another nonce.") }
         // ASCII, says OpenID Connect Core 1.0 §2.
-        guard (1...255).contains(claims.subject.utf8.count), claims.subject.utf8.allSatisfy({ (0x20...0x7e).contains($0) }) else {
+        guard (1...255).contains(claims.subject.utf8.count),
+            claims.subject.utf8.allSatisfy({ (0x20...0x7e).contains($0) })
+        else {
             throw IDTokenRefusal("The id token has no subject.")
         }
         return ProvenIDToken(
-            subject: claims.subject, clientID: clientID, email: claims.email, isEmailVerified: claims.isEmailVerified?.value ?? false,
-            name: claims.name, expires: Date(timeIntervalSince1970: min(claims.expires, claims.issued + Self.maximumAge) + Self.leeway))
+            subject: claims.subject, clientID: clientID, email: claims.email,
+            isEmailVerified: claims.isEmailVerified?.value ?? false,
+            name: claims.name,
+            expires: Date(timeIntervalSince1970: min(claims.expires, claims.issued + Self.maximumAge) + Self.leeway))
     }
 
     /// Google's tokens name it with and without `https://`.
@@ -100,19 +112,26 @@ struct IDTokenVerifier: Sendable {
         let keyType: (type: String, curve: String?)
         let keyID: String?
 
-        /// - Throws: `IDTokenRefusal` for what is too long, not of three parts, without the claims that are required, or not
-        ///   signed by one of the algorithms.
+        /// - Throws: `IDTokenRefusal` for what is too long, not of three parts, without the claims that are required,
+        ///   or not signed by one of the algorithms.
         init(of text: String) throws {
-            guard text.utf8.count <= maximumLengthInBytes else { throw IDTokenRefusal("The id token is longer than 16 KiB.") }
+            guard text.utf8.count <= maximumLengthInBytes else {
+                throw IDTokenRefusal("The id token is longer than 16 KiB.")
+            }
             let parts = text.split(separator: ".", omittingEmptySubsequences: false).map { Base64URL.decode($0) }
             guard parts.count == 3, let bytes = parts[0], let claims = parts[1], parts[2] != nil,
                 let header = try? JSONValue(parsing: bytes)
-            else { throw IDTokenRefusal("This is not an id token: expected three parts of base64url, two of them JSON objects.") }
+            else {
+                throw IDTokenRefusal(
+                    "This is not an id token: expected three parts of base64url, two of them JSON objects.")
+            }
             guard let algorithm = header.string("alg"), let keyType = keyTypes[algorithm], header["crit"] == nil else {
                 throw IDTokenRefusal("The id token is not signed with RS256, ES256 or EdDSA.")
             }
             keyID = header.string("kid")
-            guard header["kid"] == nil || keyID != nil else { throw IDTokenRefusal("The id token's kid is not a string.") }
+            guard header["kid"] == nil || keyID != nil else {
+                throw IDTokenRefusal("The id token's kid is not a string.")
+            }
             guard (try? JSONDecoder().decode(Claims.self, from: claims)) != nil else {
                 throw IDTokenRefusal("The id token's claims are not JSON, or iss, sub, aud, exp or iat is missing.")
             }
@@ -127,7 +146,8 @@ struct IDTokenVerifier: Sendable {
         guard let address = addresses.keys else { throw ProviderFailure.missing("key set") }
         @Sendable func fitting(_ set: JSONValue) -> JSONValue? {
             let keys = set.list("keys").filter { key in
-                key.string("kty") == type && (curve == nil || key.string("crv") == curve) && key.string("use") ?? "sig" == "sig"
+                key.string("kty") == type && (curve == nil || key.string("crv") == curve)
+                    && key.string("use") ?? "sig" == "sig"
                     && key.string("alg") ?? algorithm == algorithm && (keyID == nil || key.string("kid") == keyID)
             }
             // Without an id, there must be no choice.
@@ -153,14 +173,15 @@ struct IDTokenVerifier: Sendable {
         }
     }
 
-    /// One text or a list of them (RFC 7519 §4.1.3). JWTKit's own stops the process over an empty list, which a stranger can send: the claims are read
-    /// before the signature.
+    /// One text or a list of them (RFC 7519 §4.1.3). JWTKit's own stops the process over an empty list, which a
+    /// stranger can send: the claims are read before the signature.
     private struct Audience: Codable, Sendable {
         var clientIDs: [String]
 
         init(from decoder: any Decoder) throws {
             let container = try decoder.singleValueContainer()
-            clientIDs = if let one = try? container.decode(String.self) { [one] } else { try container.decode([String].self) }
+            clientIDs =
+                if let one = try? container.decode(String.self) { [one] } else { try container.decode([String].self) }
         }
 
         func encode(to encoder: any Encoder) throws { try clientIDs.encode(to: encoder) }
@@ -182,8 +203,15 @@ struct IDTokenVerifier: Sendable {
         var name: String?
 
         private enum CodingKeys: String, CodingKey {
-            case issuer = "iss", subject = "sub", audience = "aud", authorizedParty = "azp", expires = "exp", issued = "iat", notBefore = "nbf"
-            case nonce, email, name, isEmailVerified = "email_verified"
+            case issuer = "iss"
+            case subject = "sub"
+            case audience = "aud"
+            case authorizedParty = "azp"
+            case expires = "exp"
+            case issued = "iat"
+            case notBefore = "nbf"
+            case nonce, email, name
+            case isEmailVerified = "email_verified"
         }
 
         /// What the claims say is the verifier's to judge.
@@ -209,9 +237,12 @@ enum AppleClientSecret {
     /// Whether the text is a private key of P-256 in PEM, as Apple's `.p8` files are.
     static func isKey(_ text: Secret) -> Bool { text.withValue { (try? ES256PrivateKey(pem: $0)) != nil } }
 
-    static func make(clientID: String, teamID: String, keyID: String, privateKey: Secret, audience: String, at time: Date) async throws -> Secret {
+    static func make(
+        clientID: String, teamID: String, keyID: String, privateKey: Secret, audience: String, at time: Date
+    ) async throws -> Secret {
         let keys = JWTKeyCollection()
-        await keys.add(ecdsa: try privateKey.withValue { try ES256PrivateKey(pem: $0) }, kid: JWKIdentifier(string: keyID))
+        await keys.add(
+            ecdsa: try privateKey.withValue { try ES256PrivateKey(pem: $0) }, kid: JWKIdentifier(string: keyID))
         let issued = Int(time.timeIntervalSince1970)
         let claims = Claims(iss: teamID, iat: issued, exp: issued + Int(lifetime), aud: audience, sub: clientID)
         return Secret(try await keys.sign(claims, kid: JWKIdentifier(string: keyID)))

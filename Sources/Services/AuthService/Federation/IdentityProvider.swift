@@ -31,13 +31,15 @@ struct IdentityProvider: Codable, Sendable, Equatable {
     var appKey: String?
     /// Whether an address that the provider calls verified leads to the account that has it.
     var trustsEmail: Bool
-    /// Whether an app that hands an id token over has to show the nonce that it was asked for with; nil: as by default, it has.
+    /// Whether an app that hands an id token over has to show the nonce that it was asked for with; nil: as by default,
+    /// it has.
     var nonceRequired: Bool?
     /// Apple's, of the developer and of the private key.
     var teamID: String?
     var keyID: String?
     var endpoints: Endpoints
-    /// Of staff: domains whose verified addresses make a staff member without any right of whoever is none yet; nil: none.
+    /// Of staff: domains whose verified addresses make a staff member without any right of whoever is none yet; nil:
+    /// none.
     var allowedDomains: [String]?
 }
 
@@ -74,18 +76,22 @@ extension IdentityProvider.Kind {
     /// Of those that publish none.
     ///
     /// https://docs.github.com/en/apps/oauth-apps/building-oauth-apps/authorizing-oauth-apps,
-    /// https://developers.facebook.com/docs/facebook-login/guides/advanced/manual-flow and …/limited-login/token/validating
+    /// https://developers.facebook.com/docs/facebook-login/guides/advanced/manual-flow and
+    /// …/limited-login/token/validating
     var fixedEndpoints: IdentityProvider.Endpoints {
         switch self {
         case .google, .apple, .oidc: IdentityProvider.Endpoints()
         case .github:
             IdentityProvider.Endpoints(
-                authorization: "https://github.com/login/oauth/authorize", token: "https://github.com/login/oauth/access_token",
+                authorization: "https://github.com/login/oauth/authorize",
+                token: "https://github.com/login/oauth/access_token",
                 userInfo: "https://api.github.com/user", emails: "https://api.github.com/user/emails")
         case .facebook:
             IdentityProvider.Endpoints(
-                authorization: "https://www.facebook.com/v21.0/dialog/oauth", token: "https://graph.facebook.com/v21.0/oauth/access_token",
-                userInfo: "https://graph.facebook.com/v21.0/me", keys: "https://limited.facebook.com/.well-known/oauth/openid/jwks/")
+                authorization: "https://www.facebook.com/v21.0/dialog/oauth",
+                token: "https://graph.facebook.com/v21.0/oauth/access_token",
+                userInfo: "https://graph.facebook.com/v21.0/me",
+                keys: "https://limited.facebook.com/.well-known/oauth/openid/jwks/")
         }
     }
 }
@@ -106,13 +112,18 @@ struct ProvenIdentity: Codable, Sendable {
 
     var verifiedEmail: EmailAddress? { isEmailVerified ? email.flatMap { try? EmailAddress($0) } : nil }
 
-    init(provider: RegisteredProvider, issuer: String, subject: String, email: String?, isEmailVerified: Bool, name: String?) {
+    init(
+        provider: RegisteredProvider, issuer: String, subject: String, email: String?, isEmailVerified: Bool,
+        name: String?
+    ) {
         self.provider = provider.name
         self.issuer = issuer
         self.subject = subject
         self.email = email.flatMap { try? EmailAddress($0).text }
         self.isEmailVerified = isEmailVerified && provider.settings.trustsEmail
-        let plain = String(String.UnicodeScalarView((name ?? "").unicodeScalars.filter { $0.value >= 0x20 && $0.value != 0x7f }.prefix(200)))
+        let plain = String(
+            String.UnicodeScalarView(
+                (name ?? "").unicodeScalars.filter { $0.value >= 0x20 && $0.value != 0x7f }.prefix(200)))
         self.name = plain.isEmpty ? nil : plain
     }
 }

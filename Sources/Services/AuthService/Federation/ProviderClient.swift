@@ -6,15 +6,17 @@ import MartletHTTP
 import NIOCore
 import NIOHTTP1
 
-/// Asks identity providers, by an `OutgoingClient`: only by https and at addresses of the public internet; where the settings allow private ones, also
-/// by http on this machine.
+/// Asks identity providers, by an `OutgoingClient`: only by https and at addresses of the public internet; where the
+/// settings allow private ones, also by http on this machine.
 struct ProviderClient: Sendable {
     static let maximumAnswerSizeInBytes = 256 << 10
     private static let timeout: Duration = .seconds(10)
 
     private let arePrivateAddressesAllowed: Bool
     private let client: OutgoingClient
-    private let semaphore = AsyncSemaphore(limit: 32, maximumWaiting: 256, refusal: HTTPProblem(.unavailable, "Too many people sign in at this moment: try again."))
+    private let semaphore = AsyncSemaphore(
+        limit: 32, maximumWaiting: 256,
+        refusal: HTTPProblem(.unavailable, "Too many people sign in at this moment: try again."))
 
     init(arePrivateAddressesAllowed: Bool) {
         self.arePrivateAddressesAllowed = arePrivateAddressesAllowed
@@ -28,7 +30,8 @@ struct ProviderClient: Sendable {
     }
 
     /// - Parameter token: as bearer token.
-    /// - Throws: `ProviderFailure`, also for every status but 200; `HTTPProblem` when too many wait; `CancellationError`.
+    /// - Throws: `ProviderFailure`, also for every status but 200; `HTTPProblem` when too many wait;
+    ///   `CancellationError`.
     func get(_ url: String, token: String? = nil) async throws -> JSONValue {
         var request = HTTPClientRequest(url: url)
         if let token { request.headers.add(name: "authorization", value: "Bearer \(token)") }
@@ -125,7 +128,9 @@ enum ProviderFailure: Error, Sendable, Equatable {
 
 /// `application/x-www-form-urlencoded` (WHATWG URL §5).
 enum FormBody {
-    static func encode(_ fields: [(String, String)]) -> String { FormFields.encode(fields.map { (name: $0.0, value: $0.1) }) }
+    static func encode(_ fields: [(String, String)]) -> String {
+        FormFields.encode(fields.map { (name: $0.0, value: $0.1) })
+    }
 
     static func encode(_ text: String) -> String { FormFields.encode(text) }
 

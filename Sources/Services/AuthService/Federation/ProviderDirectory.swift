@@ -19,10 +19,14 @@ struct ProviderDirectory: Sendable {
 
     /// - Throws: `ProviderFailure`.
     func addresses(of provider: IdentityProvider) async throws -> ProviderAddresses {
-        guard let issuer = provider.issuer ?? provider.kind.defaultIssuer else { throw ProviderFailure.missing("issuer") }
+        guard let issuer = provider.issuer ?? provider.kind.defaultIssuer else {
+            throw ProviderFailure.missing("issuer")
+        }
         var addresses = ProviderAddresses(issuer: issuer)
         addresses.take(provider.kind.fixedEndpoints)
-        if provider.kind.isDiscovered { try addresses.take(discovered: await document(of: issuer), kind: provider.kind) }
+        if provider.kind.isDiscovered {
+            try addresses.take(discovered: await document(of: issuer), kind: provider.kind)
+        }
         addresses.take(provider.endpoints)
         return addresses
     }
@@ -54,6 +58,8 @@ extension ProviderAddresses {
                 userInfo: document.string("userinfo_endpoint"), keys: document.string("jwks_uri"),
                 revocation: document.string("revocation_endpoint")))
         // What an issuer says nothing of is Basic (§3).
-        usesBasicAuthorization = kind == .oidc && !document.list("token_endpoint_auth_methods_supported").contains(.string("client_secret_post"))
+        usesBasicAuthorization =
+            kind == .oidc
+            && !document.list("token_endpoint_auth_methods_supported").contains(.string("client_secret_post"))
     }
 }

@@ -4,8 +4,9 @@ import MartletCore
 import MartletJobs
 import MartletPostgres
 
-/// Tells providers that an account has gone, as the App Store demands of apps with Sign in with Apple (guideline 5.1.1 v). Apple wants its token
-/// revoked (https://developer.apple.com/documentation/signinwithapplerestapi/revoke-tokens); the others want nothing.
+/// Tells providers that an account has gone, as the App Store demands of apps with Sign in with Apple (guideline 5.1.1
+/// v). Apple wants its token revoked (https://developer.apple.com/documentation/signinwithapplerestapi/revoke-tokens);
+/// the others want nothing.
 struct TokenRevocation: Sendable {
     let identities: IdentityStore
     let jobs: JobQueue
@@ -13,7 +14,9 @@ struct TokenRevocation: Sendable {
     /// Begins it as part of the transaction that deletes the user or the identity, before the deletion.
     ///
     /// - Parameter provider: nil: of all.
-    func begin(of user: UUID, provider: String? = nil, in space: UserSpace, _ transaction: PostgresTransaction) async throws {
+    func begin(of user: UUID, provider: String? = nil, in space: UserSpace, _ transaction: PostgresTransaction)
+        async throws
+    {
         for token in try await identities.tokens(of: user, provider: provider, in: transaction) {
             let parameters = RevokeProviderToken.Parameters(
                 appID: space.appID, environment: space.environment, provider: token.provider, sealedToken: token.sealed)

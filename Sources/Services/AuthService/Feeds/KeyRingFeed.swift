@@ -37,7 +37,8 @@ public final class KeyRingFeed: Service {
     var idTokenKeys: [RSATokenVerifier] { newest.withLock { $0?.idTokenKeys } ?? [] }
 
     public func run() async throws {
-        // One look at a time: of two at once the older one could come last, and a key that was revoked would be back until the next.
+        // One look at a time: of two at once the older one could come last, and a key that was revoked would be back
+        // until the next.
         let (looks, look) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         await cancelWhenGracefulShutdown {
             await withDiscardingTaskGroup { group in
@@ -53,7 +54,8 @@ public final class KeyRingFeed: Service {
         }
     }
 
-    /// A ring of another version than `version`, or nil when none came in time or before shutdown, which would wait for it.
+    /// A ring of another version than `version`, or nil when none came in time or before shutdown, which would wait for
+    /// it.
     ///
     /// Another, not only a higher one: after a restore from a backup the versions start again from an older one.
     func ring(after version: Int64, wait: Duration) async -> KeyRing? {

@@ -61,7 +61,8 @@ final class RevocationFeed: Service {
                 let isKnown = number < state.last
                 let fresh = state.entries.reversed().prefix { !isKnown || $0.number > number }
                 return Revocations(
-                    last: state.last, sessions: Dictionary(fresh.map { ($0.session.uuidString.lowercased(), $0.until) }) { max($0, $1) },
+                    last: state.last,
+                    sessions: Dictionary(fresh.map { ($0.session.uuidString.lowercased(), $0.until) }) { max($0, $1) },
                     cutOff: state.cutOff)
             }
         }

@@ -46,7 +46,8 @@ struct AppSettings: Codable, Sendable, Equatable {
     }
 
     private enum CodingKeys: String, CodingKey, CaseIterable {
-        case inviteOnly, refuseDisposable, signUpByMail, requireVerifiedEmail, verifyOnSignUp, notices, linkURLs, language, mailsPerHour
+        case inviteOnly, refuseDisposable, signUpByMail, requireVerifiedEmail, verifyOnSignUp, notices, linkURLs,
+            language, mailsPerHour
     }
 
     /// What is stored may be of an older version: what it does not say is as in a new app.

@@ -30,7 +30,8 @@ enum BuiltInTemplates {
         .resetPassword: Words(
             subject: "{{app}}: choose a new password",
             paragraphs: [
-                "Somebody, hopefully you, wants to choose a new password for {{email}} at {{app}}. This is the code:", "{{code}}", "{{link}}",
+                "Somebody, hopefully you, wants to choose a new password for {{email}} at {{app}}. This is the code:",
+                "{{code}}", "{{link}}",
                 "Code and link are good for {{minutes}} minutes. If it was not you, do nothing: the password stays as it is. Give the code to nobody.",
             ], action: "Choose a password"),
         .signIn: Words(
@@ -42,7 +43,8 @@ enum BuiltInTemplates {
         .changeEmail: Words(
             subject: "{{app}}: confirm your new e-mail address",
             paragraphs: [
-                "Please confirm that {{email}} is to be your new address at {{app}}. This is your code:", "{{code}}", "{{link}}",
+                "Please confirm that {{email}} is to be your new address at {{app}}. This is your code:", "{{code}}",
+                "{{link}}",
                 "Code and link are good for {{minutes}} minutes. If you did not ask for this, you need do nothing.",
             ], action: "Confirm the address"),
         .invitation: Words(
@@ -75,13 +77,15 @@ enum BuiltInTemplates {
         .verifyEmail: Words(
             subject: "{{app}}: E-Mail-Adresse bestätigen",
             paragraphs: [
-                "Bitte bestätige, dass {{email}} deine Adresse bei {{app}} ist. Das ist dein Code:", "{{code}}", "{{link}}",
+                "Bitte bestätige, dass {{email}} deine Adresse bei {{app}} ist. Das ist dein Code:", "{{code}}",
+                "{{link}}",
                 "Code und Link gelten {{hours}} Stunden. Falls du das nicht angefordert hast, brauchst du nichts zu tun.",
             ], action: "Adresse bestätigen"),
         .resetPassword: Words(
             subject: "{{app}}: neues Passwort wählen",
             paragraphs: [
-                "Jemand, hoffentlich du, möchte für {{email}} bei {{app}} ein neues Passwort wählen. Das ist der Code:", "{{code}}", "{{link}}",
+                "Jemand, hoffentlich du, möchte für {{email}} bei {{app}} ein neues Passwort wählen. Das ist der Code:",
+                "{{code}}", "{{link}}",
                 "Code und Link gelten {{minutes}} Minuten. Falls du es nicht warst, tu nichts: Das Passwort bleibt, wie es ist. Gib den Code niemandem.",
             ], action: "Passwort wählen"),
         .signIn: Words(
@@ -93,13 +97,15 @@ enum BuiltInTemplates {
         .changeEmail: Words(
             subject: "{{app}}: neue E-Mail-Adresse bestätigen",
             paragraphs: [
-                "Bitte bestätige, dass {{email}} deine neue Adresse bei {{app}} werden soll. Das ist dein Code:", "{{code}}", "{{link}}",
+                "Bitte bestätige, dass {{email}} deine neue Adresse bei {{app}} werden soll. Das ist dein Code:",
+                "{{code}}", "{{link}}",
                 "Code und Link gelten {{minutes}} Minuten. Falls du das nicht angefordert hast, brauchst du nichts zu tun.",
             ], action: "Adresse bestätigen"),
         .invitation: Words(
             subject: "Einladung zu {{app}}",
             paragraphs: [
-                "Du bist zu {{app}} eingeladen. Registriere dich mit der Adresse {{email}} und diesem Code:", "{{code}}", "{{link}}",
+                "Du bist zu {{app}} eingeladen. Registriere dich mit der Adresse {{email}} und diesem Code:",
+                "{{code}}", "{{link}}",
                 "Die Einladung gilt einmal und {{hours}} Stunden lang.",
             ], action: "Registrieren"),
         .emailChanged: Words(
@@ -133,6 +139,7 @@ enum BuiltInTemplates {
             }
         }.joined(separator: "\n")
         return try MailTemplate(
-            kind, subject: words.subject, text: text, html: #"<div style="font-family:sans-serif;max-width:34em">"# + "\n\(html)\n</div>\n")
+            kind, subject: words.subject, text: text,
+            html: #"<div style="font-family:sans-serif;max-width:34em">"# + "\n\(html)\n</div>\n")
     }
 }

@@ -2,8 +2,8 @@ import Foundation
 import MartletAPI
 import MartletCore
 
-/// A mail that is to be written and sent: what a job of `SendMail` has in the table. There is no secret in it; what proves something is made
-/// when the mail is written.
+/// A mail that is to be written and sent: what a job of `SendMail` has in the table. There is no secret in it; what
+/// proves something is made when the mail is written.
 struct MailOrder: Codable, Sendable {
     var kind: MailKind
     var appID: String
@@ -38,7 +38,11 @@ struct MailOrder: Codable, Sendable {
     }
 
     /// For people: `2026-11-22 02:30 UTC`.
-    static var now: String { Date.now.formatted(.iso8601.year().month().day().dateSeparator(.dash)) + " " + clock + " UTC" }
+    static var now: String {
+        Date.now.formatted(.iso8601.year().month().day().dateSeparator(.dash)) + " " + clock + " UTC"
+    }
 
-    private static var clock: String { String(Date.now.formatted(.iso8601.time(includingFractionalSeconds: false)).prefix(5)) }
+    private static var clock: String {
+        String(Date.now.formatted(.iso8601.time(includingFractionalSeconds: false)).prefix(5))
+    }
 }

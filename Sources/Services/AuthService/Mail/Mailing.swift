@@ -18,21 +18,27 @@ struct Mailing: Sendable {
     private let server: MailSettings
     private let returned: ReturnedMail?
 
-    init(_ server: MailSettings, returned: ReturnedMail?, postgres: PostgresClient, keys: ServerKeys, jobs: JobQueue, logger: Logger) {
+    init(
+        _ server: MailSettings, returned: ReturnedMail?, postgres: PostgresClient, keys: ServerKeys, jobs: JobQueue,
+        logger: Logger
+    ) {
         settings = AppSettingsStore(postgres: postgres)
         senders = MailSenderStore(postgres: postgres, sealing: keys.sealing, logger: logger)
         templates = MailTemplateStore(postgres: postgres)
         proofs = MailProofStore(postgres: postgres, codeKey: keys.mailCodes)
         invitations = InvitationStore(postgres: postgres)
         counts = MailCountStore(postgres: postgres)
-        outbox = MailOutbox(jobs: jobs, settings: settings, counts: counts, hasMailServer: server.server != nil, logger: logger)
+        outbox = MailOutbox(
+            jobs: jobs, settings: settings, counts: counts, hasMailServer: server.server != nil, logger: logger)
         client = SMTPClient()
         self.server = server
         self.returned = returned
     }
 
     /// Mails a code to the address of a new user, if the app wants it verified.
-    func verify(_ email: EmailAddress?, of user: UUID, _ settings: AppSettings, _ languages: [String], in space: UserSpace) async {
+    func verify(
+        _ email: EmailAddress?, of user: UUID, _ settings: AppSettings, _ languages: [String], in space: UserSpace
+    ) async {
         guard let email, settings.verifyOnSignUp || settings.requireVerifiedEmail else { return }
         var order = MailOrder(.verifyEmail, to: email.text, user: user, in: space)
         order.languages = languages
@@ -42,7 +48,8 @@ struct Mailing: Sendable {
     /// Writes and sends what was ordered.
     func handler(users: UserStore, apps: AppStore) -> SendMail {
         SendMail(
-            users: users, apps: apps, settings: settings, senders: senders, templates: templates, proofs: proofs, invitations: invitations,
+            users: users, apps: apps, settings: settings, senders: senders, templates: templates, proofs: proofs,
+            invitations: invitations,
             counts: counts, server: server, client: client, returned: returned)
     }
 }

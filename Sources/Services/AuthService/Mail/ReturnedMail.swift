@@ -39,7 +39,8 @@ final class ReturnedMail: Sendable {
         if let end = resting.withLock({ $0 }), end > .now { return false }
         do {
             let question = Question(app: space.appID, environment: space.environment, address: address)
-            let answer = try await calls.post("/internal/mail/returned", question, to: notifications, upTo: 1 << 10, within: Self.patience)
+            let answer = try await calls.post(
+                "/internal/mail/returned", question, to: notifications, upTo: 1 << 10, within: Self.patience)
             return try JSONDecoder().decode(Answer.self, from: Data(answer.body.readableBytesView)).isReturned
         } catch {
             try Task.checkCancellation()

@@ -8,7 +8,9 @@ extension AppSettings {
     /// - Throws: `invalid-body` naming the field.
     func checkSignUp(email: EmailAddress?, invitation: String?) throws {
         try check(email)
-        if inviteOnly, invitation == nil { throw HTTPProblem(.invalidBody, "Signing up needs an invitation.", field: "invitation") }
+        if inviteOnly, invitation == nil {
+            throw HTTPProblem(.invalidBody, "Signing up needs an invitation.", field: "invitation")
+        }
     }
 
     /// - Throws: `forbidden` where signing up needs an invitation, and this way has none.
@@ -24,12 +26,16 @@ extension AppSettings {
 
     /// - Throws: `forbidden` where the app demands a verified address, and this account has none.
     func checkSignIn(isEmailVerified: Bool) throws {
-        if requireVerifiedEmail, !isEmailVerified { throw HTTPProblem(.forbidden, "The e-mail address is not verified yet.") }
+        if requireVerifiedEmail, !isEmailVerified {
+            throw HTTPProblem(.forbidden, "The e-mail address is not verified yet.")
+        }
     }
 
     /// - Throws: `invalid-body` for an address that the app does not take, and for none where it demands one.
     func check(_ email: EmailAddress?) throws {
-        if requireVerifiedEmail, email == nil { throw HTTPProblem(.invalidBody, "An e-mail address is required.", field: "email") }
+        if requireVerifiedEmail, email == nil {
+            throw HTTPProblem(.invalidBody, "An e-mail address is required.", field: "email")
+        }
         if refuseDisposable, let email, DisposableAddresses.contains(email.text) {
             throw HTTPProblem(.invalidBody, "Addresses of this provider are not accepted.", field: "email")
         }

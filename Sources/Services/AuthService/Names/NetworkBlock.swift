@@ -4,7 +4,8 @@ import Foundation
 public enum NetworkBlock {
     public static func isOne(_ text: String) -> Bool {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
-        guard parts.count == 2, (1...3).contains(parts[1].utf8.count), parts[1].utf8.allSatisfy({ (0x30...0x39).contains($0) }),
+        guard parts.count == 2, (1...3).contains(parts[1].utf8.count),
+            parts[1].utf8.allSatisfy({ (0x30...0x39).contains($0) }),
             let bits = Int(parts[1])
         else { return false }
         var address = in6_addr()

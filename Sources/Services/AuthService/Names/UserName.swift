@@ -1,8 +1,8 @@
 import MartletAPI
 import MartletHTTP
 
-/// A user name: 2 to 64 of `a-z 0-9 . _ -`, a letter or digit first. Capital letters count as small ones; there are no others, so that no
-/// two names look alike.
+/// A user name: 2 to 64 of `a-z 0-9 . _ -`, a letter or digit first. Capital letters count as small ones; there are no
+/// others, so that no two names look alike.
 struct UserName: Sendable, Equatable {
     let text: String
 
@@ -15,8 +15,12 @@ struct UserName: Sendable, Equatable {
             default: "._-".utf8.contains(byte)
             }
         }
-        guard isWellFormed, (2...64).contains(small.utf8.count), let first = small.utf8.first, !"._-".utf8.contains(first) else {
-            throw HTTPProblem(.invalidBody, "A user name is 2 to 64 of a-z 0-9 . _ - and begins with a letter or digit.", field: field)
+        guard isWellFormed, (2...64).contains(small.utf8.count), let first = small.utf8.first,
+            !"._-".utf8.contains(first)
+        else {
+            throw HTTPProblem(
+                .invalidBody, "A user name is 2 to 64 of a-z 0-9 . _ - and begins with a letter or digit.", field: field
+            )
         }
         self.text = small
     }

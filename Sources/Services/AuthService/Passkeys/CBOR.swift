@@ -2,8 +2,9 @@ import Foundation
 
 /// A value of CBOR (RFC 8949) as authenticators write it.
 ///
-/// Strict, after CTAP2's canonical form (CTAP 2.1 §8): shortest lengths; no indefinite lengths, tags and floating-point numbers; keys of maps are
-/// numbers and texts, none twice. The order of keys is not looked at: nothing depends on it, and not every authenticator keeps it.
+/// Strict, after CTAP2's canonical form (CTAP 2.1 §8): shortest lengths; no indefinite lengths, tags and floating-point
+/// numbers; keys of maps are numbers and texts, none twice. The order of keys is not looked at: nothing depends on it,
+/// and not every authenticator keeps it.
 indirect enum CBOR: Sendable, Hashable {
     case integer(Int)
     case bytes(Data)

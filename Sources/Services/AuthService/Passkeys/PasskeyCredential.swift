@@ -14,8 +14,8 @@ struct PasskeyRefusal: Error {
     }
 }
 
-/// What `navigator.credentials` returns, as `PublicKeyCredential.toJSON()` writes it (WebAuthn §5.1): bytes are base64url. Members that are not
-/// needed are not looked at.
+/// What `navigator.credentials` returns, as `PublicKeyCredential.toJSON()` writes it (WebAuthn §5.1): bytes are
+/// base64url. Members that are not needed are not looked at.
 struct PasskeyCredential: Sendable {
     /// WebAuthn §4 has 16 bytes at least, §5.8.3 1,023 at most.
     static let idLengths = 16...1_023
@@ -29,9 +29,12 @@ struct PasskeyCredential: Sendable {
 
     /// - Throws: `invalid-body`.
     init(_ fields: BodyFields) throws {
-        guard let json = fields[Self.field] else { throw HTTPProblem(.invalidBody, "This field is required.", field: Self.field) }
+        guard let json = fields[Self.field] else {
+            throw HTTPProblem(.invalidBody, "This field is required.", field: Self.field)
+        }
         guard case .string("public-key")? = json["type"], case .string(let text)? = json["id"],
-            let id = Base64URLText.bytes(text, count: Self.idLengths), json["rawId"] == nil || json["rawId"] == .string(text),
+            let id = Base64URLText.bytes(text, count: Self.idLengths),
+            json["rawId"] == nil || json["rawId"] == .string(text),
             let response = json["response"], let clientData = Self.bytes("clientDataJSON", of: response)
         else { throw Self.malformed }
         self.id = id
@@ -51,7 +54,9 @@ struct PasskeyCredential: Sendable {
     }
 
     private static let malformed = HTTPProblem(
-        .invalidBody, "This must be what PublicKeyCredential.toJSON() returns, with all bytes in base64url without padding.", field: field)
+        .invalidBody,
+        "This must be what PublicKeyCredential.toJSON() returns, with all bytes in base64url without padding.",
+        field: field)
 
     private var transports: [String] {
         guard case .array(let names)? = response["transports"] else { return [] }
@@ -75,13 +80,14 @@ struct NewPasskey: Sendable {
 extension PasskeyCredential {
     /// The registration ceremony (WebAuthn §7.1), but for looking the challenge up.
     ///
-    /// No attestation is asked for, and none is relied on: of the formats `none` has to be empty, `packed` without certificates has to be signed by
-    /// the new key, and all others are read as none.
+    /// No attestation is asked for, and none is relied on: of the formats `none` has to be empty, `packed` without
+    /// certificates has to be signed by the new key, and all others are read as none.
     /// - Throws: `invalid-body` for what is malformed, `PasskeyRefusal`.
     func registration(for party: RelyingParty) throws -> (challenge: Data, passkey: NewPasskey) {
         let attestation = try part("attestationObject")
         let clientData = try ClientData(clientDataJSON, of: .registration, for: party)
-        guard let object = try? CBOR(attestation), let format = object["fmt"]?.text, let statement = object["attStmt"], case .map = statement,
+        guard let object = try? CBOR(attestation), let format = object["fmt"]?.text, let statement = object["attStmt"],
+            case .map = statement,
             let authData = object["authData"]?.bytes
         else { throw PasskeyRefusal("The attestation object is not well-formed.") }
         let data = try AuthenticatorData(authData)
@@ -94,17 +100,24 @@ extension PasskeyCredential {
         return (
             clientData.challenge,
             NewPasskey(
-                credentialID: id, publicKey: made.publicKey, signCount: data.signCount, isBackedUp: data.isBackedUp, model: made.model,
+                credentialID: id, publicKey: made.publicKey, signCount: data.signCount, isBackedUp: data.isBackedUp,
+                model: made.model,
                 transports: transports)
         )
     }
 
-    private static func check(_ format: String, _ statement: CBOR, signed message: Data, by key: PasskeyPublicKey) throws(PasskeyRefusal) {
+    private static func check(_ format: String, _ statement: CBOR, signed message: Data, by key: PasskeyPublicKey)
+        throws(PasskeyRefusal)
+    {
         switch format {
         case "none":
-            guard statement == .map([:]) else { throw PasskeyRefusal("An attestation of the format none must be empty.") }
+            guard statement == .map([:]) else {
+                throw PasskeyRefusal("An attestation of the format none must be empty.")
+            }
         case "packed" where statement["x5c"] == nil:
-            guard statement["alg"]?.integer == key.algorithm, let signature = statement["sig"]?.bytes, key.isValid(signature, of: message) else {
+            guard statement["alg"]?.integer == key.algorithm, let signature = statement["sig"]?.bytes,
+                key.isValid(signature, of: message)
+            else {
                 throw PasskeyRefusal("The attestation is not signed by the new key.")
             }
         default: break
@@ -119,7 +132,9 @@ extension PasskeyCredential {
         var isBackedUp: Bool
 
         /// Whether it counted on since the passkey's last use; those that do not count say 0 (WebAuthn §6.1.1).
-        func isCounted(after passkey: StoredPasskey) -> Bool { signCount > passkey.signCount || (signCount == 0 && passkey.signCount == 0) }
+        func isCounted(after passkey: StoredPasskey) -> Bool {
+            signCount > passkey.signCount || (signCount == 0 && passkey.signCount == 0)
+        }
     }
 
     /// The authentication ceremony (WebAuthn §7.2), but for looking the challenge up and counting.
@@ -127,15 +142,20 @@ extension PasskeyCredential {
     /// - Parameter passkey: the stored one of this id.
     /// - Throws: `invalid-body` for what is malformed, `PasskeyRefusal`.
     func proof(by passkey: StoredPasskey, for party: RelyingParty) throws -> Proof {
-        let (authData, signature, handle) = (try part("authenticatorData"), try part("signature"), try part("userHandle"))
+        let (authData, signature, handle) = (
+            try part("authenticatorData"), try part("signature"), try part("userHandle")
+        )
         let clientData = try ClientData(clientDataJSON, of: .authentication, for: party)
         guard handle.elementsEqual(passkey.userID.bytes) else { throw PasskeyRefusal("The passkey is another user's.") }
         let data = try AuthenticatorData(authData)
         try data.check(for: party)
         let key = try PasskeyPublicKey((try? CBOR(passkey.publicKey)) ?? .null)
-        guard key.isValid(signature, of: authData + SHA256.hash(data: clientDataJSON)) else { throw PasskeyRefusal("The signature is wrong.") }
+        guard key.isValid(signature, of: authData + SHA256.hash(data: clientDataJSON)) else {
+            throw PasskeyRefusal("The signature is wrong.")
+        }
         return Proof(
-            challenge: clientData.challenge, signCount: data.signCount, isUserVerified: data.isUserVerified, isBackedUp: data.isBackedUp)
+            challenge: clientData.challenge, signCount: data.signCount, isUserVerified: data.isUserVerified,
+            isBackedUp: data.isBackedUp)
     }
 }
 

@@ -2,7 +2,8 @@ import Crypto
 import CryptoExtras
 import Foundation
 
-/// The public key of a passkey, as it comes in COSE (RFC 9053 §7, RFC 8812 §2): ES256 on P-256, EdDSA on Ed25519, or RS256.
+/// The public key of a passkey, as it comes in COSE (RFC 9053 §7, RFC 8812 §2): ES256 on P-256, EdDSA on Ed25519, or
+/// RS256.
 enum PasskeyPublicKey: Sendable {
     case es256(P256.Signing.PublicKey)
     case edDSA(Curve25519.Signing.PublicKey)
@@ -11,11 +12,13 @@ enum PasskeyPublicKey: Sendable {
     /// COSE numbers of the algorithms, the most wanted first.
     static let algorithms = [-7, -8, -257]
 
-    /// - Throws: `PasskeyRefusal` for another algorithm, what is no key of it, and for parameters beside those of the key (WebAuthn §6.5.1).
+    /// - Throws: `PasskeyRefusal` for another algorithm, what is no key of it, and for parameters beside those of the
+    ///   key (WebAuthn §6.5.1).
     init(_ cose: CBOR) throws(PasskeyRefusal) {
         switch (cose[1]?.integer, cose[3]?.integer) {
         case (2, -7):
-            guard cose.hasKeys([1, 3, -1, -2, -3]), cose[-1]?.integer == 1, let x = cose[-2]?.bytes, let y = cose[-3]?.bytes, x.count == 32,
+            guard cose.hasKeys([1, 3, -1, -2, -3]), cose[-1]?.integer == 1, let x = cose[-2]?.bytes,
+                let y = cose[-3]?.bytes, x.count == 32,
                 y.count == 32, let key = try? P256.Signing.PublicKey(x963Representation: Data([4]) + x + y)
             else { throw PasskeyRefusal("The public key is not one of ES256.") }
             self = .es256(key)
@@ -25,7 +28,8 @@ enum PasskeyPublicKey: Sendable {
             else { throw PasskeyRefusal("The public key is not one of EdDSA on Ed25519.") }
             self = .edDSA(key)
         case (3, -257):
-            guard cose.hasKeys([1, 3, -1, -2]), let n = cose[-1]?.bytes, let e = cose[-2]?.bytes, (256...512).contains(n.count), n.first != 0,
+            guard cose.hasKeys([1, 3, -1, -2]), let n = cose[-1]?.bytes, let e = cose[-2]?.bytes,
+                (256...512).contains(n.count), n.first != 0,
                 e.elementsEqual([1, 0, 1]), let key = try? _RSA.Signing.PublicKey(n: n, e: e)
             else { throw PasskeyRefusal("The public key is not one of RS256 of 2048 to 4096 bits and exponent 65537.") }
             self = .rs256(key)
@@ -45,10 +49,14 @@ enum PasskeyPublicKey: Sendable {
     /// - Parameter signature: in the algorithm's own form (WebAuthn §6.5.5), of ES256 DER.
     func isValid(_ signature: Data, of message: Data) -> Bool {
         switch self {
-        case .es256(let key): (try? P256.Signing.ECDSASignature(derRepresentation: signature)).map { key.isValidSignature($0, for: message) } ?? false
+        case .es256(let key):
+            (try? P256.Signing.ECDSASignature(derRepresentation: signature)).map {
+                key.isValidSignature($0, for: message)
+            } ?? false
         case .edDSA(let key): key.isValidSignature(signature, for: message)
         case .rs256(let key):
-            key.isValidSignature(_RSA.Signing.RSASignature(rawRepresentation: signature), for: message, padding: .insecurePKCS1v1_5)
+            key.isValidSignature(
+                _RSA.Signing.RSASignature(rawRepresentation: signature), for: message, padding: .insecurePKCS1v1_5)
         }
     }
 }

@@ -22,16 +22,22 @@ struct RelyingParty: Sendable, Equatable {
     /// - Throws: `invalid-body`.
     init(_ fields: BodyFields) throws {
         id = try fields.requiredString("rpId")
-        guard Self.isDomain(id) else { throw HTTPProblem(.invalidBody, "It must be a domain name in lower case.", field: "rpId") }
+        guard Self.isDomain(id) else {
+            throw HTTPProblem(.invalidBody, "It must be a domain name in lower case.", field: "rpId")
+        }
         name = try fields.requiredString("rpName")
-        guard (1...64).contains(name.unicodeScalars.count) else { throw HTTPProblem(.invalidBody, "It must have 1 to 64 characters.", field: "rpName") }
+        guard (1...64).contains(name.unicodeScalars.count) else {
+            throw HTTPProblem(.invalidBody, "It must have 1 to 64 characters.", field: "rpName")
+        }
         origins = try fields.strings("origins") ?? []
         guard (1...Self.maximumOrigins).contains(origins.count), Set(origins).count == origins.count else {
-            throw HTTPProblem(.invalidBody, "There must be 1 to \(Self.maximumOrigins) origins, none twice.", field: "origins")
+            throw HTTPProblem(
+                .invalidBody, "There must be 1 to \(Self.maximumOrigins) origins, none twice.", field: "origins")
         }
         for origin in origins where !Self.isOrigin(origin, of: id) {
             throw HTTPProblem(
-                .invalidBody, "\(origin.prefix(100)) is neither https://, with the relying party's domain or one below it, nor android:apk-key-hash:….",
+                .invalidBody,
+                "\(origin.prefix(100)) is neither https://, with the relying party's domain or one below it, nor android:apk-key-hash:….",
                 field: "origins")
         }
     }
@@ -41,16 +47,20 @@ struct RelyingParty: Sendable, Equatable {
         if text == "localhost" { return true }
         let labels = text.split(separator: ".", omittingEmptySubsequences: false)
         let isWellFormed = labels.allSatisfy { label in
-            (1...63).contains(label.utf8.count) && label.utf8.first != UInt8(ascii: "-") && label.utf8.last != UInt8(ascii: "-")
+            (1...63).contains(label.utf8.count) && label.utf8.first != UInt8(ascii: "-")
+                && label.utf8.last != UInt8(ascii: "-")
                 && label.utf8.allSatisfy { byte in
                     switch byte {
-                    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"): true
+                    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
+                        UInt8(ascii: "-"):
+                        true
                     default: false
                     }
                 }
         }
         // An IP address is no domain.
-        return isWellFormed && labels.count >= 2 && text.utf8.count <= 253 && !(labels.last?.allSatisfy(\.isNumber) ?? true)
+        return isWellFormed && labels.count >= 2 && text.utf8.count <= 253
+            && !(labels.last?.allSatisfy(\.isNumber) ?? true)
     }
 
     private static func isOrigin(_ text: String, of id: String) -> Bool {
@@ -58,7 +68,8 @@ struct RelyingParty: Sendable, Equatable {
             // SHA-256 of the certificate that signs the app, in base64url.
             return Base64URLText.bytes(String(hash), count: 32...32) != nil
         }
-        guard let rest = text.suffix(behind: "https://") ?? (id == "localhost" ? text.suffix(behind: "http://") : nil) else { return false }
+        guard let rest = text.suffix(behind: "https://") ?? (id == "localhost" ? text.suffix(behind: "http://") : nil)
+        else { return false }
         let parts = rest.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
         guard isDomain(String(parts[0])), parts[0] == id || parts[0].hasSuffix("." + id) else { return false }
         guard parts.count == 2 else { return true }

@@ -2,8 +2,9 @@ import Foundation
 import MartletAPI
 import MartletHTTP
 
-/// A password hash that another server made: bcrypt (`$2a$`, `$2b$`, `$2y$`; cost 4 to 14), Argon2id or Argon2i (version 19) in the PHC string
-/// format, within limits of work, so that nobody's log-in burns minutes or gigabytes. `PasswordHash.isOutdated` ones are replaced at the first log-in.
+/// A password hash that another server made: bcrypt (`$2a$`, `$2b$`, `$2y$`; cost 4 to 14), Argon2id or Argon2i
+/// (version 19) in the PHC string format, within limits of work, so that nobody's log-in burns minutes or gigabytes.
+/// `PasswordHash.isOutdated` ones are replaced at the first log-in.
 struct ImportedPasswordHash: Sendable {
     static let bcryptCosts = 4...14
     static let memoryInKiB: ClosedRange<UInt32> = 8...131_072
@@ -18,7 +19,8 @@ struct ImportedPasswordHash: Sendable {
     init(_ text: String, field: String = "passwordHash") throws {
         guard Self.isBcrypt(text) || Self.isArgon2(text) else {
             throw HTTPProblem(
-                .invalidBody, "This is neither bcrypt of cost 4 to 14 nor Argon2id or Argon2i within the limits of docs/how-to/import-users.md.",
+                .invalidBody,
+                "This is neither bcrypt of cost 4 to 14 nor Argon2id or Argon2i within the limits of docs/how-to/import-users.md.",
                 field: field)
         }
         self.text = text
@@ -26,7 +28,8 @@ struct ImportedPasswordHash: Sendable {
 
     private static func isBcrypt(_ text: String) -> Bool {
         let bytes = Array(text.utf8)
-        guard bytes.count == 60, ["$2a$", "$2b$", "$2y$"].contains(where: text.hasPrefix), bytes[6] == UInt8(ascii: "$"),
+        guard bytes.count == 60, ["$2a$", "$2b$", "$2y$"].contains(where: text.hasPrefix),
+            bytes[6] == UInt8(ascii: "$"),
             let cost = Int(String(decoding: bytes[4..<6], as: UTF8.self)), bytes[4] != UInt8(ascii: "+")
         else { return false }
         return bcryptCosts.contains(cost) && bytes[7...].allSatisfy(isDigit64)
@@ -35,7 +38,9 @@ struct ImportedPasswordHash: Sendable {
     /// Of bcrypt's own base64.
     private static func isDigit64(_ byte: UInt8) -> Bool {
         switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: ".")...UInt8(ascii: "9"): true
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: ".")...UInt8(ascii: "9"):
+            true
         default: false
         }
     }
@@ -44,12 +49,14 @@ struct ImportedPasswordHash: Sendable {
         guard let parameters = Argon2Parameters(text) else { return false }
         return ["argon2id", "argon2i"].contains(parameters.variant) && memoryInKiB.contains(parameters.memoryInKiB)
             && passes.contains(parameters.passes) && lanes.contains(parameters.lanes)
-            && parameters.memoryInKiB >= 8 * parameters.lanes && UInt64(parameters.memoryInKiB) * UInt64(parameters.passes) <= maximumWork
+            && parameters.memoryInKiB >= 8 * parameters.lanes
+            && UInt64(parameters.memoryInKiB) * UInt64(parameters.passes) <= maximumWork
             && (8...64).contains(parameters.saltLength) && (16...64).contains(parameters.hashLength)
     }
 }
 
-/// What an Argon2 hash in the PHC string format (https://github.com/P-H-C/phc-string-format) says of itself, of version 19 only.
+/// What an Argon2 hash in the PHC string format (https://github.com/P-H-C/phc-string-format) says of itself, of version
+/// 19 only.
 struct Argon2Parameters: Sendable {
     var variant: Substring
     var memoryInKiB: UInt32
@@ -62,19 +69,25 @@ struct Argon2Parameters: Sendable {
     init?(_ text: String) {
         guard text.utf8.count <= 512 else { return nil }
         let parts = text.split(separator: "$", omittingEmptySubsequences: false)
-        guard parts.count == 6, parts[0].isEmpty, parts[1].hasPrefix("argon2"), parts[2] == "v=19", let salt = Self.length(ofBase64: parts[4]),
+        guard parts.count == 6, parts[0].isEmpty, parts[1].hasPrefix("argon2"), parts[2] == "v=19",
+            let salt = Self.length(ofBase64: parts[4]),
             let hash = Self.length(ofBase64: parts[5])
         else { return nil }
         let numbers = parts[3].split(separator: ",", omittingEmptySubsequences: false)
-        guard numbers.count == 3, let memory = Self.number("m=", numbers[0]), let passes = Self.number("t=", numbers[1]),
+        guard numbers.count == 3, let memory = Self.number("m=", numbers[0]),
+            let passes = Self.number("t=", numbers[1]),
             let lanes = Self.number("p=", numbers[2])
         else { return nil }
-        (variant, memoryInKiB, self.passes, self.lanes, saltLength, hashLength) = (parts[1], memory, passes, lanes, salt, hash)
+        (variant, memoryInKiB, self.passes, self.lanes, saltLength, hashLength) = (
+            parts[1], memory, passes, lanes, salt, hash
+        )
     }
 
     /// In decimal digits without a zero in front.
     private static func number(_ name: String, _ text: Substring) -> UInt32? {
-        guard text.hasPrefix(name), let number = UInt32(text.dropFirst(name.count)), String(number) == text.dropFirst(name.count) else { return nil }
+        guard text.hasPrefix(name), let number = UInt32(text.dropFirst(name.count)),
+            String(number) == text.dropFirst(name.count)
+        else { return nil }
         return number
     }
 

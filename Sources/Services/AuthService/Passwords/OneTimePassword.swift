@@ -13,7 +13,9 @@ enum OneTimePassword {
         _: Hash.Type = Insecure.SHA1.self, secret: some ContiguousBytes, counter: Int64, digits: Int = 6
     ) -> String {
         let message = withUnsafeBytes(of: counter.bigEndian) { Array($0) }
-        let mac = secret.withUnsafeBytes { Array(HMAC<Hash>.authenticationCode(for: message, using: SymmetricKey(data: $0))) }
+        let mac = secret.withUnsafeBytes {
+            Array(HMAC<Hash>.authenticationCode(for: message, using: SymmetricKey(data: $0)))
+        }
         let offset = Int(mac[mac.count - 1] & 15)
         let number = mac[offset..<offset + 4].reduce(UInt64(0)) { $0 << 8 | UInt64($1) } & 0x7fff_ffff
         let modulus = (0..<digits).reduce(UInt64(1)) { power, _ in power * 10 }
@@ -23,11 +25,14 @@ enum OneTimePassword {
 
     /// The step that `code` is of, at `time` or about then.
     static func step(of code: String, secret: some ContiguousBytes, at time: Date) -> Int64? {
-        let isCode = code.utf8.count == 6 && code.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+        let isCode =
+            code.utf8.count == 6 && code.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
         guard isCode else { return nil }
         let now = Int64(time.timeIntervalSince1970) / stepInSeconds
         // All are looked at, the newest first.
-        return (-tolerance...tolerance).reversed().map { now + $0 }.filter { isEqual(Self.code(secret: secret, counter: $0), code) }.first
+        return (-tolerance...tolerance).reversed().map { now + $0 }.filter {
+            isEqual(Self.code(secret: secret, counter: $0), code)
+        }.first
     }
 
     private static func isEqual(_ a: String, _ b: String) -> Bool {

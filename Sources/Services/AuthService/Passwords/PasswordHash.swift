@@ -26,7 +26,8 @@ enum PasswordHash {
         return String(decoding: encoded.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
-    /// What no password makes but by chance, without the work of making it: checking against it costs as much as against any other.
+    /// What no password makes but by chance, without the work of making it: checking against it costs as much as
+    /// against any other.
     static func makeDecoy() -> String {
         func random(_ length: Int) -> String {
             let bytes = SymmetricKey(size: .init(bitCount: length * 8)).withUnsafeBytes { Data($0) }
@@ -44,7 +45,8 @@ enum PasswordHash {
         }
     }
 
-    /// Whether the next one who shows the password should get another hash: by another method, or with less work than today's.
+    /// Whether the next one who shows the password should get another hash: by another method, or with less work than
+    /// today's.
     static func isOutdated(_ encoded: String) -> Bool {
         guard let parameters = Argon2Parameters(encoded) else { return true }
         return parameters.variant != "argon2id" || parameters.memoryInKiB < memoryInKiB || parameters.passes < passes
@@ -61,7 +63,8 @@ enum PasswordHash {
         // The part behind method, cost and salt, whose spelling may differ in bits that do not count.
         let (made, expected) = (hash.prefix { $0 != 0 }.suffix(31), encoded.utf8.suffix(31))
         // In Swift `|` and `^` have the same precedence.
-        return made.count == expected.count && zip(made, expected).reduce(UInt8(0)) { $0 | (UInt8(bitPattern: $1.0) ^ $1.1) } == 0
+        return made.count == expected.count
+            && zip(made, expected).reduce(UInt8(0)) { $0 | (UInt8(bitPattern: $1.0) ^ $1.1) } == 0
     }
 }
 

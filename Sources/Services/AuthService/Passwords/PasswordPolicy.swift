@@ -16,11 +16,17 @@ enum PasswordPolicy {
                 throw HTTPProblem(.invalidBody, "A password has at least \(minimumLength) characters.", field: field)
             }
             guard text.utf8.count <= maximumLengthInBytes, !text.utf8.contains(0) else {
-                throw HTTPProblem(.invalidBody, "A password has at most \(maximumLengthInBytes) bytes, none of them zero.", field: field)
+                throw HTTPProblem(
+                    .invalidBody, "A password has at most \(maximumLengthInBytes) bytes, none of them zero.",
+                    field: field)
             }
             let plain = text.lowercased()
-            let isObvious = CommonPasswords.all.contains(Substring(plain)) || Set(plain).count < 3 || others.contains { $0?.lowercased() == plain }
-            if isObvious { throw HTTPProblem(.invalidBody, "This password is one of those that are tried first.", field: field) }
+            let isObvious =
+                CommonPasswords.all.contains(Substring(plain)) || Set(plain).count < 3
+                || others.contains { $0?.lowercased() == plain }
+            if isObvious {
+                throw HTTPProblem(.invalidBody, "This password is one of those that are tried first.", field: field)
+            }
         }
     }
 }

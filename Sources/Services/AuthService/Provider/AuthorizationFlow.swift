@@ -12,13 +12,15 @@ struct AuthorizationFlow: Sendable {
     let grants: GrantStore
     let browsers: Browsers
 
-    /// Reads the request out of the query and hands it on; what is wrong with it becomes a page, or goes back to the client.
+    /// Reads the request out of the query and hands it on; what is wrong with it becomes a page, or goes back to the
+    /// client.
     func answer(
         _ request: Request, _ context: ServiceContext, _ body: (AuthorizationRequest, Issuer) async throws -> Response
     ) async throws -> Response {
         let issuer = try issuers.issuer(context)
         do {
-            return try await body(try await AuthorizationRequest(query: request.uri.query ?? "", of: clients, in: issuer.space), issuer)
+            return try await body(
+                try await AuthorizationRequest(query: request.uri.query ?? "", of: clients, in: issuer.space), issuer)
         } catch let refusal as AuthorizationRequest.Refusal {
             guard let target = refusal.target else { return ProviderPages.failure(refusal.error) }
             return Self.sendBack(refusal.error, target.redirectURI, state: target.state, issuer)
@@ -28,39 +30,51 @@ struct AuthorizationFlow: Sendable {
     }
 
     func showLogIn(
-        _ asked: AuthorizationRequest, _ request: Request, _ issuer: Issuer, name: String? = nil, asksForCode: Bool = false, message: String? = nil,
+        _ asked: AuthorizationRequest, _ request: Request, _ issuer: Issuer, name: String? = nil,
+        asksForCode: Bool = false, message: String? = nil,
         status: HTTPResponse.Status = .ok
     ) -> Response {
         let secret = browsers.formSecret(request, issuer)
         let token = browsers.formToken(.logIn, secret: secret.value, session: nil, query: asked.query, issuer)
         var response = ProviderPages.logIn(
-            asked, issuer, token: token, name: name ?? asked.loginHint ?? "", asksForCode: asksForCode, message: message, status: status)
+            asked, issuer, token: token, name: name ?? asked.loginHint ?? "", asksForCode: asksForCode,
+            message: message, status: status)
         if let cookie = secret.new { response.setCookie(cookie) }
         return response
     }
 
     /// Goes on with a user who is signed in: asks them, unless they have allowed it before, and sends the browser back.
-    func goOn(_ asked: AuthorizationRequest, _ request: Request, as browser: ClientSessionStore.Browser, _ issuer: Issuer) async throws -> Response {
+    func goOn(
+        _ asked: AuthorizationRequest, _ request: Request, as browser: ClientSessionStore.Browser, _ issuer: Issuer
+    ) async throws -> Response {
         // A code that another program intercepts is useless to it without the confidential client's secret.
         let isAssured = asked.client.isConfidential || RedirectURI.isExclusive(asked.redirectURI)
         let mayGoByMemory = isAssured && !asked.prompts.contains(.consent)
         if mayGoByMemory, try await grants.covers(asked.scopes, of: browser.userID, to: asked.client.id) {
             return try await sendCode(asked, browser, issuer)
         }
-        if asked.prompts.contains(.none) { return Self.sendBack(OAuthError(.consentRequired, "The user has to be asked."), asked, issuer) }
+        if asked.prompts.contains(.none) {
+            return Self.sendBack(OAuthError(.consentRequired, "The user has to be asked."), asked, issuer)
+        }
         let secret = browsers.formSecret(request, issuer)
-        let token = browsers.formToken(.consent, secret: secret.value, session: browser.session, query: asked.query, issuer)
+        let token = browsers.formToken(
+            .consent, secret: secret.value, session: browser.session, query: asked.query, issuer)
         var response = ProviderPages.consent(asked, issuer, token: token, userName: browser.userName)
         if let cookie = secret.new { response.setCookie(cookie) }
         return response
     }
 
-    func sendCode(_ asked: AuthorizationRequest, _ browser: ClientSessionStore.Browser, _ issuer: Issuer) async throws -> Response {
+    func sendCode(_ asked: AuthorizationRequest, _ browser: ClientSessionStore.Browser, _ issuer: Issuer) async throws
+        -> Response
+    {
         let code = try await codes.create(
             Authorization(
-                client: asked.client.id, browserSession: browser.session, redirectURI: asked.redirectURI, challenge: asked.challenge,
+                client: asked.client.id, browserSession: browser.session, redirectURI: asked.redirectURI,
+                challenge: asked.challenge,
                 scopes: asked.scopes, nonce: asked.nonce))
-        guard let code else { throw HTTPProblem(.tooManyRequests, headers: [.retryAfter: "\(AuthorizationCodeStore.lifetimeInSeconds)"]) }
+        guard let code else {
+            throw HTTPProblem(.tooManyRequests, headers: [.retryAfter: "\(AuthorizationCodeStore.lifetimeInSeconds)"])
+        }
         return Self.sendBack([("code", code)], asked.redirectURI, state: asked.state, issuer)
     }
 
@@ -68,18 +82,25 @@ struct AuthorizationFlow: Sendable {
         sendBack(error, asked.redirectURI, state: asked.state, issuer)
     }
 
-    private static func sendBack(_ error: OAuthError, _ redirectURI: String, state: String?, _ issuer: Issuer) -> Response {
-        sendBack([("error", error.code.rawValue), ("error_description", error.description)], redirectURI, state: state, issuer)
+    private static func sendBack(_ error: OAuthError, _ redirectURI: String, state: String?, _ issuer: Issuer)
+        -> Response
+    {
+        sendBack(
+            [("error", error.code.rawValue), ("error_description", error.description)], redirectURI, state: state,
+            issuer)
     }
 
     /// With `iss`, so that a client of several providers knows who answers (RFC 9207).
-    private static func sendBack(_ parameters: [(name: String, value: String)], _ redirectURI: String, state: String?, _ issuer: Issuer) -> Response {
+    private static func sendBack(
+        _ parameters: [(name: String, value: String)], _ redirectURI: String, state: String?, _ issuer: Issuer
+    ) -> Response {
         let all = parameters + (state.map { [("state", $0)] } ?? []) + [("iss", issuer.url)]
         return redirect(to: RedirectURI.adding(all, to: redirectURI))
     }
 
     /// 303: a form that was posted is not posted to the client (RFC 9700 §4.12).
     static func redirect(to address: String) -> Response {
-        Response(status: .seeOther, headers: [.location: address, .cacheControl: "no-store", .referrerPolicy: "no-referrer"])
+        Response(
+            status: .seeOther, headers: [.location: address, .cacheControl: "no-store", .referrerPolicy: "no-referrer"])
     }
 }

@@ -1,6 +1,7 @@
 import Foundation
 
-/// What a client asks of the user, by way of the browser (RFC 6749 §4.1.1, RFC 7636 §4.3, OpenID Connect Core 1.0 §3.1.2.1).
+/// What a client asks of the user, by way of the browser (RFC 6749 §4.1.1, RFC 7636 §4.3, OpenID Connect Core 1.0
+/// §3.1.2.1).
 struct AuthorizationRequest: Sendable {
     enum Prompt: String {
         case none, login, consent
@@ -31,8 +32,8 @@ struct AuthorizationRequest: Sendable {
         let state: String?
     }
 
-    /// A refusal, and whom it can be told; nil: the person at the browser only, as sending them on would be an open redirect
-    /// (RFC 6749 §4.1.2.1).
+    /// A refusal, and whom it can be told; nil: the person at the browser only, as sending them on would be an open
+    /// redirect (RFC 6749 §4.1.2.1).
     struct Refusal: Error {
         let error: OAuthError
         let target: Target?
@@ -48,18 +49,25 @@ struct AuthorizationRequest: Sendable {
         }
     }
 
-    private static func target(_ text: String, _ clients: ClientStore, _ space: UserSpace) async throws -> (FormFields, Target) {
-        func refusal(_ code: OAuthError.Code, _ description: String) -> Refusal { Refusal(error: OAuthError(code, description), target: nil) }
+    private static func target(_ text: String, _ clients: ClientStore, _ space: UserSpace) async throws -> (
+        FormFields, Target
+    ) {
+        func refusal(_ code: OAuthError.Code, _ description: String) -> Refusal {
+            Refusal(error: OAuthError(code, description), target: nil)
+        }
         let fields: FormFields
         do {
             fields = try FormFields(text)
         } catch let error as OAuthError {
             throw Refusal(error: error, target: nil)
         }
-        guard let id = fields["client_id"].flatMap({ UUID(uuidString: $0) }), let client = try await clients.find(id, in: space) else {
+        guard let id = fields["client_id"].flatMap({ UUID(uuidString: $0) }),
+            let client = try await clients.find(id, in: space)
+        else {
             throw refusal(.invalidRequest, "The application that sent you here is not known (client_id).")
         }
-        guard let redirectURI = fields["redirect_uri"], client.redirectURIs.contains(where: { $0.matches(redirectURI) }) else {
+        guard let redirectURI = fields["redirect_uri"], client.redirectURIs.contains(where: { $0.matches(redirectURI) })
+        else {
             throw refusal(.invalidRequest, "The address to go back to is not one of the application's (redirect_uri).")
         }
         return (fields, Target(client: client, redirectURI: redirectURI, state: fields["state"]))
@@ -69,19 +77,35 @@ struct AuthorizationRequest: Sendable {
         client = target.client
         redirectURI = target.redirectURI
         state = target.state
-        guard fields["request"] == nil else { throw OAuthError(.requestNotSupported, "Send parameters, not a request object.") }
-        guard fields["request_uri"] == nil else { throw OAuthError(.requestURINotSupported, "Send parameters, not an address of them.") }
-        guard fields["registration"] == nil else { throw OAuthError(.registrationNotSupported, "Clients are registered by the app's server.") }
-        guard fields["response_type"] == "code" else { throw OAuthError(.unsupportedResponseType, "response_type must be code.") }
-        guard fields["response_mode"] ?? "query" == "query" else { throw OAuthError(.invalidRequest, "response_mode must be query.") }
-        guard let challenge = fields["code_challenge"], fields["code_challenge_method"] == "S256", Self.isChallenge(challenge) else {
+        guard fields["request"] == nil else {
+            throw OAuthError(.requestNotSupported, "Send parameters, not a request object.")
+        }
+        guard fields["request_uri"] == nil else {
+            throw OAuthError(.requestURINotSupported, "Send parameters, not an address of them.")
+        }
+        guard fields["registration"] == nil else {
+            throw OAuthError(.registrationNotSupported, "Clients are registered by the app's server.")
+        }
+        guard fields["response_type"] == "code" else {
+            throw OAuthError(.unsupportedResponseType, "response_type must be code.")
+        }
+        guard fields["response_mode"] ?? "query" == "query" else {
+            throw OAuthError(.invalidRequest, "response_mode must be query.")
+        }
+        guard let challenge = fields["code_challenge"], fields["code_challenge_method"] == "S256",
+            Self.isChallenge(challenge)
+        else {
             throw OAuthError(.invalidRequest, "PKCE is required: code_challenge with code_challenge_method S256.")
         }
         self.challenge = challenge
         scopes = [ProviderScope](list: fields["scope"] ?? "").filter(client.scopes.contains)
-        guard !scopes.isEmpty else { throw OAuthError(.invalidScope, "There is no scope in it that this client may ask for.") }
+        guard !scopes.isEmpty else {
+            throw OAuthError(.invalidScope, "There is no scope in it that this client may ask for.")
+        }
         let prompts = try (fields["prompt"] ?? "").split(separator: " ").map { word in
-            guard let prompt = Prompt(rawValue: String(word)) else { throw OAuthError(.invalidRequest, "prompt has a value that is not known.") }
+            guard let prompt = Prompt(rawValue: String(word)) else {
+                throw OAuthError(.invalidRequest, "prompt has a value that is not known.")
+            }
             return prompt
         }
         self.prompts = Set(prompts)
@@ -89,7 +113,9 @@ struct AuthorizationRequest: Sendable {
             throw OAuthError(.invalidRequest, "prompt must not have other values beside none.")
         }
         maximumAge = try fields["max_age"].map { text in
-            guard let seconds = Int64(text), seconds >= 0 else { throw OAuthError(.invalidRequest, "max_age must be a number of seconds.") }
+            guard let seconds = Int64(text), seconds >= 0 else {
+                throw OAuthError(.invalidRequest, "max_age must be a number of seconds.")
+            }
             return seconds
         }
         nonce = fields["nonce"]
@@ -101,13 +127,15 @@ struct AuthorizationRequest: Sendable {
 
     /// Base64url of a SHA-256.
     private static func isChallenge(_ text: String) -> Bool {
-        text.utf8.count == 43 && text.utf8.allSatisfy { byte in
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
-                UInt8(ascii: "-"), UInt8(ascii: "_"):
-                true
-            default: false
+        text.utf8.count == 43
+            && text.utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                    UInt8(ascii: "0")...UInt8(ascii: "9"),
+                    UInt8(ascii: "-"), UInt8(ascii: "_"):
+                    true
+                default: false
+                }
             }
-        }
     }
 }

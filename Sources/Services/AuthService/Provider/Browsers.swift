@@ -3,10 +3,11 @@ import Foundation
 import Hummingbird
 import MartletCore
 
-/// What the provider keeps in a person's browser: that they are signed in, and what ties a form to the browser that it was sent to.
+/// What the provider keeps in a person's browser: that they are signed in, and what ties a form to the browser that it
+/// was sent to.
 ///
-/// Cookies are the issuer's alone by their path; the prefix `__Host-`, which would keep other hosts of the domain from setting them, allows no path,
-/// so it is `__Secure-`, and what is in them counts for nothing unless we made it.
+/// Cookies are the issuer's alone by their path; the prefix `__Host-`, which would keep other hosts of the domain from
+/// setting them, allows no path, so it is `__Secure-`, and what is in them counts for nothing unless we made it.
 struct Browsers: Sendable {
     static let sessionLifetimeInSeconds: Int64 = 14 * 86_400
     /// What the session is called in the user's list.
@@ -18,7 +19,9 @@ struct Browsers: Sendable {
 
     /// Who is signed in with the browser.
     func session(_ request: Request, _ issuer: Issuer) async throws -> ClientSessionStore.Browser? {
-        guard let cookie = request.cookies[Self.name("session", issuer)], let token = tokens.content(of: cookie.value, .browser) else { return nil }
+        guard let cookie = request.cookies[Self.name("session", issuer)],
+            let token = tokens.content(of: cookie.value, .browser)
+        else { return nil }
         return try await sessions.browser(token.session, in: issuer.space)
     }
 
@@ -41,29 +44,41 @@ struct Browsers: Sendable {
     ///
     /// - Parameter session: of the browser; nil: nobody need be signed in.
     func formToken(_ form: Form, secret: String, session: UUID?, query: String, _ issuer: Issuer) -> String {
-        Base64URL.encode(HMAC<SHA256>.authenticationCode(for: Self.bytes(form, secret, session, query, issuer), using: formKey))
+        Base64URL.encode(
+            HMAC<SHA256>.authenticationCode(for: Self.bytes(form, secret, session, query, issuer), using: formKey))
     }
 
     /// Whether the form that came has the token that it was sent out with.
-    func isGenuine(_ form: Form, _ fields: FormFields, _ request: Request, session: UUID?, query: String, _ issuer: Issuer) -> Bool {
-        guard let secret = request.cookies[Self.name("form", issuer)]?.value, let token = fields["form_token"].flatMap({ Base64URL.decode($0) })
+    func isGenuine(
+        _ form: Form, _ fields: FormFields, _ request: Request, session: UUID?, query: String, _ issuer: Issuer
+    ) -> Bool {
+        guard let secret = request.cookies[Self.name("form", issuer)]?.value,
+            let token = fields["form_token"].flatMap({ Base64URL.decode($0) })
         else { return false }
-        return HMAC<SHA256>.isValidAuthenticationCode(token, authenticating: Self.bytes(form, secret, session, query, issuer), using: formKey)
+        return HMAC<SHA256>.isValidAuthenticationCode(
+            token, authenticating: Self.bytes(form, secret, session, query, issuer), using: formKey)
     }
 
     enum Form: String {
         case logIn, consent, logOut
     }
 
-    private static func bytes(_ form: Form, _ secret: String, _ session: UUID?, _ query: String, _ issuer: Issuer) -> Data {
+    private static func bytes(_ form: Form, _ secret: String, _ session: UUID?, _ query: String, _ issuer: Issuer)
+        -> Data
+    {
         Data([form.rawValue, issuer.url, secret, session?.uuidString ?? "", query].joined(separator: "\u{0}").utf8)
     }
 
-    private static func name(_ name: String, _ issuer: Issuer) -> String { (issuer.isSecure ? "__Secure-" : "") + "martlet_" + name }
+    private static func name(_ name: String, _ issuer: Issuer) -> String {
+        (issuer.isSecure ? "__Secure-" : "") + "martlet_" + name
+    }
 
-    private static func cookie(_ name: String, _ value: String, _ issuer: Issuer, maximumAgeInSeconds: Int? = nil) -> Cookie {
+    private static func cookie(_ name: String, _ value: String, _ issuer: Issuer, maximumAgeInSeconds: Int? = nil)
+        -> Cookie
+    {
         Cookie(
-            name: Self.name(name, issuer), value: value, maxAge: maximumAgeInSeconds, path: issuer.path, secure: issuer.isSecure, httpOnly: true,
+            name: Self.name(name, issuer), value: value, maxAge: maximumAgeInSeconds, path: issuer.path,
+            secure: issuer.isSecure, httpOnly: true,
             sameSite: .lax)
     }
 }

@@ -2,13 +2,15 @@ import Foundation
 import Hummingbird
 import MartletCore
 
-/// Finds out which client calls (RFC 6749 §2.3): `client_secret_basic`, `client_secret_post`, or none for public clients.
+/// Finds out which client calls (RFC 6749 §2.3): `client_secret_basic`, `client_secret_post`, or none for public
+/// clients.
 struct ClientAuthentication: Sendable {
     static let methods = ["client_secret_basic", "client_secret_post", "none"]
 
     let clients: ClientStore
 
-    /// - Throws: `OAuthError` `invalid_client`, one answer for all that may be wrong; `invalid_request` for two ways at once.
+    /// - Throws: `OAuthError` `invalid_client`, one answer for all that may be wrong; `invalid_request` for two ways at
+    ///   once.
     func client(_ request: Request, _ fields: FormFields, in space: UserSpace) async throws -> OAuthClient {
         let refusal = OAuthError(.invalidClient, "The client is not known, or its secret is missing or wrong.")
         let basic = try request.headers[.authorization].map { header in
@@ -19,7 +21,8 @@ struct ClientAuthentication: Sendable {
             throw OAuthError(.invalidRequest, "Send the secret in one place, not in two.")
         }
         let name = basic?.id ?? fields["client_id"]
-        guard let name, fields["client_id"] ?? name == name, let id = UUID(uuidString: name), let client = try await clients.find(id, in: space)
+        guard let name, fields["client_id"] ?? name == name, let id = UUID(uuidString: name),
+            let client = try await clients.find(id, in: space)
         else { throw refusal }
         let secret = basic?.secret ?? fields["client_secret"]
         switch (client.secretDigest, secret) {

@@ -13,7 +13,8 @@ struct ClientTokens: Sendable {
     let sessions: ClientSessionStore
 
     func access(_ token: String, in space: UserSpace) async throws -> Found? {
-        guard let content = tokens.content(of: token, .access), content.value > Int64(Date().timeIntervalSince1970 * 1_000),
+        guard let content = tokens.content(of: token, .access),
+            content.value > Int64(Date().timeIntervalSince1970 * 1_000),
             let open = try await sessions.find(content.session, in: space)
         else { return nil }
         return Found(kind: .access, open: open, expires: content.value / 1_000)
@@ -21,7 +22,8 @@ struct ClientTokens: Sendable {
 
     /// Nil also for one that was replaced, or whose scope the client may not ask for any more.
     func refresh(_ token: String, in space: UserSpace) async throws -> Found? {
-        guard let content = tokens.content(of: token, .refresh), let open = try await sessions.find(content.session, in: space),
+        guard let content = tokens.content(of: token, .refresh),
+            let open = try await sessions.find(content.session, in: space),
             content.value == Int64(open.number), open.session.scopes.contains(.offlineAccess)
         else { return nil }
         return Found(kind: .refresh, open: open, expires: open.expires)

@@ -9,17 +9,23 @@ struct FormFields: Sendable {
 
     private let fields: [(name: String, value: String)]
 
-    /// - Throws: `OAuthError` `invalid_request` for text that is too long, for too many fields, for what is not UTF-8 or has control characters
-    ///   in it, and for a field that comes twice.
+    /// - Throws: `OAuthError` `invalid_request` for text that is too long, for too many fields, for what is not UTF-8
+    ///   or has control characters in it, and for a field that comes twice.
     init(_ text: String) throws {
-        guard text.utf8.count <= Self.maximumSizeInBytes else { throw OAuthError(.invalidRequest, "The parameters are too long.") }
+        guard text.utf8.count <= Self.maximumSizeInBytes else {
+            throw OAuthError(.invalidRequest, "The parameters are too long.")
+        }
         var fields: [(name: String, value: String)] = []
         for part in text.utf8.split(separator: UInt8(ascii: "&")) {
             let halves = part.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
-            guard let name = Self.decode(halves[0]), let value = Self.decode(halves.count > 1 ? halves[1] : "".utf8[...]) else {
+            guard let name = Self.decode(halves[0]),
+                let value = Self.decode(halves.count > 1 ? halves[1] : "".utf8[...])
+            else {
                 throw OAuthError(.invalidRequest, "A parameter is not properly encoded.")
             }
-            guard fields.count < Self.maximumCount else { throw OAuthError(.invalidRequest, "There are too many parameters.") }
+            guard fields.count < Self.maximumCount else {
+                throw OAuthError(.invalidRequest, "There are too many parameters.")
+            }
             guard !fields.contains(where: { $0.name == name }) else {
                 throw OAuthError(.invalidRequest, "A parameter came more than once.")
             }
@@ -63,7 +69,8 @@ struct FormFields: Sendable {
         var bytes: [UInt8] = []
         for byte in text.utf8 {
             switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"),
                 UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "~"):
                 bytes.append(byte)
             default: bytes += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]

@@ -31,7 +31,9 @@ struct IDToken: Encodable, Sendable {
     }
 
     /// `at_hash` for RS256 and ES256 (§3.1.3.6): the left half of the SHA-256, base64url.
-    static func hash(_ accessToken: String) -> String { Base64URL.encode(Array(SHA256.hash(data: Data(accessToken.utf8))).prefix(16)) }
+    static func hash(_ accessToken: String) -> String {
+        Base64URL.encode(Array(SHA256.hash(data: Data(accessToken.utf8))).prefix(16))
+    }
 
     private enum CodingKeys: String, CodingKey {
         case issuer = "iss"

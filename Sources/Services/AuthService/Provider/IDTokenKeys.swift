@@ -31,9 +31,11 @@ struct RSATokenSigner: Sendable {
     }
 }
 
-/// The public half of an RS256 key. Only the provider has it, for its own ID tokens: no gateway accepts a token signed with it.
+/// The public half of an RS256 key. Only the provider has it, for its own ID tokens: no gateway accepts a token signed
+/// with it.
 struct RSATokenVerifier: Sendable {
-    /// Longer tokens are not looked at. Ours are shorter, unless a client's nonce is long and mostly characters that JSON escapes.
+    /// Longer tokens are not looked at. Ours are shorter, unless a client's nonce is long and mostly characters that
+    /// JSON escapes.
     static let maximumSizeInBytes = 4_096
 
     let keyID: String
@@ -62,7 +64,8 @@ struct RSATokenVerifier: Sendable {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 3, let signature = Base64URL.decode(parts[2]), let payload = Base64URL.decode(parts[1]),
             key.isValidSignature(
-                _RSA.Signing.RSASignature(rawRepresentation: signature), for: Data(text.utf8.dropLast(parts[2].utf8.count + 1)),
+                _RSA.Signing.RSASignature(rawRepresentation: signature),
+                for: Data(text.utf8.dropLast(parts[2].utf8.count + 1)),
                 padding: .insecurePKCS1v1_5)
         else { return nil }
         return try? JSONDecoder().decode(Claims.self, from: payload)

@@ -17,7 +17,8 @@ public struct Issuer: Sendable {
     ///
     /// App keys have no part in it, so that it outlives them.
     public static func url(publicURL: String, _ appID: String, _ environment: AppEnvironment) -> String {
-        (publicURL.hasSuffix("/") ? String(publicURL.dropLast()) : publicURL) + "/oidc/" + appID + (environment == .test ? "-test" : "")
+        (publicURL.hasSuffix("/") ? String(publicURL.dropLast()) : publicURL) + "/oidc/" + appID
+            + (environment == .test ? "-test" : "")
     }
 
     init(publicURL: String, space: UserSpace, appName: String) {
@@ -46,6 +47,7 @@ struct Issuers: Sendable {
         let environment: AppEnvironment = name.hasSuffix("-test") ? .test : .live
         let id = environment == .test ? String(name.dropLast("-test".count)) : name
         guard let app = ring.apps.first(where: { $0.id == id }) else { throw HTTPProblem(.notFound) }
-        return Issuer(publicURL: publicURL, space: UserSpace(appID: app.id, environment: environment), appName: app.name)
+        return Issuer(
+            publicURL: publicURL, space: UserSpace(appID: app.id, environment: environment), appName: app.name)
     }
 }

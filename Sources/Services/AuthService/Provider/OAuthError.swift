@@ -3,7 +3,8 @@ import HTTPTypes
 import Hummingbird
 import MartletHTTP
 
-/// A refusal in the words of OAuth 2.0 and OpenID Connect, which their clients understand, in place of a problem answer.
+/// A refusal in the words of OAuth 2.0 and OpenID Connect, which their clients understand, in place of a problem
+/// answer.
 struct OAuthError: Error {
     enum Code: String {
         // RFC 6749 §4.1.2.1 and §5.2
@@ -45,11 +46,14 @@ struct OAuthError: Error {
 
     /// As the token endpoint says it (RFC 6749 §5.2).
     func response(realm: String) throws -> Response {
-        var response = try Response.encoding(["error": code.rawValue, "error_description": description], status: status).notStored
+        var response = try Response.encoding(
+            ["error": code.rawValue, "error_description": description], status: status
+        ).notStored
         switch code {
         case .invalidClient: response.headers[.wwwAuthenticate] = #"Basic realm="\#(realm)""#
         case .invalidToken, .insufficientScope:
-            response.headers[.wwwAuthenticate] = #"Bearer realm="\#(realm)", error="\#(code.rawValue)", error_description="\#(description)""#
+            response.headers[.wwwAuthenticate] =
+                #"Bearer realm="\#(realm)", error="\#(code.rawValue)", error_description="\#(description)""#
         default: break
         }
         return response

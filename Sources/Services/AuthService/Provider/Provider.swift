@@ -27,6 +27,10 @@ struct Provider: Sendable {
     private var clientTokens: ClientTokens { ClientTokens(tokens: tokens, sessions: clientSessions) }
 
     var readUserInfo: ReadUserInfo { ReadUserInfo(issuers: issuers, clientTokens: clientTokens) }
-    var introspectToken: IntrospectToken { IntrospectToken(issuers: issuers, authentication: authentication, clientTokens: clientTokens) }
-    var revokeToken: RevokeToken { RevokeToken(issuers: issuers, authentication: authentication, tokens: tokens, clientSessions: clientSessions) }
+    var introspectToken: IntrospectToken {
+        IntrospectToken(issuers: issuers, authentication: authentication, clientTokens: clientTokens)
+    }
+    var revokeToken: RevokeToken {
+        RevokeToken(issuers: issuers, authentication: authentication, tokens: tokens, clientSessions: clientSessions)
+    }
 }

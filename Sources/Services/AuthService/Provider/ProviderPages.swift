@@ -11,7 +11,8 @@ enum ProviderPages {
     ///   - name: what is in its field at first.
     ///   - message: why it is shown again.
     static func logIn(
-        _ request: AuthorizationRequest, _ issuer: Issuer, token: String, name: String, asksForCode: Bool = false, message: String? = nil,
+        _ request: AuthorizationRequest, _ issuer: Issuer, token: String, name: String, asksForCode: Bool = false,
+        message: String? = nil,
         status: HTTPResponse.Status = .ok
     ) -> Response {
         let code: HTML = """
@@ -35,7 +36,8 @@ enum ProviderPages {
         return page("Sign in", content, redirectURI: request.redirectURI, status: status)
     }
 
-    static func consent(_ request: AuthorizationRequest, _ issuer: Issuer, token: String, userName: String) -> Response {
+    static func consent(_ request: AuthorizationRequest, _ issuer: Issuer, token: String, userName: String) -> Response
+    {
         let scopes = HTML.joined(request.scopes.map { "<li>\($0.label)</li>" })
         let content: HTML = """
             <h1>\(request.client.name)</h1>
@@ -69,11 +71,14 @@ enum ProviderPages {
 
     /// For what cannot be told to the client, as nobody knows who that is.
     static func failure(_ error: OAuthError) -> Response {
-        let content: HTML = "<h1>This does not work</h1><p>\(error.description)</p><p><code>\(error.code.rawValue)</code></p>"
+        let content: HTML =
+            "<h1>This does not work</h1><p>\(error.description)</p><p><code>\(error.code.rawValue)</code></p>"
         return page("This does not work", content, status: .badRequest)
     }
 
-    private static func page(_ title: String, _ content: HTML, redirectURI: String? = nil, status: HTTPResponse.Status = .ok) -> Response {
+    private static func page(
+        _ title: String, _ content: HTML, redirectURI: String? = nil, status: HTTPResponse.Status = .ok
+    ) -> Response {
         let page: HTML = """
             <!DOCTYPE html>
             <html lang="en">
@@ -90,7 +95,8 @@ enum ProviderPages {
 
             """
         // Browsers hold all redirects after a form to `form-action`, too.
-        let policy = "default-src 'none'; style-src '\(styleHash)'; form-action 'self'\(redirectURI.map { " " + sources(of: $0) } ?? ""); "
+        let policy =
+            "default-src 'none'; style-src '\(styleHash)'; form-action 'self'\(redirectURI.map { " " + sources(of: $0) } ?? ""); "
             + "frame-ancestors 'none'; base-uri 'none'"
         return Response(
             status: status,

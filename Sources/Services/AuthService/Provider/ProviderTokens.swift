@@ -2,10 +2,11 @@ import Crypto
 import Foundation
 import MartletCore
 
-/// Tokens that mean something to the provider alone: a prefix, and base64url of kind (1 byte), session (16), value (8, the highest first) and
-/// the HMAC-SHA-256 (RFC 2104) of them.
+/// Tokens that mean something to the provider alone: a prefix, and base64url of kind (1 byte), session (16), value (8,
+/// the highest first) and the HMAC-SHA-256 (RFC 2104) of them.
 ///
-/// They are no JWTs, so that none can be taken for an ID token, nor opens anything at the gateway. Nothing of them is stored.
+/// They are no JWTs, so that none can be taken for an ID token, nor opens anything at the gateway. Nothing of them is
+/// stored.
 struct ProviderTokens: Sendable {
     enum Kind: UInt8 {
         /// Of a client; its value is when it ends, in milliseconds since 1970, so that a session's tokens differ.
@@ -36,16 +37,21 @@ struct ProviderTokens: Sendable {
     func token(_ kind: Kind, _ content: Content) -> String {
         let session = withUnsafeBytes(of: content.session.uuid) { Array($0) }
         let payload = [kind.rawValue] + session + withUnsafeBytes(of: content.value.bigEndian) { Array($0) }
-        return kind.prefix + Base64URL.encode(payload + Array(HMAC<SHA256>.authenticationCode(for: payload, using: key)))
+        return kind.prefix
+            + Base64URL.encode(payload + Array(HMAC<SHA256>.authenticationCode(for: payload, using: key)))
     }
 
     /// Nil when we never made it, or as another kind.
     func content(of token: String, _ kind: Kind) -> Content? {
-        guard token.utf8.starts(with: kind.prefix.utf8), let bytes = Base64URL.decode(token.dropFirst(kind.prefix.count)).map(Array.init),
+        guard token.utf8.starts(with: kind.prefix.utf8),
+            let bytes = Base64URL.decode(token.dropFirst(kind.prefix.count)).map(Array.init),
             bytes.count == Self.payloadLength + SHA256.byteCount, bytes[0] == kind.rawValue
         else { return nil }
         let payload = bytes[..<Self.payloadLength]
-        guard HMAC<SHA256>.isValidAuthenticationCode(bytes[Self.payloadLength...], authenticating: Array(payload), using: key) else { return nil }
+        guard
+            HMAC<SHA256>.isValidAuthenticationCode(
+                bytes[Self.payloadLength...], authenticating: Array(payload), using: key)
+        else { return nil }
         return payload.withUnsafeBytes { payload in
             Content(
                 session: UUID(uuid: payload.loadUnaligned(fromByteOffset: 1, as: uuid_t.self)),

@@ -9,7 +9,8 @@ struct RedirectURI: Sendable, Equatable {
 
     let text: String
 
-    /// One that a client is registered with: `https`, `http` of this machine, or a scheme of one's own with a dot in it.
+    /// One that a client is registered with: `https`, `http` of this machine, or a scheme of one's own with a dot in
+    /// it.
     ///
     /// - Throws: `invalid-body`.
     init(registering text: String, field: String = "redirectUris") throws {
@@ -28,15 +29,21 @@ struct RedirectURI: Sendable, Equatable {
     private static func problem(_ text: String) -> String? {
         // No other characters, so that no two programs read it differently.
         let isPlain = text.utf8.allSatisfy { (0x21...0x7e).contains($0) && !#""<>\^`{|}*#"#.utf8.contains($0) }
-        guard isPlain, (1...maximumSizeInBytes).contains(text.utf8.count), let parts = URLComponents(string: text, encodingInvalidCharacters: false),
+        guard isPlain, (1...maximumSizeInBytes).contains(text.utf8.count),
+            let parts = URLComponents(string: text, encodingInvalidCharacters: false),
             let scheme = parts.scheme
         else { return "An address is up to \(maximumSizeInBytes) characters of a URI without a fragment." }
-        guard parts.user == nil, parts.password == nil, !text.utf8.contains(UInt8(ascii: "@")) else { return "An address must not name a user." }
-        guard let path = parts.percentEncodedPath.removingPercentEncoding, !path.split(separator: "/").contains(where: { $0 == "." || $0 == ".." })
+        guard parts.user == nil, parts.password == nil, !text.utf8.contains(UInt8(ascii: "@")) else {
+            return "An address must not name a user."
+        }
+        guard let path = parts.percentEncodedPath.removingPercentEncoding,
+            !path.split(separator: "/").contains(where: { $0 == "." || $0 == ".." })
         else { return "An address must not have the segments . and .. in it." }
         switch scheme {
         case "https": return parts.host.map(isHost) == true ? nil : "An address of https needs a host."
-        case "http": return parts.host.map(isLoopback) == true ? nil : "An address of http must be of this machine: 127.0.0.1, [::1] or localhost."
+        case "http":
+            return parts.host.map(isLoopback) == true
+                ? nil : "An address of http must be of this machine: 127.0.0.1, [::1] or localhost."
         default:
             let isOwn = scheme.contains(".") && scheme == scheme.lowercased()
             return isOwn ? nil : "A scheme of one's own has small letters and a dot, such as com.example.app."
@@ -44,18 +51,25 @@ struct RedirectURI: Sendable, Equatable {
     }
 
     private static func isHost(_ text: String) -> Bool {
-        !text.isEmpty && text.utf8.allSatisfy { $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "-") || Character(Unicode.Scalar($0)).isLetter
-            || Character(Unicode.Scalar($0)).isNumber || "[:]".utf8.contains($0) }
+        !text.isEmpty
+            && text.utf8.allSatisfy {
+                $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "-") || Character(Unicode.Scalar($0)).isLetter
+                    || Character(Unicode.Scalar($0)).isNumber || "[:]".utf8.contains($0)
+            }
     }
 
-    private static func isLoopback(_ host: String) -> Bool { ["127.0.0.1", "::1", "[::1]", "localhost"].contains(host) }
+    private static func isLoopback(_ host: String) -> Bool {
+        ["127.0.0.1", "::1", "[::1]", "localhost"].contains(host)
+    }
 
-    /// Whether `text` of a request is this one: byte for byte, but for the port of a loopback address, which a native app cannot know
-    /// beforehand (RFC 8252 §7.3).
+    /// Whether `text` of a request is this one: byte for byte, but for the port of a loopback address, which a native
+    /// app cannot know beforehand (RFC 8252 §7.3).
     func matches(_ text: String) -> Bool {
         // Bytes, as two strings of Swift are equal, too, when they are other spellings of one text.
         if self.text.hasSameBytes(as: text) { return true }
-        guard let own = Self.withoutLoopbackPort(self.text), let other = Self.withoutLoopbackPort(text) else { return false }
+        guard let own = Self.withoutLoopbackPort(self.text), let other = Self.withoutLoopbackPort(text) else {
+            return false
+        }
         return own.elementsEqual(other)
     }
 
@@ -65,7 +79,9 @@ struct RedirectURI: Sendable, Equatable {
             var rest = text.utf8.dropFirst(prefix.utf8.count)
             if rest.first == UInt8(ascii: ":") {
                 let digits = rest.dropFirst().prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
-                guard let port = Int(String(digits) ?? ""), (1...65_535).contains(port), digits.count <= 5 else { return nil }
+                guard let port = Int(String(digits) ?? ""), (1...65_535).contains(port), digits.count <= 5 else {
+                    return nil
+                }
                 rest = rest.dropFirst(1 + digits.count)
             }
             guard rest.isEmpty || rest.first == UInt8(ascii: "/") || rest.first == UInt8(ascii: "?") else { return nil }
@@ -74,11 +90,13 @@ struct RedirectURI: Sendable, Equatable {
         return nil
     }
 
-    /// Whether no other program can be listening there: only then may a public client go by an earlier consent (RFC 8252 §8.6).
+    /// Whether no other program can be listening there: only then may a public client go by an earlier consent (RFC
+    /// 8252 §8.6).
     static func isExclusive(_ text: String) -> Bool { text.hasPrefix("https://") }
 
     /// `text` with parameters added to those that it has.
     static func adding(_ parameters: [(name: String, value: String)], to text: String) -> String {
-        parameters.isEmpty ? text : text + (text.utf8.contains(UInt8(ascii: "?")) ? "&" : "?") + FormFields.encode(parameters)
+        parameters.isEmpty
+            ? text : text + (text.utf8.contains(UInt8(ascii: "?")) ? "&" : "?") + FormFields.encode(parameters)
     }
 }

@@ -66,5 +66,7 @@ final class AppSettingsStore: Sendable {
         _ = remembered.withLock { $0.removeValue(forKey: Self.key(space)) }
     }
 
-    private static func key(_ space: UserSpace) -> Key { Key(appID: space.appID, environment: space.environment.rawValue) }
+    private static func key(_ space: UserSpace) -> Key {
+        Key(appID: space.appID, environment: space.environment.rawValue)
+    }
 }

@@ -39,7 +39,9 @@ extension AppStore {
     /// - Parameters:
     ///   - apps: those that are listed.
     ///   - readable: those shown in full; of the others only what tells them apart is shown.
-    func list(_ apps: Selection, readable: Selection, areArchived: Bool, after: Int, limit: Int) async throws -> [Listed] {
+    func list(_ apps: Selection, readable: Selection, areArchived: Bool, after: Int, limit: Int) async throws
+        -> [Listed]
+    {
         try await postgres.query(
             """
             SELECT a.number, CASE WHEN \(readable.condition) THEN \(Self.json) ELSE \(Self.shortJSON) END FROM auth.apps AS a
@@ -52,11 +54,14 @@ extension AppStore {
         try await postgres.query("SELECT \(Self.json) FROM auth.apps AS a WHERE a.id = \(id)").first?.decode(0)
     }
 
-    /// Makes an app with a first set of credentials; without a master key for an author who may not do all that it opens.
-    func create(_ name: String, _ change: AppChange, by author: AppAuthor) async throws -> (keys: NewApp, json: String) {
+    /// Makes an app with a first set of credentials; without a master key for an author who may not do all that it
+    /// opens.
+    func create(_ name: String, _ change: AppChange, by author: AppAuthor) async throws -> (keys: NewApp, json: String)
+    {
         try await postgres.withTransaction { transaction in
             let app = try await Self.create(name: name, transaction)
-            let keys = try await NewApp(credentialsOf: app, withMasterKey: author.mayOpen(.master, scopes: nil, of: app.id), transaction)
+            let keys = try await NewApp(
+                credentialsOf: app, withMasterKey: author.mayOpen(.master, scopes: nil, of: app.id), transaction)
             let json = try await Self.update(app.id, change, transaction)
             try await author.record("create", of: app.id, target: app.id, after: json, transaction)
             return (keys, json)
@@ -68,14 +73,17 @@ extension AppStore {
         try await postgres.withTransaction { try await Self.change(id, change, by: author, $0) }
     }
 
-    static func change(_ id: String, _ change: AppChange, by author: AppAuthor, _ transaction: PostgresTransaction) async throws -> String {
+    static func change(_ id: String, _ change: AppChange, by author: AppAuthor, _ transaction: PostgresTransaction)
+        async throws -> String
+    {
         let before = try await lock(id, transaction)
         let after = try await update(id, change, transaction)
         try await author.record("update", of: id, target: id, before: before, after: after, transaction)
         return after
     }
 
-    /// Takes an app out of use, or back into it: gateways know its keys no longer, or again. Its data stay. Done twice it is done once.
+    /// Takes an app out of use, or back into it: gateways know its keys no longer, or again. Its data stay. Done twice
+    /// it is done once.
     ///
     /// - Throws: `app-not-found`.
     func setArchived(_ isArchived: Bool, _ id: String, by author: AppAuthor) async throws -> String {
@@ -88,7 +96,8 @@ extension AppStore {
                 """
             ).first?.decode(0)
             guard let after else { return before }
-            try await author.record(isArchived ? "archive" : "restore", of: id, target: id, before: before, after: after, transaction)
+            try await author.record(
+                isArchived ? "archive" : "restore", of: id, target: id, before: before, after: after, transaction)
             return after
         }
     }
@@ -98,16 +107,22 @@ extension AppStore {
     /// - Returns: the app as it is.
     /// - Throws: `app-not-found`; `conflict` when it is archived and that is not allowed.
     @discardableResult
-    static func lock(_ id: String, allowingArchived: Bool = false, _ transaction: PostgresTransaction) async throws -> String {
+    static func lock(_ id: String, allowingArchived: Bool = false, _ transaction: PostgresTransaction) async throws
+        -> String
+    {
         // Not FOR UPDATE, for which whoever adds a user would have to wait.
         let rows = try await transaction.query(
             "SELECT \(json), a.archived IS NOT NULL FROM auth.apps AS a WHERE a.id = \(id) FOR NO KEY UPDATE")
         guard let row = rows.first else { throw HTTPProblem(.appNotFound) }
-        guard try allowingArchived || !row.decode(1, as: Bool.self) else { throw HTTPProblem(.conflict, "The app is archived: restore it first.") }
+        guard try allowingArchived || !row.decode(1, as: Bool.self) else {
+            throw HTTPProblem(.conflict, "The app is archived: restore it first.")
+        }
         return try row.decode(0)
     }
 
-    private static func update(_ id: String, _ change: AppChange, _ transaction: PostgresTransaction) async throws -> String {
+    private static func update(_ id: String, _ change: AppChange, _ transaction: PostgresTransaction) async throws
+        -> String
+    {
         var assignments: [PostgresQuery] = ["updated = now()"]
         if let name = change.name { assignments.append("name = \(name)") }
         if let ids = change.bundleIDs { assignments.append("bundle_ids = \(ids)") }
@@ -115,7 +130,9 @@ extension AppStore {
         if let settings = change.settings { assignments.append("settings = \(settings)::jsonb") }
         do {
             return try await transaction.query(
-                "UPDATE auth.apps AS a SET \(assignments.joined(separator: ", ")) WHERE a.id = \(id) RETURNING \(json)")[0].decode(0)
+                "UPDATE auth.apps AS a SET \(assignments.joined(separator: ", ")) WHERE a.id = \(id) RETURNING \(json)")[
+                    0
+                ].decode(0)
         } catch let error as PostgresError where error.constraint == "apps_settings_size" {
             throw HTTPProblem(.invalidBody, "The numbers in it are too large.", field: "settings")
         }

@@ -29,13 +29,17 @@ public struct AppStore: Sendable {
 
     /// Every app that is not archived, oldest first.
     public func list() async throws -> [App] {
-        try await postgres.query("SELECT id, number, name, created FROM auth.apps WHERE archived IS NULL ORDER BY number")
-            .map(App.init)
+        try await postgres.query(
+            "SELECT id, number, name, created FROM auth.apps WHERE archived IS NULL ORDER BY number"
+        )
+        .map(App.init)
     }
 
     public func find(_ id: String) async throws -> App? {
-        try await postgres.query("SELECT id, number, name, created FROM auth.apps WHERE id = \(id) AND archived IS NULL")
-            .first.map(App.init)
+        try await postgres.query(
+            "SELECT id, number, name, created FROM auth.apps WHERE id = \(id) AND archived IS NULL"
+        )
+        .first.map(App.init)
     }
 
     /// A letter and 11 of `a-z0-9`: part of a schema's name, no secret.

@@ -6,10 +6,11 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// Slows down who guesses: each failure beyond a few doubles the pause before the next attempt. Shared by all copies of the service.
+/// Slows down who guesses: each failure beyond a few doubles the pause before the next attempt. Shared by all copies of
+/// the service.
 ///
-/// An attempt counts as a failure until it has succeeded, so that many at once gain nothing. What is counted is the account as it was named,
-/// whether it exists or not, and the address that asks.
+/// An attempt counts as a failure until it has succeeded, so that many at once gain nothing. What is counted is the
+/// account as it was named, whether it exists or not, and the address that asks.
 struct AttemptStore: Sendable {
     struct Limit: Sendable {
         /// SHA-256 of what is counted: neither names nor addresses are stored.
@@ -25,9 +26,12 @@ struct AttemptStore: Sendable {
             Limit("account", space, identity, free: 5, secondsPerFailure: 600, longestPauseInSeconds: 300)
         }
 
-        /// The same from an address from which the account's owner has signed in: a count of its own, so that others cannot make the owner wait.
+        /// The same from an address from which the account's owner has signed in: a count of its own, so that others
+        /// cannot make the owner wait.
         static func account(_ identity: String, from address: String, in space: UserSpace) -> Limit {
-            Limit("account from", space, "\(identity)\u{0}\(address)", free: 5, secondsPerFailure: 600, longestPauseInSeconds: 300)
+            Limit(
+                "account from", space, "\(identity)\u{0}\(address)", free: 5, secondsPerFailure: 600,
+                longestPauseInSeconds: 300)
         }
 
         /// Codes of the second factor; some 100 guesses a day.
@@ -59,7 +63,8 @@ struct AttemptStore: Sendable {
             Limit(["staff address", address], free: 20, secondsPerFailure: 300, longestPauseInSeconds: 300)
         }
 
-        /// Challenges asked for by people who are not signed in: each is a row for five minutes. One every two seconds in the long run.
+        /// Challenges asked for by people who are not signed in: each is a row for five minutes. One every two seconds
+        /// in the long run.
         static func challenges(_ address: String, in space: UserSpace) -> Limit {
             Limit("challenges", space, address, free: 200, secondsPerFailure: 2, longestPauseInSeconds: 30)
         }
@@ -80,7 +85,8 @@ struct AttemptStore: Sendable {
         }
 
         private init(
-            _ kind: String, _ space: UserSpace, _ what: String, free: Int, secondsPerFailure: Int, longestPauseInSeconds: Int
+            _ kind: String, _ space: UserSpace, _ what: String, free: Int, secondsPerFailure: Int,
+            longestPauseInSeconds: Int
         ) {
             self.init(
                 [kind, space.appID, space.environment.rawValue, what], free: free, secondsPerFailure: secondsPerFailure,
@@ -105,7 +111,9 @@ struct AttemptStore: Sendable {
             let seconds: Int64? = try await postgres.query(
                 "SELECT greatest(1, ceil(extract(epoch FROM not_before - now())))::bigint FROM auth.attempts WHERE key = \(limit.key)"
             ).first?.decode(0)
-            throw HTTPProblem(.tooManyRequests, "Too many attempts in vain: wait a little.", headers: [.retryAfter: String(seconds ?? 1)])
+            throw HTTPProblem(
+                .tooManyRequests, "Too many attempts in vain: wait a little.",
+                headers: [.retryAfter: String(seconds ?? 1)])
         }
     }
 
@@ -113,7 +121,8 @@ struct AttemptStore: Sendable {
         let failures: PostgresQuery =
             "(greatest(0, a.failures - extract(epoch FROM clock_timestamp() - a.updated) / \(Int64(limit.secondsPerFailure))) + 1)"
         let (free, longest) = (Int64(limit.free), Int64(limit.longestPauseInSeconds))
-        // The clock's time, not the statement's: whoever waited for the row began before the other one's pause of nothing.
+        // The clock's time, not the statement's: whoever waited for the row began before the other one's pause of
+        // nothing.
         return try await postgres.execute(
             """
             INSERT INTO auth.attempts AS a (key, failures, not_before, updated)
@@ -151,14 +160,17 @@ struct AttemptStore: Sendable {
     func takeBack(_ limits: [Limit]) async throws {
         for limit in limits {
             try await postgres.execute(
-                "UPDATE auth.attempts SET failures = greatest(0, failures - 1), not_before = clock_timestamp() WHERE key = \(limit.key)")
+                "UPDATE auth.attempts SET failures = greatest(0, failures - 1), not_before = clock_timestamp() WHERE key = \(limit.key)"
+            )
         }
     }
 
-    /// The attempt was none in vain: all that were counted for the account are forgotten, of those of the address this one.
+    /// The attempt was none in vain: all that were counted for the account are forgotten, of those of the address this
+    /// one.
     func succeed(account: Limit?, address: Limit?) async throws {
         if let account { try await postgres.execute("DELETE FROM auth.attempts WHERE key = \(account.key)") }
         guard let address else { return }
-        try await postgres.execute("UPDATE auth.attempts SET failures = greatest(0, failures - 1) WHERE key = \(address.key)")
+        try await postgres.execute(
+            "UPDATE auth.attempts SET failures = greatest(0, failures - 1) WHERE key = \(address.key)")
     }
 }

@@ -14,7 +14,8 @@ public struct AuditEntry: Sendable {
     public var appID: String?
     /// What it was done to: an id or a name.
     public var target: String?
-    /// How that was, and is now. Members that are called as secrets are mostly called are left out (`withoutSecrets`), but do not rely on that.
+    /// How that was, and is now. Members that are called as secrets are mostly called are left out (`withoutSecrets`),
+    /// but do not rely on that.
     public var before: JSONValue?
     public var after: JSONValue?
     /// Where it was asked from, as the gateway says.
@@ -25,20 +26,25 @@ public struct AuditEntry: Sendable {
         before: JSONValue? = nil, after: JSONValue? = nil, from address: String
     ) {
         self.init(
-            staffID: UUID(uuidString: staff.id), staffName: staff.userName, action, area, of: appID, target: target, before: before, after: after,
+            staffID: UUID(uuidString: staff.id), staffName: staff.userName, action, area, of: appID, target: target,
+            before: before, after: after,
             from: address)
     }
 
     /// What the operator did by a command.
     public init(
-        byOperator action: String, _ area: StaffArea, of appID: String? = nil, target: String? = nil, before: JSONValue? = nil,
+        byOperator action: String, _ area: StaffArea, of appID: String? = nil, target: String? = nil,
+        before: JSONValue? = nil,
         after: JSONValue? = nil
     ) {
-        self.init(staffID: nil, staffName: "operator", action, area, of: appID, target: target, before: before, after: after, from: "")
+        self.init(
+            staffID: nil, staffName: "operator", action, area, of: appID, target: target, before: before, after: after,
+            from: "")
     }
 
     private init(
-        staffID: UUID?, staffName: String, _ action: String, _ area: StaffArea, of appID: String?, target: String?, before: JSONValue?,
+        staffID: UUID?, staffName: String, _ action: String, _ area: StaffArea, of appID: String?, target: String?,
+        before: JSONValue?,
         after: JSONValue?, from address: String
     ) {
         self.staffID = staffID
@@ -82,7 +88,8 @@ public struct AuditStore: Sendable {
     /// Of one member's entries within an hour, and of those of nobody's name: a stranger cannot fill the log.
     static let failedSignInsPerHour = (ofMember: 10, ofNobody: 30)
 
-    /// Somebody could not sign in. What they called themselves is not kept unless it is a member's name: it may have been a password.
+    /// Somebody could not sign in. What they called themselves is not kept unless it is a member's name: it may have
+    /// been a password.
     ///
     /// - Parameters:
     ///   - staff: whose name it was; nil: nobody's.
@@ -119,7 +126,8 @@ extension JSONValue {
         self = try JSONValue(parsing: try encoder.encode(value))
     }
 
-    /// The value without members that are called as secrets are called, at any depth. That there is one may be said: by true, false or null.
+    /// The value without members that are called as secrets are called, at any depth. That there is one may be said: by
+    /// true, false or null.
     var withoutSecrets: JSONValue {
         switch self {
         case .object(let members):

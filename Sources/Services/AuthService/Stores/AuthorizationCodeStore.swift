@@ -24,17 +24,18 @@ struct AuthorizationCodeStore: Sendable {
     /// - Returns: nil when the browser's session has too many.
     func create(_ authorization: Authorization) async throws -> String? {
         let code = Secret.random().withValue { $0 }
-        let isNew = try await postgres.execute(
-            """
-            INSERT INTO auth.authorization_codes
-                (sha256, client_id, browser_session_id, redirect_uri, challenge, scopes, nonce, expires)
-            SELECT \(Self.digest(code)), \(authorization.client), \(authorization.browserSession), \(authorization.redirectURI),
-                \(authorization.challenge), \(authorization.scopes.names), \(authorization.nonce),
-                now() + \(Self.lifetimeInSeconds) * interval '1 second'
-            WHERE (
-                SELECT count(*) FROM auth.authorization_codes WHERE browser_session_id = \(authorization.browserSession) AND expires > now()
-            ) < \(Self.maximumPerBrowser)
-            """) > 0
+        let isNew =
+            try await postgres.execute(
+                """
+                INSERT INTO auth.authorization_codes
+                    (sha256, client_id, browser_session_id, redirect_uri, challenge, scopes, nonce, expires)
+                SELECT \(Self.digest(code)), \(authorization.client), \(authorization.browserSession), \(authorization.redirectURI),
+                    \(authorization.challenge), \(authorization.scopes.names), \(authorization.nonce),
+                    now() + \(Self.lifetimeInSeconds) * interval '1 second'
+                WHERE (
+                    SELECT count(*) FROM auth.authorization_codes WHERE browser_session_id = \(authorization.browserSession) AND expires > now()
+                ) < \(Self.maximumPerBrowser)
+                """) > 0
         return isNew ? code : nil
     }
 
@@ -46,9 +47,11 @@ struct AuthorizationCodeStore: Sendable {
         var verifier: String
     }
 
-    /// Takes a code and begins the session that it stands for; nil: the code is none, has run out, was used before, is not the client's,
-    /// or what must be known beside it is wrong; or the browser's session has ended.
-    func take(_ code: String, _ proof: Proof, in space: UserSpace) async throws -> (session: ClientSession, nonce: String?)? {
+    /// Takes a code and begins the session that it stands for; nil: the code is none, has run out, was used before, is
+    /// not the client's, or what must be known beside it is wrong; or the browser's session has ended.
+    func take(_ code: String, _ proof: Proof, in space: UserSpace) async throws -> (
+        session: ClientSession, nonce: String?
+    )? {
         let session = NewSession(device: proof.client.name)
         let offline = ProviderScope.offlineAccess.rawValue
         let row = try await postgres.query(
@@ -75,11 +78,13 @@ struct AuthorizationCodeStore: Sendable {
         ).first
         guard let row else { return nil }
         let begun = ClientSession(
-            id: session.id, userID: try row.decode(0), scopes: [ProviderScope](names: try row.decode(1)), authenticated: try row.decode(2))
+            id: session.id, userID: try row.decode(0), scopes: [ProviderScope](names: try row.decode(1)),
+            authenticated: try row.decode(2))
         return (begun, try row.decode(3))
     }
 
-    /// Ends the session that the client's code was exchanged for before: one of the two who had it is a thief (RFC 6749 §4.1.2).
+    /// Ends the session that the client's code was exchanged for before: one of the two who had it is a thief (RFC 6749
+    /// §4.1.2).
     ///
     /// - Returns: whether there was one.
     func endSession(of code: String, client: UUID) async throws -> Bool {
@@ -92,7 +97,8 @@ struct AuthorizationCodeStore: Sendable {
 
     /// Deletes what ran out long ago.
     func clean() async throws {
-        try await postgres.execute("DELETE FROM auth.authorization_codes WHERE expires < now() - interval '1 hour'", timeout: .seconds(120))
+        try await postgres.execute(
+            "DELETE FROM auth.authorization_codes WHERE expires < now() - interval '1 hour'", timeout: .seconds(120))
     }
 
     private static func digest(_ code: String) -> Data { Data(SHA256.hash(data: Data(code.utf8))) }

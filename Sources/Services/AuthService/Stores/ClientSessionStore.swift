@@ -14,7 +14,8 @@ struct ClientSession: Sendable {
     var authenticated: Int64
 }
 
-/// The sessions of users in clients. Each is also a row of the sessions, which the user sees in their list, and ends with those.
+/// The sessions of users in clients. Each is also a row of the sessions, which the user sees in their list, and ends
+/// with those.
 struct ClientSessionStore: Sendable {
     /// A further one of the same user and client ends the one that has been idle for the longest.
     static let maximumPerUser = 20
@@ -62,8 +63,10 @@ struct ClientSessionStore: Sendable {
         return try row.map { row in
             Open(
                 session: ClientSession(
-                    id: id, userID: try row.decode(0), scopes: [ProviderScope](names: try row.decode(1)), authenticated: try row.decode(2)),
-                client: try row.decode(3), userName: try row.decode(4), number: try row.decode(5), expires: try row.decode(6),
+                    id: id, userID: try row.decode(0), scopes: [ProviderScope](names: try row.decode(1)),
+                    authenticated: try row.decode(2)),
+                client: try row.decode(3), userName: try row.decode(4), number: try row.decode(5),
+                expires: try row.decode(6),
                 claims: try row.decode(7))
         }
     }
@@ -105,7 +108,8 @@ struct ClientSessionStore: Sendable {
             WHERE s.id = \(session) AND s.revoked IS NULL AND s.expires > now() AND NOT u.disabled AND \(UserStore.isIn(space))
             """
         ).first.map {
-            Browser(session: session, userID: try $0.decode(0), userName: try $0.decode(1), authenticated: try $0.decode(2))
+            Browser(
+                session: session, userID: try $0.decode(0), userName: try $0.decode(1), authenticated: try $0.decode(2))
         }
     }
 }

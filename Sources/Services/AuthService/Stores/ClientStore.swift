@@ -61,7 +61,8 @@ struct ClientStore: Sendable {
     }
 
     func read(_ id: UUID, in space: UserSpace) async throws -> String? {
-        try await postgres.query("SELECT \(Self.json) FROM auth.clients AS c WHERE id = \(id) AND \(Self.isIn(space))").first?.decode(0)
+        try await postgres.query("SELECT \(Self.json) FROM auth.clients AS c WHERE id = \(id) AND \(Self.isIn(space))")
+            .first?.decode(0)
     }
 
     /// Scopes that it may not ask for any more are gone from its tokens at once, too.
@@ -100,7 +101,8 @@ struct ClientStore: Sendable {
     func delete(_ id: UUID, in space: UserSpace) async throws -> Bool {
         try await postgres.withTransaction { transaction in
             // Its lock lets no further session begin.
-            let found = try await transaction.query("SELECT FROM auth.clients AS c WHERE id = \(id) AND \(Self.isIn(space)) FOR UPDATE")
+            let found = try await transaction.query(
+                "SELECT FROM auth.clients AS c WHERE id = \(id) AND \(Self.isIn(space)) FOR UPDATE")
             guard !found.isEmpty else { return false }
             try await transaction.execute(
                 """
@@ -120,9 +122,11 @@ struct ClientStore: Sendable {
             """
         ).first.map { row in
             OAuthClient(
-                id: try row.decode(0), name: try row.decode(1), redirectURIs: try row.decode(2, as: [String].self).map(RedirectURI.init(of:)),
+                id: try row.decode(0), name: try row.decode(1),
+                redirectURIs: try row.decode(2, as: [String].self).map(RedirectURI.init(of:)),
                 postLogoutRedirectURIs: try row.decode(5), scopes: [ProviderScope](names: try row.decode(3)),
-                idTokenAlgorithm: IDTokenAlgorithm(rawValue: try row.decode(6)) ?? .rs256, secretDigest: try row.decode(4))
+                idTokenAlgorithm: IDTokenAlgorithm(rawValue: try row.decode(6)) ?? .rs256,
+                secretDigest: try row.decode(4))
         }
     }
 

@@ -49,8 +49,10 @@ extension CredentialStore {
     }
 
     /// - Returns: nil: there is none that is not revoked.
-    /// - Throws: as `create`; `invalid-body` for scopes where none can be; `conflict` for another end of one that has expired.
-    func change(_ id: UUID, _ change: CredentialChange, of appID: String, by author: AppAuthor) async throws -> String? {
+    /// - Throws: as `create`; `invalid-body` for scopes where none can be; `conflict` for another end of one that has
+    ///   expired.
+    func change(_ id: UUID, _ change: CredentialChange, of appID: String, by author: AppAuthor) async throws -> String?
+    {
         try await postgres.withTransaction { transaction in
             try await AppStore.lock(appID, transaction)
             guard let known = try await Self.find(id, of: appID, transaction) else { return nil }
@@ -58,13 +60,16 @@ extension CredentialStore {
                 throw HTTPProblem(.invalidBody, "Only secrets and master keys can be limited.", field: "scopes")
             }
             // Who found its text in an old phone or backup must not get in again because somebody prolonged it.
-            guard known.isLive || change.expires == nil else { throw HTTPProblem(.conflict, "The key has expired: make another one.") }
+            guard known.isLive || change.expires == nil else {
+                throw HTTPProblem(.conflict, "The key has expired: make another one.")
+            }
             // With its networks or its life it may become as good as a new one.
             if change.expires != nil || change.networks != nil || change.scopes != nil {
                 try author.checkMayOpen(known.kind, scopes: change.scopes ?? known.scopes, of: appID)
             }
             let after: String = try await transaction.query(Self.update(id, change))[0].decode(0)
-            try await author.record("update-key", of: appID, target: Self.name(id), before: known.json, after: after, transaction)
+            try await author.record(
+                "update-key", of: appID, target: Self.name(id), before: known.json, after: after, transaction)
             return after
         }
     }
@@ -82,11 +87,15 @@ extension CredentialStore {
                 try await !Self.hasOther(than: id, known.kind, of: appID, transaction)
             {
                 throw HTTPProblem(
-                    .conflict, "This is the app's last one of its kind: every phone would be locked out. With force=true it ends nevertheless.")
+                    .conflict,
+                    "This is the app's last one of its kind: every phone would be locked out. With force=true it ends nevertheless."
+                )
             }
             let after: String = try await transaction.query(
-                "UPDATE auth.credentials AS c SET revoked = now() WHERE c.id = \(id) RETURNING \(Self.json)")[0].decode(0)
-            try await author.record("revoke-key", of: appID, target: Self.name(id), before: known.json, after: after, transaction)
+                "UPDATE auth.credentials AS c SET revoked = now() WHERE c.id = \(id) RETURNING \(Self.json)")[0].decode(
+                    0)
+            try await author.record(
+                "revoke-key", of: appID, target: Self.name(id), before: known.json, after: after, transaction)
             return true
         }
     }
@@ -96,13 +105,16 @@ extension CredentialStore {
     /// - Parameter grace: seconds for which the old one is still good, if it is now.
     /// - Returns: nil: there is none that is not revoked.
     /// - Throws: as `create`.
-    func rotate(_ id: UUID, grace: Int, of appID: String, by author: AppAuthor) async throws -> (new: Made, old: String)? {
+    func rotate(_ id: UUID, grace: Int, of appID: String, by author: AppAuthor) async throws -> (
+        new: Made, old: String
+    )? {
         try await postgres.withTransaction { transaction in
             try await AppStore.lock(appID, transaction)
             guard let known = try await Self.find(id, of: appID, transaction) else { return nil }
             try author.checkMayOpen(known.kind, scopes: known.scopes, of: appID)
             let like = NewCredential(
-                kind: known.kind, environment: known.environment ?? .live, label: known.label, expires: known.nextExpiry,
+                kind: known.kind, environment: known.environment ?? .live, label: known.label,
+                expires: known.nextExpiry,
                 networks: known.networks, scopes: known.scopes)
             let made = try await Self.create(like, of: appID, by: author, transaction)
             let after: String = try await transaction.query(
@@ -111,7 +123,8 @@ extension CredentialStore {
                     revoked = CASE WHEN \(grace) = 0 THEN now() END
                 WHERE c.id = \(id) RETURNING \(Self.json)
                 """)[0].decode(0)
-            try await author.record("rotate-key", of: appID, target: Self.name(id), before: known.json, after: after, transaction)
+            try await author.record(
+                "rotate-key", of: appID, target: Self.name(id), before: known.json, after: after, transaction)
             return (made, after)
         }
     }
@@ -123,10 +136,12 @@ extension CredentialStore {
         let count: Int = try await transaction.query(
             "SELECT count(*) FROM auth.credentials WHERE app_id = \(appID) AND revoked IS NULL")[0].decode(0)
         guard count < maximumPerApp else {
-            throw HTTPProblem(.limitExceeded, "An app may have at most \(maximumPerApp) keys and secrets: revoke what nobody uses.")
+            throw HTTPProblem(
+                .limitExceeded, "An app may have at most \(maximumPerApp) keys and secrets: revoke what nobody uses.")
         }
         let (record, text) = try await create(new, of: appID, transaction)
-        let json: String = try await transaction.query("SELECT \(Self.json) FROM auth.credentials AS c WHERE c.id = \(record.id)")[0].decode(0)
+        let json: String = try await transaction.query(
+            "SELECT \(Self.json) FROM auth.credentials AS c WHERE c.id = \(record.id)")[0].decode(0)
         try await author.record("create-key", of: appID, target: name(record.id), after: json, transaction)
         return Made(id: record.id, text: text, json: json)
     }
@@ -155,8 +170,10 @@ extension CredentialStore {
         guard let row else { return nil }
         guard let kind = CredentialKind(rawValue: try row.decode(0)) else { throw UnknownCredentialKind() }
         return Known(
-            kind: kind, environment: try row.decode(1, as: String?.self).flatMap(AppEnvironment.init), label: try row.decode(2),
-            networks: try row.decode(3), scopes: try row.decode(4), isLive: try row.decode(5), nextExpiry: try row.decode(6), json: try row.decode(7))
+            kind: kind, environment: try row.decode(1, as: String?.self).flatMap(AppEnvironment.init),
+            label: try row.decode(2),
+            networks: try row.decode(3), scopes: try row.decode(4), isLive: try row.decode(5),
+            nextExpiry: try row.decode(6), json: try row.decode(7))
     }
 
     /// Whether there is another live one that could stand in for it.
@@ -179,7 +196,8 @@ extension CredentialStore {
         if let expires = change.expires { assignments.append("expires = \(expires)") }
         if let networks = change.networks { assignments.append("networks = \(networks)") }
         if let scopes = change.scopes { assignments.append("scopes = \(scopes)") }
-        return "UPDATE auth.credentials AS c SET \(assignments.joined(separator: ", ")) WHERE c.id = \(id) RETURNING \(json)"
+        return
+            "UPDATE auth.credentials AS c SET \(assignments.joined(separator: ", ")) WHERE c.id = \(id) RETURNING \(json)"
     }
 
     private static func name(_ id: UUID) -> String { id.uuidString.lowercased() }

@@ -34,7 +34,8 @@ public struct NewCredential: Sendable {
     public var scopes: [String]?
 
     public init(
-        kind: CredentialKind, environment: AppEnvironment = .live, label: String, expires: Date? = nil, networks: [String]? = nil,
+        kind: CredentialKind, environment: AppEnvironment = .live, label: String, expires: Date? = nil,
+        networks: [String]? = nil,
         scopes: [String]? = nil
     ) {
         self.kind = kind
@@ -53,8 +54,10 @@ public struct CredentialStore: Sendable {
         self.postgres = postgres
     }
 
-    /// Makes a credential of an app, as the operator, who is in the audit log. The text is returned once and kept nowhere.
-    public func create(_ new: NewCredential, of appID: String) async throws -> (record: CredentialRecord, text: Secret) {
+    /// Makes a credential of an app, as the operator, who is in the audit log. The text is returned once and kept
+    /// nowhere.
+    public func create(_ new: NewCredential, of appID: String) async throws -> (record: CredentialRecord, text: Secret)
+    {
         try await postgres.withTransaction { transaction in
             let made = try await Self.create(new, of: appID, transaction)
             try await AuditStore(postgres: postgres).record(
@@ -67,10 +70,13 @@ public struct CredentialStore: Sendable {
 
     /// The same, without what else there may be to say.
     public func create(
-        _ kind: CredentialKind, environment: AppEnvironment, label: String, expires: Date? = nil, networks: [String]? = nil,
+        _ kind: CredentialKind, environment: AppEnvironment, label: String, expires: Date? = nil,
+        networks: [String]? = nil,
         of appID: String
     ) async throws -> (record: CredentialRecord, text: Secret) {
-        try await create(NewCredential(kind: kind, environment: environment, label: label, expires: expires, networks: networks), of: appID)
+        try await create(
+            NewCredential(kind: kind, environment: environment, label: label, expires: expires, networks: networks),
+            of: appID)
     }
 
     static func create(
@@ -100,8 +106,8 @@ public struct CredentialStore: Sendable {
         ).map(CredentialRecord.init)
     }
 
-    /// Ends a credential's life within a second or two at every gateway, as the operator, who is in the audit log; false when there is no live one
-    /// of that id.
+    /// Ends a credential's life within a second or two at every gateway, as the operator, who is in the audit log;
+    /// false when there is no live one of that id.
     public func revoke(_ id: UUID) async throws -> Bool {
         try await postgres.withTransaction { transaction in
             let appID: String? = try await transaction.query(
@@ -109,7 +115,8 @@ public struct CredentialStore: Sendable {
             ).first?.decode(0)
             guard let appID else { return false }
             try await AuditStore(postgres: postgres).record(
-                AuditEntry(byOperator: "revoke-key", .applications, of: appID, target: id.uuidString.lowercased()), transaction)
+                AuditEntry(byOperator: "revoke-key", .applications, of: appID, target: id.uuidString.lowercased()),
+                transaction)
             return true
         }
     }
@@ -138,7 +145,8 @@ extension CredentialRecord {
             id: try row.decode(0), kind: kind,
             environment: try row.decode(2, as: String?.self).flatMap(AppEnvironment.init),
             label: try row.decode(3), hint: try row.decode(4), created: try row.decode(5), expires: try row.decode(6),
-            revoked: try row.decode(7), lastUsed: try row.decode(8), networks: try row.decode(9), scopes: try row.decode(10))
+            revoked: try row.decode(7), lastUsed: try row.decode(8), networks: try row.decode(9),
+            scopes: try row.decode(10))
     }
 }
 

@@ -22,8 +22,9 @@ struct DeletionStore: Sendable {
         var token: Secret
     }
 
-    /// Takes an account away: name, address, profile, all to sign in by, sessions, invitations to the address and exports are gone, nobody signs in as
-    /// it any more, and a job is stored that erases the rest. All or nothing; nil when there is no such user.
+    /// Takes an account away: name, address, profile, all to sign in by, sessions, invitations to the address and
+    /// exports are gone, nobody signs in as it any more, and a job is stored that erases the rest. All or nothing; nil
+    /// when there is no such user.
     ///
     /// What a step of the job still needs stays until the account's row goes.
     func begin(_ user: UUID, in space: UserSpace) async throws -> Receipt? {
@@ -41,7 +42,8 @@ struct DeletionStore: Sendable {
                 WHERE id = \(user) AND \(UserStore.isIn(space))
                 """)
             guard found == 1 else { return nil }
-            // Statements of their own: they see the sessions of log-ins that the first has waited for; later ones see the change.
+            // Statements of their own: they see the sessions of log-ins that the first has waited for; later ones see
+            // the change.
             let sessions = try await transaction.execute("DELETE FROM auth.sessions WHERE user_id = \(user)")
             try await transaction.execute("DELETE FROM auth.second_factors WHERE user_id = \(user)")
             try await transaction.execute("DELETE FROM auth.passkeys WHERE user_id = \(user)")
@@ -50,7 +52,8 @@ struct DeletionStore: Sendable {
             try await transaction.execute("DELETE FROM auth.client_grants WHERE user_id = \(user)")
             try await revocation.begin(of: user, in: space, transaction)
             try await transaction.execute("DELETE FROM auth.identities WHERE user_id = \(user)")
-            try await transaction.execute("DELETE FROM auth.jobs WHERE id = (SELECT job FROM auth.exports WHERE user_id = \(user))")
+            try await transaction.execute(
+                "DELETE FROM auth.jobs WHERE id = (SELECT job FROM auth.exports WHERE user_id = \(user))")
             try await transaction.execute(
                 """
                 INSERT INTO auth.receipts (id, app_id, environment, token, erased)
@@ -59,7 +62,8 @@ struct DeletionStore: Sendable {
                 """)
             try await jobs.enqueue(
                 EraseUser.self, EraseUser.Parameters(subject: UserDataSubject(user, in: space), receipt: receipt.id),
-                JobOptions(scope: space.text, lane: Self.lane(space.text), uniqueKey: receipt.id.uuidString), in: transaction)
+                JobOptions(scope: space.text, lane: Self.lane(space.text), uniqueKey: receipt.id.uuidString),
+                in: transaction)
             return receipt
         }
     }
@@ -82,7 +86,8 @@ struct DeletionStore: Sendable {
 
     /// Step → where it goes on, nil: it is done; steps that were not begun are not there.
     func places(of receipt: UUID) async throws -> [String: String?] {
-        let json: String? = try await postgres.query("SELECT places::text FROM auth.receipts WHERE id = \(receipt)").first?.decode(0)
+        let json: String? = try await postgres.query("SELECT places::text FROM auth.receipts WHERE id = \(receipt)")
+            .first?.decode(0)
         return try json.map { try JSONDecoder().decode([String: String?].self, from: Data($0.utf8)) } ?? [:]
     }
 
@@ -98,7 +103,8 @@ struct DeletionStore: Sendable {
 
     /// Adds to what has been erased.
     func add(_ counts: [String: Int], of step: String, to receipt: UUID) async throws {
-        try await postgres.execute("UPDATE auth.receipts AS r SET erased = \(try Self.sum(counts, of: step)) WHERE id = \(receipt)")
+        try await postgres.execute(
+            "UPDATE auth.receipts AS r SET erased = \(try Self.sum(counts, of: step)) WHERE id = \(receipt)")
     }
 
     /// Deletes the account and completes the receipt with the end of the job, and stores the one that looks again.
@@ -114,7 +120,8 @@ struct DeletionStore: Sendable {
             try await jobs.enqueue(
                 EraseUserAgain.self, parameters,
                 JobOptions(
-                    scope: job.scope, lane: Self.lane(job.scope), uniqueKey: parameters.receipt.uuidString, delay: EraseUserAgain.delay),
+                    scope: job.scope, lane: Self.lane(job.scope), uniqueKey: parameters.receipt.uuidString,
+                    delay: EraseUserAgain.delay),
                 in: transaction)
             try await job.finish(JobNoResult(), in: transaction)
         }
@@ -122,7 +129,8 @@ struct DeletionStore: Sendable {
 
     /// Deletes receipts that are past their time.
     func clean() async throws {
-        try await postgres.execute("DELETE FROM auth.receipts WHERE finished < now() - make_interval(days => \(Self.receiptDays))")
+        try await postgres.execute(
+            "DELETE FROM auth.receipts WHERE finished < now() - make_interval(days => \(Self.receiptDays))")
     }
 
     /// `erased` of the row `r` with further counts of a step.

@@ -34,16 +34,20 @@ struct ExportStore: Sendable {
                 FROM auth.exports AS e JOIN auth.jobs AS j ON j.id = e.job WHERE e.user_id = \(user)
                 """)
             if let row = former.first {
-                let (isUnderWay, hasFailed, seconds): (Bool, Bool, Int64) = (try row.decode(0), try row.decode(1), try row.decode(2))
+                let (isUnderWay, hasFailed, seconds): (Bool, Bool, Int64) = (
+                    try row.decode(0), try row.decode(1), try row.decode(2)
+                )
                 guard !isUnderWay else { throw HTTPProblem(.conflict, "An export is under way.") }
                 guard !isLimited || hasFailed || seconds <= 0 else {
                     throw HTTPProblem(.tooManyRequests, "One export a day.", headers: [.retryAfter: String(seconds)])
                 }
-                try await transaction.execute("DELETE FROM auth.jobs WHERE id = (SELECT job FROM auth.exports WHERE user_id = \(user))")
+                try await transaction.execute(
+                    "DELETE FROM auth.jobs WHERE id = (SELECT job FROM auth.exports WHERE user_id = \(user))")
             }
             let job = try await jobs.enqueue(
                 ExportUser.self, UserDataSubject(user, in: space),
-                JobOptions(scope: space.text, lane: "export " + space.text, uniqueKey: user.uuidString), in: transaction)
+                JobOptions(scope: space.text, lane: "export " + space.text, uniqueKey: user.uuidString), in: transaction
+            )
             guard let job else { throw HTTPProblem(.conflict, "An export is under way.") }
             try await transaction.execute("INSERT INTO auth.exports (user_id, job) VALUES (\(user), \(job))")
         }

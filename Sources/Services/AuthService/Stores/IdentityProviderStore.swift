@@ -45,11 +45,17 @@ struct IdentityProviderStore: Sendable {
     /// Sets a provider up, or anew. A secret that is left out stays what it was, as long as the kind does.
     ///
     /// - Returns: the provider as it is now; nil: there are too many.
-    func save(_ name: String, _ settings: IdentityProvider, secret: Secret?, in space: UserSpace) async throws -> RegisteredProvider? {
-        try await postgres.query(try upsert(of: name, settings, secret: secret, in: space)).first.map { try provider($0, in: space) }
+    func save(_ name: String, _ settings: IdentityProvider, secret: Secret?, in space: UserSpace) async throws
+        -> RegisteredProvider?
+    {
+        try await postgres.query(try upsert(of: name, settings, secret: secret, in: space)).first.map {
+            try provider($0, in: space)
+        }
     }
 
-    func upsert(of name: String, _ settings: IdentityProvider, secret: Secret?, in space: UserSpace) throws -> PostgresQuery {
+    func upsert(of name: String, _ settings: IdentityProvider, secret: Secret?, in space: UserSpace) throws
+        -> PostgresQuery
+    {
         let configuration = PostgresJSON(Array(try JSONEncoder().encode(settings)))
         let sealed = try secret?.withValue { try key.seal(value: [$0], for: Self.purpose(name, space)) }
         return """
@@ -83,7 +89,9 @@ struct IdentityProviderStore: Sendable {
     }
 
     func provider(_ row: PostgresRow, in space: UserSpace) throws -> RegisteredProvider {
-        let (name, configuration, sealed): (String, PostgresJSON, Data?) = (try row.decode(0), try row.decode(1), try row.decode(2))
+        let (name, configuration, sealed): (String, PostgresJSON, Data?) = (
+            try row.decode(0), try row.decode(1), try row.decode(2)
+        )
         var secret: Secret?
         if let sealed {
             secret = key.value([String].self, in: sealed, for: Self.purpose(name, space))?.first.map(Secret.init)
@@ -94,11 +102,14 @@ struct IdentityProviderStore: Sendable {
             }
         }
         let settings = try JSONDecoder().decode(IdentityProvider.self, from: Data(configuration.bytes))
-        let callbackPath = space == .staff ? "/admin/auth/oidc/callback" : settings.appKey.map { "/api/\($0)/auth/oauth/callback" }
+        let callbackPath =
+            space == .staff ? "/admin/auth/oidc/callback" : settings.appKey.map { "/api/\($0)/auth/oauth/callback" }
         return RegisteredProvider(name: name, settings: settings, secret: secret, callbackPath: callbackPath)
     }
 
-    private static func purpose(_ name: String, _ space: UserSpace) -> String { "provider \(space.appID) \(space.environment.rawValue) \(name)" }
+    private static func purpose(_ name: String, _ space: UserSpace) -> String {
+        "provider \(space.appID) \(space.environment.rawValue) \(name)"
+    }
 
     private static func isIn(_ space: UserSpace) -> PostgresQuery {
         "app_id = \(space.appID) AND environment = \(space.environment.rawValue)"

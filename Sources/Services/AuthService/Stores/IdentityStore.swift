@@ -23,11 +23,14 @@ struct IdentityStore: Sendable {
 
     /// - Throws: `sign-in-failed` when the account with its address is disabled.
     func owner(of identity: ProvenIdentity, in space: UserSpace) async throws -> Owner {
-        let user: UUID? = try await postgres.query("SELECT user_id FROM auth.identities AS i WHERE \(Self.isThe(identity, in: space))").first?.decode(0)
+        let user: UUID? = try await postgres.query(
+            "SELECT user_id FROM auth.identities AS i WHERE \(Self.isThe(identity, in: space))"
+        ).first?.decode(0)
         if let user { return .user(user) }
         guard let email = identity.verifiedEmail else { return .nobody }
         let row = try await postgres.query(
-            "SELECT id, email_verified, disabled FROM auth.users AS u WHERE \(UserStore.isIn(space)) AND email = \(email.text)").first
+            "SELECT id, email_verified, disabled FROM auth.users AS u WHERE \(UserStore.isIn(space)) AND email = \(email.text)"
+        ).first
         guard let row else { return .nobody }
         guard try !row.decode(2, as: Bool.self) else { throw HTTPProblem.spentProof }
         return try row.decode(1) ? .address(row.decode(0)) : .unproven(row.decode(0))
@@ -38,19 +41,21 @@ struct IdentityStore: Sendable {
     /// - Throws: `conflict` when it is another user's, or this user has another one of the same provider.
     func link(_ identity: ProvenIdentity, to user: UUID, in space: UserSpace) async throws {
         do {
-            let isLinked = try await postgres.execute(
-                """
-                \(Self.insertion(identity, "FROM auth.users AS u WHERE u.id = \(user) AND \(UserStore.isIn(space))", in: space))
-                ON CONFLICT (app_id, environment, issuer, subject) DO UPDATE
-                SET provider = excluded.provider, email = excluded.email, last_used = now() WHERE i.user_id = excluded.user_id
-                """) > 0
+            let isLinked =
+                try await postgres.execute(
+                    """
+                    \(Self.insertion(identity, "FROM auth.users AS u WHERE u.id = \(user) AND \(UserStore.isIn(space))", in: space))
+                    ON CONFLICT (app_id, environment, issuer, subject) DO UPDATE
+                    SET provider = excluded.provider, email = excluded.email, last_used = now() WHERE i.user_id = excluded.user_id
+                    """) > 0
             guard isLinked else { throw HTTPProblem(.conflict, "This identity belongs to another user.") }
         } catch let error as PostgresError where error.constraint == "identities_user" {
             throw HTTPProblem(.conflict, "The user has another identity of this provider: unlink it first.")
         }
     }
 
-    /// The address of an identity becomes a user's who has none, and is verified where it was the user's before. Does nothing when another user has it.
+    /// The address of an identity becomes a user's who has none, and is verified where it was the user's before. Does
+    /// nothing when another user has it.
     func adoptEmail(of identity: ProvenIdentity, for user: UUID, in space: UserSpace) async throws {
         guard let email = identity.verifiedEmail else { return }
         do {
@@ -69,8 +74,11 @@ struct IdentityStore: Sendable {
     func claim(_ user: UUID, for identity: ProvenIdentity, in space: UserSpace) async throws -> Bool {
         guard let email = identity.verifiedEmail else { return false }
         return try await postgres.withTransaction { transaction in
-            guard try await UserStore.handOver(user, toOwnerOf: email.text, in: space, transaction) else { return false }
-            try await transaction.execute(Self.insertion(identity, "FROM auth.users AS u WHERE u.id = \(user)", in: space))
+            guard try await UserStore.handOver(user, toOwnerOf: email.text, in: space, transaction) else {
+                return false
+            }
+            try await transaction.execute(
+                Self.insertion(identity, "FROM auth.users AS u WHERE u.id = \(user)", in: space))
             return true
         }
     }
@@ -91,17 +99,20 @@ struct IdentityStore: Sendable {
     /// - Parameter accompanying: done in the same transaction, before.
     /// - Throws: `conflict` when it is the last thing that the user can sign in by.
     func unlink(
-        provider: String, of user: UUID, isMailThere: Bool, in space: UserSpace, with accompanying: (PostgresTransaction) async throws -> Void
+        provider: String, of user: UUID, isMailThere: Bool, in space: UserSpace,
+        with accompanying: (PostgresTransaction) async throws -> Void
     ) async throws -> Bool {
         try await postgres.withTransaction { transaction in
             // Two at once: the second waits here and sees what the first has left.
-            try await transaction.execute("SELECT FROM auth.users AS u WHERE id = \(user) AND \(UserStore.isIn(space)) FOR UPDATE")
+            try await transaction.execute(
+                "SELECT FROM auth.users AS u WHERE id = \(user) AND \(UserStore.isIn(space)) FOR UPDATE")
             try await accompanying(transaction)
-            let isGone = try await transaction.execute(
-                """
-                DELETE FROM auth.identities
-                WHERE user_id = \(user) AND provider = \(provider) AND app_id = \(space.appID) AND environment = \(space.environment.rawValue)
-                """) > 0
+            let isGone =
+                try await transaction.execute(
+                    """
+                    DELETE FROM auth.identities
+                    WHERE user_id = \(user) AND provider = \(provider) AND app_id = \(space.appID) AND environment = \(space.environment.rawValue)
+                    """) > 0
             guard isGone else { return false }
             try await UserStore.checkSignInIsLeft(to: user, isMailThere: isMailThere, transaction)
             return true
@@ -113,13 +124,17 @@ struct IdentityStore: Sendable {
     /// Keeps what Apple wants revoked when the account goes.
     func keep(_ token: RevocableToken, of identity: ProvenIdentity, in space: UserSpace) async throws {
         let sealed = try key.seal(value: token, for: Self.tokenPurpose)
-        try await postgres.execute("UPDATE auth.identities AS i SET sealed_token = \(sealed) WHERE \(Self.isThe(identity, in: space))")
+        try await postgres.execute(
+            "UPDATE auth.identities AS i SET sealed_token = \(sealed) WHERE \(Self.isThe(identity, in: space))")
     }
 
-    /// What is to be revoked: providers and sealed tokens. The identities stay locked until the transaction ends, so that no two find the same.
+    /// What is to be revoked: providers and sealed tokens. The identities stay locked until the transaction ends, so
+    /// that no two find the same.
     ///
     /// - Parameter provider: nil: of all.
-    func tokens(of user: UUID, provider: String?, in transaction: PostgresTransaction) async throws -> [(provider: String, sealed: Data)] {
+    func tokens(of user: UUID, provider: String?, in transaction: PostgresTransaction) async throws -> [(
+        provider: String, sealed: Data
+    )] {
         try await transaction.query(
             """
             SELECT provider, sealed_token FROM auth.identities

@@ -48,11 +48,16 @@ struct ImportStore: Sendable {
         let outcomes: [Outcome]
     }
 
-    private func add(_ imported: ImportedUser, row: Int, in space: UserSpace, _ transaction: PostgresTransaction) async throws -> Outcome {
+    private func add(_ imported: ImportedUser, row: Int, in space: UserSpace, _ transaction: PostgresTransaction)
+        async throws -> Outcome
+    {
         // A refused row leaves the others as they are.
         try await transaction.execute("SAVEPOINT one")
         do {
-            let isNew = try await UserStore.tellingConflicts { try await transaction.execute(Self.insertion(of: imported, in: space)) } > 0
+            let isNew =
+                try await UserStore.tellingConflicts {
+                    try await transaction.execute(Self.insertion(of: imported, in: space))
+                } > 0
             try await transaction.execute("RELEASE one")
             return isNew ? .created : try await existing(imported.user.id, row: row, in: space, transaction)
         } catch let problem as HTTPProblem {
@@ -72,8 +77,12 @@ struct ImportStore: Sendable {
             """
     }
 
-    private func existing(_ id: UUID, row: Int, in space: UserSpace, _ transaction: PostgresTransaction) async throws -> Outcome {
-        let isHere = try await !transaction.query("SELECT FROM auth.users AS u WHERE id = \(id) AND \(UserStore.isIn(space))").isEmpty
+    private func existing(_ id: UUID, row: Int, in space: UserSpace, _ transaction: PostgresTransaction) async throws
+        -> Outcome
+    {
+        let isHere = try await !transaction.query(
+            "SELECT FROM auth.users AS u WHERE id = \(id) AND \(UserStore.isIn(space))"
+        ).isEmpty
         return isHere ? .existing : .refused(Problem.Row(row: row, field: "id", reason: "This id cannot be taken."))
     }
 }

@@ -17,10 +17,13 @@ struct InvitationStore: Sendable {
         var json: String
     }
 
-    /// Makes an invitation for an address, whose code is made when the mail is written, or one for whoever has the code.
+    /// Makes an invitation for an address, whose code is made when the mail is written, or one for whoever has the
+    /// code.
     ///
     /// - Returns: nil: there are too many.
-    func create(for email: EmailAddress?, lifetimeInSeconds: Int64, in space: UserSpace) async throws -> (invitation: Invitation, code: String?)? {
+    func create(for email: EmailAddress?, lifetimeInSeconds: Int64, in space: UserSpace) async throws -> (
+        invitation: Invitation, code: String?
+    )? {
         let id = UUID(uuidString: UUIDv7.make()) ?? UUID()
         let code = email == nil ? Self.makeCode() : nil
         let row = try await postgres.query(
@@ -72,7 +75,9 @@ struct InvitationStore: Sendable {
         """
     }
 
-    private static func isIn(_ space: UserSpace) -> PostgresQuery { "i.app_id = \(space.appID) AND i.environment = \(space.environment.rawValue)" }
+    private static func isIn(_ space: UserSpace) -> PostgresQuery {
+        "i.app_id = \(space.appID) AND i.environment = \(space.environment.rawValue)"
+    }
 
     private static let json: PostgresQuery = """
         jsonb_build_object('id', i.id, 'email', i.email, 'created', \(PostgresQuery.rfc3339("i.created")), 'expires', \(PostgresQuery.rfc3339("i.expires")),

@@ -24,7 +24,9 @@ struct KeyRingStore: Sendable {
             let version: Int64 = try await transaction.query("SELECT version FROM auth.key_ring")[0].decode(0)
             var apps = try await transaction.query(
                 "SELECT id, number, name FROM auth.apps WHERE archived IS NULL ORDER BY number"
-            ).map { KeyRing.App(id: try $0.decode(0), number: try $0.decode(1), name: try $0.decode(2), credentials: []) }
+            ).map {
+                KeyRing.App(id: try $0.decode(0), number: try $0.decode(1), name: try $0.decode(2), credentials: [])
+            }
             let positions = Dictionary(uniqueKeysWithValues: apps.enumerated().map { ($1.id, $0) })
             let rows = try await transaction.query(
                 """
@@ -32,19 +34,22 @@ struct KeyRingStore: Sendable {
                 WHERE revoked IS NULL AND (expires IS NULL OR expires > now()) ORDER BY created, id
                 """)
             for row in rows {
-                guard let position = positions[try row.decode(0)], let kind = CredentialKind(rawValue: try row.decode(2))
+                guard let position = positions[try row.decode(0)],
+                    let kind = CredentialKind(rawValue: try row.decode(2))
                 else { continue }
                 apps[position].credentials.append(
                     KeyRing.Credential(
                         id: try row.decode(1, as: UUID.self).uuidString.lowercased(), kind: kind,
                         environment: try row.decode(3, as: String?.self).flatMap(AppEnvironment.init),
-                        sha256: try row.decode(4), expires: try row.decode(5), networks: try row.decode(6), scopes: try row.decode(7)))
+                        sha256: try row.decode(4), expires: try row.decode(5), networks: try row.decode(6),
+                        scopes: try row.decode(7)))
             }
             let keys = try await transaction.query(
                 "SELECT id, public_key, expires FROM auth.signing_keys WHERE expires IS NULL OR expires > now() ORDER BY signs_from, id"
             ).map { row in
                 KeyRing.SigningKey(
-                    id: try row.decode(0), publicKey: Base64URL.encode(try row.decode(1, as: Data.self)), expires: try row.decode(2))
+                    id: try row.decode(0), publicKey: Base64URL.encode(try row.decode(1, as: Data.self)),
+                    expires: try row.decode(2))
             }
             let staff = try await transaction.query(
                 "SELECT \(StaffStore.grantColumns) FROM auth.staff AS u WHERE NOT disabled ORDER BY id"

@@ -50,8 +50,8 @@ struct MailProofStore: Sendable {
         return (token, code)
     }
 
-    /// The proof that was shown; nil: there is none such, or it has expired or been replaced, or its code was tried too often. A look at a code
-    /// counts as a try, before it is looked at.
+    /// The proof that was shown; nil: there is none such, or it has expired or been replaced, or its code was tried too
+    /// often. A look at a code counts as a try, before it is looked at.
     func find(_ shown: ShownProof, _ kind: MailKind, in space: UserSpace) async throws -> MailProof? {
         switch shown {
         case .token(let token):
@@ -83,20 +83,27 @@ struct MailProofStore: Sendable {
     }
 
     /// Uses a proof up by itself; false: somebody else has.
-    func take(_ proof: MailProof) async throws -> Bool { try await !postgres.query(Self.consumption(of: proof)).isEmpty }
+    func take(_ proof: MailProof) async throws -> Bool {
+        try await !postgres.query(Self.consumption(of: proof)).isEmpty
+    }
 
     /// Deletes what is good for nothing any more.
     func clean() async throws {
         try await postgres.execute("DELETE FROM auth.mail_proofs WHERE expires < now()", timeout: .seconds(120))
-        try await postgres.execute("DELETE FROM auth.mail_counts WHERE hour < now() - interval '1 day'", timeout: .seconds(120))
-        try await postgres.execute("DELETE FROM auth.invitations WHERE coalesce(used, expires) < now() - interval '30 days'", timeout: .seconds(120))
+        try await postgres.execute(
+            "DELETE FROM auth.mail_counts WHERE hour < now() - interval '1 day'", timeout: .seconds(120))
+        try await postgres.execute(
+            "DELETE FROM auth.invitations WHERE coalesce(used, expires) < now() - interval '30 days'",
+            timeout: .seconds(120))
     }
 
     private static func proof(_ row: PostgresRow) throws -> MailProof {
         MailProof(tokenHash: try row.decode(0), email: try row.decode(1), userID: try row.decode(2))
     }
 
-    private static func isIn(_ space: UserSpace) -> PostgresQuery { "app_id = \(space.appID) AND environment = \(space.environment.rawValue)" }
+    private static func isIn(_ space: UserSpace) -> PostgresQuery {
+        "app_id = \(space.appID) AND environment = \(space.environment.rawValue)"
+    }
 
     private static func hash(_ token: String) -> Data { Data(SHA256.hash(data: Data(token.utf8))) }
 

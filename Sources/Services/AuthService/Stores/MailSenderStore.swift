@@ -33,13 +33,16 @@ struct MailSenderStore: Sendable {
 
     func remove(in space: UserSpace) async throws {
         try await postgres.execute(
-            "DELETE FROM auth.mail_senders WHERE app_id = \(space.appID) AND environment = \(space.environment.rawValue)")
+            "DELETE FROM auth.mail_senders WHERE app_id = \(space.appID) AND environment = \(space.environment.rawValue)"
+        )
     }
 
     /// - Throws: when it was sealed under another internal secret: mail waits until the app's server says it again.
     private func open(_ sealed: Data, in space: UserSpace) throws -> MailSender.Server {
         guard let server: MailSender.Server = sealing.value(in: sealed, for: Self.label(space)) else {
-            logger.error("An app's mail server was sealed under another internal secret: it sends no mail.", metadata: ["app.id": "\(space.appID)"])
+            logger.error(
+                "An app's mail server was sealed under another internal secret: it sends no mail.",
+                metadata: ["app.id": "\(space.appID)"])
             throw SealedElsewhere()
         }
         return server
@@ -47,5 +50,7 @@ struct MailSenderStore: Sendable {
 
     private struct SealedElsewhere: Error {}
 
-    private static func label(_ space: UserSpace) -> String { "mail server \(space.appID) \(space.environment.rawValue)" }
+    private static func label(_ space: UserSpace) -> String {
+        "mail server \(space.appID) \(space.environment.rawValue)"
+    }
 }

@@ -34,10 +34,13 @@ struct MailTemplateStore: Sendable {
         ).map { TemplateName(kind: try $0.decode(0), language: try $0.decode(1), subject: try $0.decode(2)) }
     }
 
-    /// The template in the first of the languages for which there is one, else in any; nil: the app has none of this kind.
+    /// The template in the first of the languages for which there is one, else in any; nil: the app has none of this
+    /// kind.
     ///
     /// - Parameter isStrict: in none but these.
-    func find(_ kind: MailKind, _ languages: [String], isStrict: Bool = false, in space: UserSpace) async throws -> StoredTemplate? {
+    func find(_ kind: MailKind, _ languages: [String], isStrict: Bool = false, in space: UserSpace) async throws
+        -> StoredTemplate?
+    {
         try await postgres.query(
             """
             SELECT kind, language, subject, body_text, body_html FROM auth.mail_templates
@@ -47,25 +50,29 @@ struct MailTemplateStore: Sendable {
             """
         ).first.map {
             StoredTemplate(
-                kind: try $0.decode(0), language: try $0.decode(1), subject: try $0.decode(2), text: try $0.decode(3), html: try $0.decode(4))
+                kind: try $0.decode(0), language: try $0.decode(1), subject: try $0.decode(2), text: try $0.decode(3),
+                html: try $0.decode(4))
         }
     }
 
     /// - Throws: `limit-exceeded` when there are too many.
     func replace(_ template: StoredTemplate, in space: UserSpace) async throws {
-        let isStored = try await postgres.execute(
-            """
-            INSERT INTO auth.mail_templates (app_id, environment, kind, language, subject, body_text, body_html)
-            SELECT \(space.appID), \(space.environment.rawValue), \(template.kind), \(template.language), \(template.subject), \(template.text),
-                \(template.html)
-            WHERE (
-                SELECT count(*) FROM auth.mail_templates AS t
-                WHERE t.app_id = \(space.appID) AND t.environment = \(space.environment.rawValue)
-                    AND (t.kind, t.language) <> (\(template.kind), \(template.language))) < \(Self.maximumCount)
-            ON CONFLICT (app_id, environment, kind, language) DO UPDATE SET
-                subject = excluded.subject, body_text = excluded.body_text, body_html = excluded.body_html, updated = now()
-            """) > 0
-        guard isStored else { throw HTTPProblem(.limitExceeded, "There may be at most \(Self.maximumCount) templates.") }
+        let isStored =
+            try await postgres.execute(
+                """
+                INSERT INTO auth.mail_templates (app_id, environment, kind, language, subject, body_text, body_html)
+                SELECT \(space.appID), \(space.environment.rawValue), \(template.kind), \(template.language), \(template.subject), \(template.text),
+                    \(template.html)
+                WHERE (
+                    SELECT count(*) FROM auth.mail_templates AS t
+                    WHERE t.app_id = \(space.appID) AND t.environment = \(space.environment.rawValue)
+                        AND (t.kind, t.language) <> (\(template.kind), \(template.language))) < \(Self.maximumCount)
+                ON CONFLICT (app_id, environment, kind, language) DO UPDATE SET
+                    subject = excluded.subject, body_text = excluded.body_text, body_html = excluded.body_html, updated = now()
+                """) > 0
+        guard isStored else {
+            throw HTTPProblem(.limitExceeded, "There may be at most \(Self.maximumCount) templates.")
+        }
     }
 
     func remove(_ kind: MailKind, _ language: LanguageTag, in space: UserSpace) async throws -> Bool {

@@ -45,7 +45,8 @@ struct OAuthFlowStore: Sendable {
         ).first.flatMap { row in
             guard let environment = AppEnvironment(rawValue: try row.decode(0)) else { return nil }
             return Flow(
-                space: UserSpace(appID: appID, environment: environment), provider: try row.decode(1), redirectURL: try row.decode(2),
+                space: UserSpace(appID: appID, environment: environment), provider: try row.decode(1),
+                redirectURL: try row.decode(2),
                 codeChallenge: try row.decode(3))
         }
     }
@@ -72,20 +73,24 @@ struct OAuthFlowStore: Sendable {
             WHERE code_hash = \(hash) AND app_id = \(space.appID) AND environment = \(space.environment.rawValue) AND expires > now()
             """
         ).first.flatMap { row in
-            guard let identity = key.value(ProvenIdentity.self, in: try row.decode(0), for: Self.purpose(hash)) else { return nil }
+            guard let identity = key.value(ProvenIdentity.self, in: try row.decode(0), for: Self.purpose(hash)) else {
+                return nil
+            }
             return Return(identity: identity, codeChallenge: try row.decode(1))
         }
     }
 
     /// Takes a code; false: it has been taken.
     func take(code: String) async throws -> Bool {
-        try await postgres.execute("DELETE FROM auth.oauth_codes WHERE code_hash = \(Self.hash(code)) AND expires > now()") > 0
+        try await postgres.execute(
+            "DELETE FROM auth.oauth_codes WHERE code_hash = \(Self.hash(code)) AND expires > now()") > 0
     }
 
     /// Takes an id token; false: it has been taken.
     func take(idToken: String, expires: Date) async throws -> Bool {
         try await postgres.execute(
-            "INSERT INTO auth.used_id_tokens (hash, expires) VALUES (\(Self.hash(idToken)), \(expires)) ON CONFLICT DO NOTHING") > 0
+            "INSERT INTO auth.used_id_tokens (hash, expires) VALUES (\(Self.hash(idToken)), \(expires)) ON CONFLICT DO NOTHING"
+        ) > 0
     }
 
     /// Deletes what has expired.

@@ -44,14 +44,16 @@ struct PasskeyStore: Sendable {
     /// The passkeys stay, and open nothing until there are settings again.
     func removeRelyingParty(in space: UserSpace) async throws -> Bool {
         try await postgres.execute(
-            "DELETE FROM auth.passkey_settings WHERE app_id = \(space.appID) AND environment = \(space.environment.rawValue)") > 0
+            "DELETE FROM auth.passkey_settings WHERE app_id = \(space.appID) AND environment = \(space.environment.rawValue)"
+        ) > 0
     }
 
     // MARK: Challenges
 
     /// - Parameter user: who adds a passkey, or will be when signing up; nil for signing in.
     /// - Returns: 256 random bits.
-    func makeChallenge(for purpose: PasskeyChallenge.Purpose, of user: UUID?, in space: UserSpace) async throws -> Data {
+    func makeChallenge(for purpose: PasskeyChallenge.Purpose, of user: UUID?, in space: UserSpace) async throws -> Data
+    {
         let challenge = SymmetricKey(size: .init(bitCount: PasskeyChallenge.length * 8)).withUnsafeBytes { Data($0) }
         // Each clears away a few that nobody has used.
         try await postgres.execute(
@@ -69,16 +71,22 @@ struct PasskeyStore: Sendable {
 
     /// Whether a challenge for signing in is good still. It stays so until it is used.
     func isOpen(_ challenge: Data, in space: UserSpace) async throws -> Bool {
-        try await !postgres.query("SELECT FROM auth.passkey_challenges WHERE \(Self.isChallenge(challenge, for: .signIn, in: space))").isEmpty
+        try await !postgres.query(
+            "SELECT FROM auth.passkey_challenges WHERE \(Self.isChallenge(challenge, for: .signIn, in: space))"
+        ).isEmpty
     }
 
     /// Whom a challenge for signing up was made for.
     func newUser(of challenge: Data, in space: UserSpace) async throws -> UUID? {
-        try await postgres.query("SELECT user_id FROM auth.passkey_challenges WHERE \(Self.isChallenge(challenge, for: .signUp, in: space))")
-            .first?.decode(0)
+        try await postgres.query(
+            "SELECT user_id FROM auth.passkey_challenges WHERE \(Self.isChallenge(challenge, for: .signUp, in: space))"
+        )
+        .first?.decode(0)
     }
 
-    private static func isChallenge(_ challenge: Data, for purpose: PasskeyChallenge.Purpose, in space: UserSpace) -> PostgresQuery {
+    private static func isChallenge(_ challenge: Data, for purpose: PasskeyChallenge.Purpose, in space: UserSpace)
+        -> PostgresQuery
+    {
         """
         sha256 = \(digest(challenge)) AND purpose = \(purpose.rawValue) AND app_id = \(space.appID)
             AND environment = \(space.environment.rawValue) AND expires > now()
@@ -96,13 +104,17 @@ struct PasskeyStore: Sendable {
             WHERE app_id = \(space.appID) AND environment = \(space.environment.rawValue) AND credential_id = \(credentialID)
             """
         ).first.map {
-            StoredPasskey(id: try $0.decode(0), userID: try $0.decode(1), publicKey: try $0.decode(2), signCount: try $0.decode(3))
+            StoredPasskey(
+                id: try $0.decode(0), userID: try $0.decode(1), publicKey: try $0.decode(2), signCount: try $0.decode(3)
+            )
         }
     }
 
-    /// Uses the proof's challenge up and notes its count; false: the challenge is used up already, or the count does not go up.
+    /// Uses the proof's challenge up and notes its count; false: the challenge is used up already, or the count does
+    /// not go up.
     ///
-    /// An authenticator whose count does not go up has a copy somewhere (WebAuthn §6.1.1). Those that do not count say 0.
+    /// An authenticator whose count does not go up has a copy somewhere (WebAuthn §6.1.1). Those that do not count say
+    /// 0.
     func use(_ proof: PasskeyCredential.Proof, by passkey: StoredPasskey, in space: UserSpace) async throws -> Bool {
         try await postgres.execute(
             """
@@ -119,24 +131,31 @@ struct PasskeyStore: Sendable {
 
     /// JSON objects, the oldest first.
     func list(of user: UUID, in space: UserSpace) async throws -> [String] {
-        try await postgres.query("SELECT \(Self.json) FROM auth.passkeys AS k WHERE \(Self.isOf(user, space)) ORDER BY created, id")
-            .map { try $0.decode(0) }
+        try await postgres.query(
+            "SELECT \(Self.json) FROM auth.passkeys AS k WHERE \(Self.isOf(user, space)) ORDER BY created, id"
+        )
+        .map { try $0.decode(0) }
     }
 
     /// Credential ids and how authenticators that have them are reached, for not making a second passkey on one.
     func descriptors(of user: UUID, in space: UserSpace) async throws -> [(id: Data, transports: [String])] {
-        try await postgres.query("SELECT credential_id, transports FROM auth.passkeys AS k WHERE \(Self.isOf(user, space)) ORDER BY created, id")
-            .map { (id: try $0.decode(0), transports: try $0.decode(1)) }
+        try await postgres.query(
+            "SELECT credential_id, transports FROM auth.passkeys AS k WHERE \(Self.isOf(user, space)) ORDER BY created, id"
+        )
+        .map { (id: try $0.decode(0), transports: try $0.decode(1)) }
     }
 
     /// Adds a passkey, using the challenge up.
     ///
-    /// - Parameter session: the one that asks; nil: the app's server. It must be open still, whatever the gateway has heard: who ends all sessions
-    ///   by another password, or gets an account handed over, must not find a passkey there of whoever was in it before.
+    /// - Parameter session: the one that asks; nil: the app's server. It must be open still, whatever the gateway has
+    ///   heard: who ends all sessions by another password, or gets an account handed over, must not find a passkey
+    ///   there of whoever was in it before.
     /// - Returns: its JSON; nil: the challenge is not one of the user's, or used up already.
-    /// - Throws: `conflict` for a passkey that is there already, anybody's, and for one too many; `user-not-found` for who is disabled;
-    ///   `invalid-token` for a session that has ended.
-    func add(_ passkey: NewPasskey, name: String, challenge: Data, of user: UUID, session: UUID?, in space: UserSpace) async throws -> String? {
+    /// - Throws: `conflict` for a passkey that is there already, anybody's, and for one too many; `user-not-found` for
+    ///   who is disabled; `invalid-token` for a session that has ended.
+    func add(_ passkey: NewPasskey, name: String, challenge: Data, of user: UUID, session: UUID?, in space: UserSpace)
+        async throws -> String?
+    {
         try await Self.tellingConflicts {
             try await postgres.withTransaction { transaction in
                 // Two at once: the second waits here and counts what the first has added.
@@ -150,13 +169,17 @@ struct PasskeyStore: Sendable {
                     ).isEmpty
                     guard isOpen else { throw HTTPProblem(.invalidToken, "The session has ended.") }
                 }
-                guard try await Self.take(challenge, for: .registration, of: user, in: space, transaction) else { return nil }
-                let count: Int = try await transaction.query("SELECT count(*) FROM auth.passkeys AS k WHERE \(Self.isOf(user, space))")[0].decode(0)
+                guard try await Self.take(challenge, for: .registration, of: user, in: space, transaction) else {
+                    return nil
+                }
+                let count: Int = try await transaction.query(
+                    "SELECT count(*) FROM auth.passkeys AS k WHERE \(Self.isOf(user, space))")[0].decode(0)
                 guard count < Self.maximumPerUser else {
                     throw HTTPProblem(.conflict, "There are \(Self.maximumPerUser) passkeys already: delete one first.")
                 }
                 return try await transaction.query(
-                    "\(Self.insertion(of: passkey, name: name, of: user, in: space)) RETURNING \(Self.json)")[0].decode(0)
+                    "\(Self.insertion(of: passkey, name: name, of: user, in: space)) RETURNING \(Self.json)")[0].decode(
+                        0)
             }
         }
     }
@@ -165,19 +188,27 @@ struct PasskeyStore: Sendable {
     ///
     /// - Parameter needsVerifiedEmail: as in `UserStore.create`.
     /// - Returns: the user as they see themselves; nil: the challenge is not for this user, or used up already.
-    /// - Throws: `conflict` when somebody else has the name, the address or the passkey; `invalid-body` for a profile that is too large.
+    /// - Throws: `conflict` when somebody else has the name, the address or the passkey; `invalid-body` for a profile
+    ///   that is too large.
     func signUp(
-        _ user: NewUser, passkey: NewPasskey, name: String, challenge: Data, session: NewSession, needsVerifiedEmail: Bool, in space: UserSpace
+        _ user: NewUser, passkey: NewPasskey, name: String, challenge: Data, session: NewSession,
+        needsVerifiedEmail: Bool, in space: UserSpace
     ) async throws -> (json: String, isSignedIn: Bool)? {
         try await UserStore.tellingConflicts {
             try await Self.tellingConflicts {
                 try await postgres.withTransaction { transaction in
-                    guard try await Self.take(challenge, for: .signUp, of: user.id, in: space, transaction) else { return nil }
-                    let insertion = UserStore.insertion(of: user, session: session, needsVerifiedEmail: needsVerifiedEmail, in: space)
-                    guard let made = try await transaction.query(insertion).first else { throw UserStore.wrongInvitation }
+                    guard try await Self.take(challenge, for: .signUp, of: user.id, in: space, transaction) else {
+                        return nil
+                    }
+                    let insertion = UserStore.insertion(
+                        of: user, session: session, needsVerifiedEmail: needsVerifiedEmail, in: space)
+                    guard let made = try await transaction.query(insertion).first else {
+                        throw UserStore.wrongInvitation
+                    }
                     try await transaction.execute(Self.insertion(of: passkey, name: name, of: user.id, in: space))
                     // Only now the passkey is seen.
-                    let row = try await transaction.query("SELECT \(UserStore.ownJSON) FROM auth.users AS u WHERE id = \(user.id)")[0]
+                    let row = try await transaction.query(
+                        "SELECT \(UserStore.ownJSON) FROM auth.users AS u WHERE id = \(user.id)")[0]
                     return (try row.decode(0), try made.decode(1))
                 }
             }
@@ -185,13 +216,17 @@ struct PasskeyStore: Sendable {
     }
 
     private static func take(
-        _ challenge: Data, for purpose: PasskeyChallenge.Purpose, of user: UUID, in space: UserSpace, _ transaction: PostgresTransaction
+        _ challenge: Data, for purpose: PasskeyChallenge.Purpose, of user: UUID, in space: UserSpace,
+        _ transaction: PostgresTransaction
     ) async throws -> Bool {
         try await transaction.execute(
-            "DELETE FROM auth.passkey_challenges WHERE \(isChallenge(challenge, for: purpose, in: space)) AND user_id = \(user)") > 0
+            "DELETE FROM auth.passkey_challenges WHERE \(isChallenge(challenge, for: purpose, in: space)) AND user_id = \(user)"
+        ) > 0
     }
 
-    private static func insertion(of passkey: NewPasskey, name: String, of user: UUID, in space: UserSpace) -> PostgresQuery {
+    private static func insertion(of passkey: NewPasskey, name: String, of user: UUID, in space: UserSpace)
+        -> PostgresQuery
+    {
         """
         INSERT INTO auth.passkeys AS k (
             id, user_id, app_id, environment, credential_id, public_key, sign_count, backed_up, model, transports, name)
@@ -213,8 +248,11 @@ struct PasskeyStore: Sendable {
     func remove(_ id: UUID, of user: UUID, isMailThere: Bool, in space: UserSpace) async throws -> Bool {
         try await postgres.withTransaction { transaction in
             // Two at once: the second waits here and sees what the first has left.
-            try await transaction.execute("SELECT FROM auth.users AS u WHERE id = \(user) AND \(UserStore.isIn(space)) FOR UPDATE")
-            let isGone = try await transaction.execute("DELETE FROM auth.passkeys AS k WHERE id = \(id) AND \(Self.isOf(user, space))") > 0
+            try await transaction.execute(
+                "SELECT FROM auth.users AS u WHERE id = \(user) AND \(UserStore.isIn(space)) FOR UPDATE")
+            let isGone =
+                try await transaction.execute(
+                    "DELETE FROM auth.passkeys AS k WHERE id = \(id) AND \(Self.isOf(user, space))") > 0
             guard isGone else { return false }
             try await UserStore.checkSignInIsLeft(to: user, isMailThere: isMailThere, transaction)
             return true

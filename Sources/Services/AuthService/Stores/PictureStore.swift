@@ -19,7 +19,8 @@ struct Picture: Sendable, Equatable {
 
     /// Nil for what is neither PNG nor JPEG nor WebP.
     init?(_ bytes: Data) {
-        guard let type = ContentType.sniff(Array(bytes.prefix(ContentMeter.prefixLength))), Self.types.contains(type) else { return nil }
+        guard let type = ContentType.sniff(Array(bytes.prefix(ContentMeter.prefixLength))), Self.types.contains(type)
+        else { return nil }
         contentType = type
         sha256 = Hexadecimal.text(SHA256.hash(data: bytes))
         self.bytes = bytes
@@ -42,7 +43,8 @@ struct PictureStore: Sendable {
     // MARK: Icons
 
     func icon(of appID: String) async throws -> Picture? {
-        try await postgres.query("SELECT content_type, sha256, bytes FROM auth.app_icons WHERE app_id = \(appID)").first.map(Picture.init)
+        try await postgres.query("SELECT content_type, sha256, bytes FROM auth.app_icons WHERE app_id = \(appID)").first
+            .map(Picture.init)
     }
 
     /// - Returns: what is known of it, as JSON.
@@ -56,8 +58,12 @@ struct PictureStore: Sendable {
 
     /// In a transaction that holds the lock of the app.
     @discardableResult
-    static func setIcon(_ picture: Picture, of appID: String, by author: AppAuthor, _ transaction: PostgresTransaction) async throws -> String {
-        let before: String? = try await transaction.query("SELECT \(json)::text FROM auth.app_icons AS p WHERE app_id = \(appID)").first?.decode(0)
+    static func setIcon(_ picture: Picture, of appID: String, by author: AppAuthor, _ transaction: PostgresTransaction)
+        async throws -> String
+    {
+        let before: String? = try await transaction.query(
+            "SELECT \(json)::text FROM auth.app_icons AS p WHERE app_id = \(appID)"
+        ).first?.decode(0)
         let after: String = try await transaction.query(
             """
             INSERT INTO auth.app_icons AS p (app_id, content_type, sha256, bytes)
@@ -97,20 +103,27 @@ struct PictureStore: Sendable {
     ///
     /// - Returns: what is known of it, as JSON.
     /// - Throws: `version-not-found`, `limit-exceeded`; as `AppStore.lock`.
-    func add(_ picture: Picture, to version: VersionNumber, of appID: String, by author: AppAuthor) async throws -> String {
+    func add(_ picture: Picture, to version: VersionNumber, of appID: String, by author: AppAuthor) async throws
+        -> String
+    {
         try await postgres.withTransaction { transaction in
             try await AppStore.lock(appID, transaction)
-            guard let versionID = try await VersionStore.find(version, of: appID, transaction) else { throw HTTPProblem(.versionNotFound) }
+            guard let versionID = try await VersionStore.find(version, of: appID, transaction) else {
+                throw HTTPProblem(.versionNotFound)
+            }
             let counts = try await transaction.query(
                 """
                 SELECT count(*) FILTER (WHERE v.id = \(versionID)), coalesce(sum(length(p.bytes)), 0)::bigint
                 FROM auth.version_pictures AS p JOIN auth.app_versions AS v ON v.id = p.version_id WHERE v.app_id = \(appID)
                 """)[0]
             guard try counts.decode(0, as: Int.self) < Self.maximumPicturesPerVersion else {
-                throw HTTPProblem(.limitExceeded, "A version may have at most \(Self.maximumPicturesPerVersion) pictures.")
+                throw HTTPProblem(
+                    .limitExceeded, "A version may have at most \(Self.maximumPicturesPerVersion) pictures.")
             }
             guard try counts.decode(1, as: Int.self) + picture.bytes.count <= Self.maximumPictureBytesPerApp else {
-                throw HTTPProblem(.limitExceeded, "The pictures of an app may have at most \(Self.maximumPictureBytesPerApp) bytes together.")
+                throw HTTPProblem(
+                    .limitExceeded,
+                    "The pictures of an app may have at most \(Self.maximumPictureBytesPerApp) bytes together.")
             }
             let id = UUID(uuidString: UUIDv7.make()) ?? UUID()
             let after: String = try await transaction.query(
@@ -146,7 +159,8 @@ struct PictureStore: Sendable {
     /// - Parameter ids: of all its pictures, each once.
     /// - Returns: the version; nil: there is none.
     /// - Throws: `invalid-body` when they are not those of all its pictures; as `AppStore.lock`.
-    func order(_ ids: [UUID], of version: VersionNumber, of appID: String, by author: AppAuthor) async throws -> String? {
+    func order(_ ids: [UUID], of version: VersionNumber, of appID: String, by author: AppAuthor) async throws -> String?
+    {
         try await postgres.withTransaction { transaction in
             try await AppStore.lock(appID, transaction)
             guard let before = try await VersionStore.read(version, of: appID, transaction) else { return nil }
@@ -154,12 +168,15 @@ struct PictureStore: Sendable {
                 "SELECT id FROM auth.version_pictures WHERE version_id = \(VersionStore.id(of: version, of: appID))"
             ).map { try $0.decode(0) }
             guard ids.count == known.count, Set(ids) == Set(known) else {
-                throw HTTPProblem(.invalidBody, "These must be the ids of all pictures of the version, each once.", field: "pictures")
+                throw HTTPProblem(
+                    .invalidBody, "These must be the ids of all pictures of the version, each once.", field: "pictures")
             }
             try await transaction.execute(
-                "UPDATE auth.version_pictures AS p SET position = o.place FROM unnest(\(ids)) WITH ORDINALITY AS o (id, place) WHERE p.id = o.id")
+                "UPDATE auth.version_pictures AS p SET position = o.place FROM unnest(\(ids)) WITH ORDINALITY AS o (id, place) WHERE p.id = o.id"
+            )
             let after = try await VersionStore.read(version, of: appID, transaction)
-            try await author.record("order-pictures", of: appID, target: version.text, before: before, after: after, transaction)
+            try await author.record(
+                "order-pictures", of: appID, target: version.text, before: before, after: after, transaction)
             return after
         }
     }

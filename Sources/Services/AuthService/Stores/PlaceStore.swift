@@ -3,7 +3,8 @@ import Foundation
 import MartletAPI
 import MartletPostgres
 
-/// The addresses from which users have signed in by their passwords. What others guess elsewhere keeps nobody waiting there.
+/// The addresses from which users have signed in by their passwords. What others guess elsewhere keeps nobody waiting
+/// there.
 struct PlaceStore: Sendable {
     /// About so many: those used last.
     static let maximumPerUser = 20
@@ -41,7 +42,8 @@ struct PlaceStore: Sendable {
     /// Deletes what has not been used for long.
     func clean() async throws {
         try await postgres.execute(
-            "DELETE FROM auth.sign_in_places WHERE last_used < now() - make_interval(days => \(Self.daysKept))", timeout: .seconds(120))
+            "DELETE FROM auth.sign_in_places WHERE last_used < now() - make_interval(days => \(Self.daysKept))",
+            timeout: .seconds(120))
     }
 
     private func place(_ address: String, in space: UserSpace) -> Data {

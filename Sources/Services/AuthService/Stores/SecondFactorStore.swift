@@ -19,9 +19,12 @@ struct SecondFactorStore: Sendable {
         /// What secrets are sealed for: none can be moved to the other table.
         var label: String
 
-        static let users = Tables(factors: "auth.second_factors", recoveryCodes: "auth.recovery_codes", person: "user_id", label: "second factor")
+        static let users = Tables(
+            factors: "auth.second_factors", recoveryCodes: "auth.recovery_codes", person: "user_id",
+            label: "second factor")
         static let staff = Tables(
-            factors: "auth.staff_second_factors", recoveryCodes: "auth.staff_recovery_codes", person: "staff_id", label: "second factor of staff")
+            factors: "auth.staff_second_factors", recoveryCodes: "auth.staff_recovery_codes", person: "staff_id",
+            label: "second factor of staff")
     }
 
     let postgres: PostgresClient
@@ -33,12 +36,13 @@ struct SecondFactorStore: Sendable {
     func begin(of user: UUID) async throws -> [UInt8]? {
         let secret = SymmetricKey(size: .init(bitCount: OneTimePassword.secretLength * 8)).withUnsafeBytes(Array.init)
         let sealed = try keys.sealing.seal(secret, for: label(user))
-        let isNew = try await postgres.execute(
-            """
-            INSERT INTO \(tables.factors) AS f (\(tables.person), sealed_secret) VALUES (\(user), \(sealed))
-            ON CONFLICT (\(tables.person)) DO UPDATE SET sealed_secret = excluded.sealed_secret, created = now(), last_step = 0
-            WHERE f.confirmed IS NULL
-            """) > 0
+        let isNew =
+            try await postgres.execute(
+                """
+                INSERT INTO \(tables.factors) AS f (\(tables.person), sealed_secret) VALUES (\(user), \(sealed))
+                ON CONFLICT (\(tables.person)) DO UPDATE SET sealed_secret = excluded.sealed_secret, created = now(), last_step = 0
+                WHERE f.confirmed IS NULL
+                """) > 0
         return isNew ? secret : nil
     }
 
@@ -46,16 +50,19 @@ struct SecondFactorStore: Sendable {
     ///
     /// - Parameter also: what happens with it, or not at all.
     /// - Returns: the recovery codes; nil: the code is wrong, or there is nothing to put in force.
-    func confirm(_ code: String, of user: UUID, also: (PostgresTransaction) async throws -> Void = { _ in }) async throws -> [String]? {
+    func confirm(_ code: String, of user: UUID, also: (PostgresTransaction) async throws -> Void = { _ in })
+        async throws -> [String]?
+    {
         guard let factor = try await find(user), !factor.isConfirmed,
             let step = OneTimePassword.step(of: code, secret: factor.secret, at: Date())
         else { return nil }
         return try await postgres.withTransaction { transaction in
-            let isConfirmed = try await transaction.execute(
-                """
-                UPDATE \(tables.factors) SET confirmed = now(), last_step = \(step)
-                WHERE \(tables.person) = \(user) AND confirmed IS NULL AND sealed_secret = \(factor.sealed) AND last_step < \(step)
-                """) > 0
+            let isConfirmed =
+                try await transaction.execute(
+                    """
+                    UPDATE \(tables.factors) SET confirmed = now(), last_step = \(step)
+                    WHERE \(tables.person) = \(user) AND confirmed IS NULL AND sealed_secret = \(factor.sealed) AND last_step < \(step)
+                    """) > 0
             guard isConfirmed, let codes = try await renewRecoveryCodes(of: user, transaction) else { return nil }
             try await also(transaction)
             return codes
@@ -65,7 +72,9 @@ struct SecondFactorStore: Sendable {
     /// Ten new ones in place of all that were; nil: there is no second factor any more.
     ///
     /// - Parameter also: what happens with it, or not at all.
-    func renewRecoveryCodes(of user: UUID, also: (PostgresTransaction) async throws -> Void = { _ in }) async throws -> [String]? {
+    func renewRecoveryCodes(of user: UUID, also: (PostgresTransaction) async throws -> Void = { _ in }) async throws
+        -> [String]?
+    {
         try await postgres.withTransaction { transaction in
             guard let codes = try await renewRecoveryCodes(of: user, transaction) else { return nil }
             try await also(transaction)
@@ -81,21 +90,29 @@ struct SecondFactorStore: Sendable {
         try await transaction.execute("DELETE FROM \(tables.recoveryCodes) WHERE \(tables.person) = \(user)")
         let codes = (0..<Self.recoveryCodeCount).map { _ in Self.makeRecoveryCode() }
         for code in codes {
-            try await transaction.execute("INSERT INTO \(tables.recoveryCodes) (\(tables.person), mac) VALUES (\(user), \(mac(code, of: user)))")
+            try await transaction.execute(
+                "INSERT INTO \(tables.recoveryCodes) (\(tables.person), mac) VALUES (\(user), \(mac(code, of: user)))")
         }
         return codes
     }
 
     /// Whether signing in asks for a code.
     func isAsked(of user: UUID) async throws -> Bool {
-        try await !postgres.query("SELECT FROM \(tables.factors) WHERE \(tables.person) = \(user) AND confirmed IS NOT NULL").isEmpty
+        try await !postgres.query(
+            "SELECT FROM \(tables.factors) WHERE \(tables.person) = \(user) AND confirmed IS NOT NULL"
+        ).isEmpty
     }
 
     /// Takes a code, as `take(_:of:)`; wrong ones count against `limit`.
     ///
     /// - Throws: `sign-in-failed` naming `field`, `too-many-requests`.
-    func take(_ code: String, of user: UUID, field: String? = nil, counting limit: AttemptStore.Limit, by attempts: AttemptStore) async throws {
-        guard try await attempts.guess(limit, { try await take(code, of: user) ? true : nil }) != nil else { throw Self.wrongCode(field) }
+    func take(
+        _ code: String, of user: UUID, field: String? = nil, counting limit: AttemptStore.Limit,
+        by attempts: AttemptStore
+    ) async throws {
+        guard try await attempts.guess(limit, { try await take(code, of: user) ? true : nil }) != nil else {
+            throw Self.wrongCode(field)
+        }
     }
 
     /// Puts the secret in force, as `confirm(_:of:)`; wrong codes count against `limit`.
@@ -105,7 +122,9 @@ struct SecondFactorStore: Sendable {
         _ code: String, of user: UUID, counting limit: AttemptStore.Limit, by attempts: AttemptStore,
         also: (PostgresTransaction) async throws -> Void = { _ in }
     ) async throws -> [String] {
-        guard let codes = try await attempts.guess(limit, { try await confirm(code, of: user, also: also) }) else { throw Self.wrongCode("code") }
+        guard let codes = try await attempts.guess(limit, { try await confirm(code, of: user, also: also) }) else {
+            throw Self.wrongCode("code")
+        }
         return codes
     }
 
@@ -123,7 +142,8 @@ struct SecondFactorStore: Sendable {
                 WHERE \(tables.person) = \(user) AND confirmed IS NOT NULL AND last_step < \(step)
                 """) > 0
         }
-        return try await postgres.execute("DELETE FROM \(tables.recoveryCodes) WHERE \(tables.person) = \(user) AND mac = \(mac(code, of: user))") > 0
+        return try await postgres.execute(
+            "DELETE FROM \(tables.recoveryCodes) WHERE \(tables.person) = \(user) AND mac = \(mac(code, of: user))") > 0
     }
 
     /// - Parameter also: what happens with it, or not at all.
@@ -148,7 +168,9 @@ struct SecondFactorStore: Sendable {
         guard let row else { return nil }
         let sealed: Data = try row.decode(0)
         guard let secret = keys.sealing.open(sealed, for: label(user)) else {
-            logger.error("A second factor was sealed under another internal secret: its user cannot sign in.", metadata: ["user.id": "\(user)"])
+            logger.error(
+                "A second factor was sealed under another internal secret: its user cannot sign in.",
+                metadata: ["user.id": "\(user)"])
             return nil
         }
         return Factor(sealed: sealed, secret: secret, isConfirmed: try row.decode(1))
@@ -159,13 +181,16 @@ struct SecondFactorStore: Sendable {
     /// 60 random bits, such as `7kq4-m2xa-9f3c` of Crockford's 32 characters, which have no i, l, o and u.
     private static func makeRecoveryCode() -> String {
         let characters = Array("0123456789abcdefghjkmnpqrstvwxyz")
-        let code = SymmetricKey(size: .bits128).withUnsafeBytes { bytes in bytes.prefix(12).map { characters[Int($0 & 31)] } }
+        let code = SymmetricKey(size: .bits128).withUnsafeBytes { bytes in
+            bytes.prefix(12).map { characters[Int($0 & 31)] }
+        }
         return [code[0..<4], code[4..<8], code[8..<12]].map { String($0) }.joined(separator: "-")
     }
 
     /// Dashes, blanks and capitals are the user's to choose.
     private func mac(_ code: String, of user: UUID) -> Data {
         let plain = code.lowercased().filter { $0.isASCII && ($0.isLetter || $0.isNumber) }
-        return Data(HMAC<SHA256>.authenticationCode(for: Data("\(user.uuidString) \(plain)".utf8), using: keys.recoveryCodes))
+        return Data(
+            HMAC<SHA256>.authenticationCode(for: Data("\(user.uuidString) \(plain)".utf8), using: keys.recoveryCodes))
     }
 }

@@ -32,7 +32,8 @@ struct SessionStore: Sendable {
 
     private var table: SessionTable {
         SessionTable(
-            postgres: postgres, name: "auth.sessions", people: "auth.users", person: "user_id", personJSON: UserStore.ownJSON,
+            postgres: postgres, name: "auth.sessions", people: "auth.users", person: "user_id",
+            personJSON: UserStore.ownJSON,
             renewal: "now() + \(NewSession.lifetimeInSeconds) * interval '1 second'")
     }
 
@@ -40,7 +41,8 @@ struct SessionStore: Sendable {
     ///
     /// - Returns: the user as they see themselves.
     func create(_ session: NewSession, of account: UserStore.Account) async throws -> String? {
-        try await create(session, where: "u.id = \(account.id) AND u.password = \(account.passwordHash)", user: account.id)
+        try await create(
+            session, where: "u.id = \(account.id) AND u.password = \(account.passwordHash)", user: account.id)
     }
 
     /// Signs a user in who has proved by something else who they are, unless they have been disabled.
@@ -95,7 +97,9 @@ struct SessionStore: Sendable {
     /// Deletes what ended long ago, and what gateways need not know any more.
     func clean() async throws {
         try await table.clean()
-        try await postgres.execute("DELETE FROM auth.revocations WHERE until < now() - interval '1 hour'", timeout: .seconds(120))
-        try await postgres.execute("DELETE FROM auth.attempts WHERE updated < now() - interval '1 day'", timeout: .seconds(120))
+        try await postgres.execute(
+            "DELETE FROM auth.revocations WHERE until < now() - interval '1 hour'", timeout: .seconds(120))
+        try await postgres.execute(
+            "DELETE FROM auth.attempts WHERE updated < now() - interval '1 day'", timeout: .seconds(120))
     }
 }

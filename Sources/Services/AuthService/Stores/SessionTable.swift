@@ -43,8 +43,11 @@ struct SessionTable: Sendable {
             WHERE s.id = \(content.session) AND s.generation = \(content.number) AND s.revoked IS NULL AND s.expires > now()
                 AND u.id = s.\(person) AND NOT u.disabled AND \(condition)
             RETURNING u.id, s.generation, \(personJSON)
-            """).first
-        if let row { return .refreshed(Refreshed(userID: try row.decode(0), number: try row.decode(1), user: try row.decode(2))) }
+            """
+        ).first
+        if let row {
+            return .refreshed(Refreshed(userID: try row.decode(0), number: try row.decode(1), user: try row.decode(2)))
+        }
         return try await lookAgain(content, where: condition)
     }
 
@@ -55,7 +58,8 @@ struct SessionTable: Sendable {
             SELECT u.id, s.generation, \(personJSON), s.rotated > now() - \(Self.graceInSeconds) * interval '1 second'
             FROM \(name) AS s JOIN \(people) AS u ON u.id = s.\(person)
             WHERE s.id = \(content.session) AND s.revoked IS NULL AND s.expires > now() AND NOT u.disabled AND \(condition)
-            """).first
+            """
+        ).first
         guard let row else { return .refused }
         let (userID, newest): (UUID, Int32) = (try row.decode(0), try row.decode(1))
         if content.number == newest - 1, try row.decode(3) {
@@ -63,7 +67,8 @@ struct SessionTable: Sendable {
         }
         // A newer number than any was never handed out, unless the database is an old one: not a copy, then.
         guard content.number < newest else { return .refused }
-        try await postgres.execute("UPDATE \(name) SET revoked = now() WHERE id = \(content.session) AND revoked IS NULL")
+        try await postgres.execute(
+            "UPDATE \(name) SET revoked = now() WHERE id = \(content.session) AND revoked IS NULL")
         return .reused(userID: userID)
     }
 
@@ -106,6 +111,7 @@ struct SessionTable: Sendable {
 
     /// Deletes what ended long ago.
     func clean() async throws {
-        try await postgres.execute("DELETE FROM \(name) WHERE least(revoked, expires) < now() - interval '7 days'", timeout: .seconds(120))
+        try await postgres.execute(
+            "DELETE FROM \(name) WHERE least(revoked, expires) < now() - interval '7 days'", timeout: .seconds(120))
     }
 }

@@ -27,7 +27,8 @@ struct StoredSigningKey: Equatable {
 
     private static func make(publicKey: Data, privateKey: Data, _ signsFrom: Date) -> StoredSigningKey {
         let id = Base64URL.encode(SymmetricKey(size: .bits128).withUnsafeBytes(Array.init))
-        return StoredSigningKey(id: id, publicKey: publicKey, privateKey: privateKey, signsFrom: signsFrom, expires: nil)
+        return StoredSigningKey(
+            id: id, publicKey: publicKey, privateKey: privateKey, signsFrom: signsFrom, expires: nil)
     }
 }
 
@@ -48,8 +49,11 @@ struct SigningKeyStore: Sendable {
     let sealing: SealingKey
     var kind = Kind.accessTokens
 
-    /// Lends all keys, in the order in which they sign, and keeps what `body` made of them. One copy of the service at a time.
-    func withKeys<Result: Sendable>(_ body: @Sendable (inout [StoredSigningKey]) throws -> Result) async throws -> Result {
+    /// Lends all keys, in the order in which they sign, and keeps what `body` made of them. One copy of the service at
+    /// a time.
+    func withKeys<Result: Sendable>(_ body: @Sendable (inout [StoredSigningKey]) throws -> Result) async throws
+        -> Result
+    {
         try await postgres.withTransaction { transaction in
             try await transaction.execute("LOCK TABLE \(kind.table) IN SHARE ROW EXCLUSIVE MODE")
             let before = try await transaction.query(

@@ -22,15 +22,19 @@ struct StaffSessionStore: Sendable {
 
     private var table: SessionTable {
         SessionTable(
-            postgres: postgres, name: "auth.staff_sessions", people: "auth.staff", person: "staff_id", personJSON: StaffStore.json,
+            postgres: postgres, name: "auth.staff_sessions", people: "auth.staff", person: "staff_id",
+            personJSON: StaffStore.json,
             renewal: "least(now() + s.lifetime, s.created + interval '90 days')")
     }
 
-    /// Signs somebody in, unless they have been disabled or their password has changed meanwhile; counted, and in the audit log.
+    /// Signs somebody in, unless they have been disabled or their password has changed meanwhile; counted, and in the
+    /// audit log.
     ///
     /// - Parameter provider: which has shown who they are; nil: the password.
     /// - Returns: the staff member.
-    func create(_ session: NewStaffSession, of account: StaffStore.Account, by provider: String? = nil, from address: String) async throws -> String? {
+    func create(
+        _ session: NewStaffSession, of account: StaffStore.Account, by provider: String? = nil, from address: String
+    ) async throws -> String? {
         let json: String? = try await postgres.withTransaction { transaction in
             let json: String? = try await transaction.query(
                 """
@@ -53,7 +57,8 @@ struct StaffSessionStore: Sendable {
             try await AuditStore(postgres: postgres).record(
                 AuditEntry(
                     by: account.grant, "sign-in", .staff, target: session.id.uuidString.lowercased(),
-                    after: provider.map { .object([JSONValue.Member("provider", .string($0))]) }, from: address), transaction)
+                    after: provider.map { .object([JSONValue.Member("provider", .string($0))]) }, from: address),
+                transaction)
             return json
         }
         if json != nil { try await table.endIdlest(of: account.id, beyond: Self.maximumPerMember) }
@@ -80,13 +85,16 @@ struct StaffSessionStore: Sendable {
     }
 
     /// Ends one of a member's own sessions, or all but `kept`; in the audit log. Returns how many there were.
-    func end(_ session: UUID? = nil, butFor kept: UUID? = nil, by staff: StaffGrant, from address: String) async throws -> Int {
+    func end(_ session: UUID? = nil, butFor kept: UUID? = nil, by staff: StaffGrant, from address: String) async throws
+        -> Int
+    {
         let id = try staff.uuid
         return try await postgres.withTransaction { transaction in
             let count = try await transaction.execute(table.ending(session, butFor: kept, of: id, where: "TRUE"))
             guard session == nil || count > 0 else { return 0 }
             let entry = AuditEntry(
-                by: staff, session == nil ? "end-sessions" : "sign-out", .staff, target: session?.uuidString.lowercased() ?? staff.id, from: address)
+                by: staff, session == nil ? "end-sessions" : "sign-out", .staff,
+                target: session?.uuidString.lowercased() ?? staff.id, from: address)
             try await AuditStore(postgres: postgres).record(entry, transaction)
             return count
         }
@@ -94,7 +102,8 @@ struct StaffSessionStore: Sendable {
 
     func clean() async throws { try await table.clean() }
 
-    /// JSON objects `{"month","count","staff":[{"id","userName","count"}]}` from month to month, both `YYYY-MM`, the newest first.
+    /// JSON objects `{"month","count","staff":[{"id","userName","count"}]}` from month to month, both `YYYY-MM`, the
+    /// newest first.
     func signInsByMonth(from first: String, to last: String) async throws -> [String] {
         try await postgres.query(
             """

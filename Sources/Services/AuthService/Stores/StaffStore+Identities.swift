@@ -13,7 +13,8 @@ struct StaffIdentity: Sendable {
     var email: EmailAddress?
 }
 
-/// Who staff are elsewhere. An administrator, or who has every right of the member, says so: an address that is the same links nobody.
+/// Who staff are elsewhere. An administrator, or who has every right of the member, says so: an address that is the
+/// same links nobody.
 extension StaffStore {
     /// - Throws: `staff-not-found`; `conflict` when it is somebody else's; `forbidden` as `StaffRules`.
     func link(_ identity: StaffIdentity, to id: UUID, by actor: StaffActor) async throws -> String {
@@ -26,16 +27,20 @@ extension StaffStore {
                 ON CONFLICT (staff_id, provider) DO UPDATE
                 SET issuer = excluded.issuer, subject = excluded.subject, email = excluded.email, created = now(), last_used = NULL
                 """, by: actor)
-        } catch let error as PostgresError where error.constraint == "staff_identities_subject" || error.constraint == "staff_identities_email" {
+        } catch let error as PostgresError
+            where error.constraint == "staff_identities_subject" || error.constraint == "staff_identities_email"
+        {
             throw HTTPProblem(
-                .conflict, "Somebody else has this already.", field: error.constraint == "staff_identities_subject" ? "subject" : "email")
+                .conflict, "Somebody else has this already.",
+                field: error.constraint == "staff_identities_subject" ? "subject" : "email")
         }
     }
 
     /// - Throws: `staff-not-found`; `not-found` when there is no link; `forbidden` as `StaffRules`.
     func unlink(_ provider: String, from id: UUID, by actor: StaffActor) async throws -> String {
         try await changeIdentity(
-            of: id, "unlink-identity", provider, "DELETE FROM auth.staff_identities WHERE staff_id = \(id) AND provider = \(provider)", by: actor)
+            of: id, "unlink-identity", provider,
+            "DELETE FROM auth.staff_identities WHERE staff_id = \(id) AND provider = \(provider)", by: actor)
     }
 
     private func changeIdentity(
@@ -45,12 +50,16 @@ extension StaffStore {
             let (grant, target, before) = try await lock(id, actor, transaction)
             // Whoever says who somebody is elsewhere can sign in as them.
             try StaffRules.check(grant, .update, target)
-            guard try await transaction.execute(statement) > 0 else { throw HTTPProblem(.notFound, "The member is not linked there.") }
-            let json: String = try await transaction.query("SELECT \(Self.json) FROM auth.staff AS u WHERE u.id = \(id)")[0].decode(0)
+            guard try await transaction.execute(statement) > 0 else {
+                throw HTTPProblem(.notFound, "The member is not linked there.")
+            }
+            let json: String = try await transaction.query(
+                "SELECT \(Self.json) FROM auth.staff AS u WHERE u.id = \(id)")[0].decode(0)
             let after = try JSONValue(parsing: json.utf8)
             try await audit.record(
                 AuditEntry(
-                    by: grant, action, .staff, target: target.id, before: before["identities"], after: after["identities"], from: actor.address),
+                    by: grant, action, .staff, target: target.id, before: before["identities"],
+                    after: after["identities"], from: actor.address),
                 transaction)
             return json
         }
@@ -70,7 +79,8 @@ extension StaffStore {
                 """)
     }
 
-    /// Notes that the identity signs the member in; one that waited for a subject has this one from now on. False: it is not theirs any more.
+    /// Notes that the identity signs the member in; one that waited for a subject has this one from now on. False: it
+    /// is not theirs any more.
     func use(_ identity: ProvenIdentity, of id: UUID) async throws -> Bool {
         try await postgres.execute(
             """
@@ -83,7 +93,9 @@ extension StaffStore {
     /// Makes a staff member without any right, who is called as their address, and linked.
     ///
     /// - Returns: nil when the name is taken: that an address is the same makes nobody somebody.
-    func create(_ name: StaffName, passwordHash: String, _ identity: ProvenIdentity, from address: String) async throws -> Account? {
+    func create(_ name: StaffName, passwordHash: String, _ identity: ProvenIdentity, from address: String) async throws
+        -> Account?
+    {
         try await postgres.withTransaction { transaction in
             let row = try await transaction.query(
                 """
@@ -99,7 +111,8 @@ extension StaffStore {
                 VALUES (\(id), \(identity.provider), \(identity.issuer), \(identity.subject), \(identity.verifiedEmail?.text))
                 """)
             let after = try JSONValue(parsing: row.decode(5, as: String.self).utf8)
-            try await audit.record(AuditEntry(by: grant, "create", .staff, target: grant.id, after: after, from: address), transaction)
+            try await audit.record(
+                AuditEntry(by: grant, "create", .staff, target: grant.id, after: after, from: address), transaction)
             return Account(id: id, grant: grant, passwordHash: passwordHash, isDisabled: false)
         }
     }

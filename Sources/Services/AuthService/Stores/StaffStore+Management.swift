@@ -35,8 +35,8 @@ struct StaffActor: Sendable {
     var address: String
 }
 
-/// What staff do to staff. Each looks at both as they are at that moment, with their rows locked, so that no right is used that was taken away,
-/// and none is given over a change of somebody else's.
+/// What staff do to staff. Each looks at both as they are at that moment, with their rows locked, so that no right is
+/// used that was taken away, and none is given over a change of somebody else's.
 extension StaffStore {
     /// - Throws: `conflict` when the name is taken; `forbidden` as `StaffRules`.
     func create(_ new: NewStaff, by actor: StaffActor) async throws -> String {
@@ -55,19 +55,22 @@ extension StaffStore {
                 let json: String = try rows[0].decode(0)
                 let after = try JSONValue(parsing: json.utf8)
                 try await audit.record(
-                    AuditEntry(by: grant, "create", .staff, target: after.idText, after: after, from: actor.address), transaction)
+                    AuditEntry(by: grant, "create", .staff, target: after.idText, after: after, from: actor.address),
+                    transaction)
                 return json
             }
         }
     }
 
-    /// - Throws: `staff-not-found`; `conflict` when the name is taken or no administrator would be left; `forbidden` as `StaffRules`.
+    /// - Throws: `staff-not-found`; `conflict` when the name is taken or no administrator would be left; `forbidden` as
+    ///   `StaffRules`.
     func change(_ id: UUID, _ change: StaffChange, by actor: StaffActor) async throws -> String {
         try await Self.tellingConflicts {
             try await postgres.withTransaction { transaction in
                 let (grant, target, before) = try await lock(id, actor, transaction)
                 try StaffRules.check(grant, .update, target)
-                try StaffRules.check(grant, mayGive: change.rights ?? .none, isAdministrator: change.isAdministrator ?? false)
+                try StaffRules.check(
+                    grant, mayGive: change.rights ?? .none, isAdministrator: change.isAdministrator ?? false)
                 let rows = try await transaction.query(
                     """
                     UPDATE auth.staff AS u SET
@@ -83,7 +86,9 @@ extension StaffStore {
                 if change.endsSessions { try await Self.endSessions(of: id, transaction) }
                 let after = try JSONValue(parsing: json.utf8).adding("passwordSet", .bool(change.passwordHash != nil))
                 try await audit.record(
-                    AuditEntry(by: grant, "update", .staff, target: target.id, before: before, after: after, from: actor.address), transaction)
+                    AuditEntry(
+                        by: grant, "update", .staff, target: target.id, before: before, after: after,
+                        from: actor.address), transaction)
                 return json
             }
         }
@@ -97,7 +102,8 @@ extension StaffStore {
                 try StaffRules.check(grant, .delete, target)
                 try await transaction.execute("DELETE FROM auth.staff WHERE id = \(id)")
                 try await audit.record(
-                    AuditEntry(by: grant, "delete", .staff, target: target.id, before: before, from: actor.address), transaction)
+                    AuditEntry(by: grant, "delete", .staff, target: target.id, before: before, from: actor.address),
+                    transaction)
             }
         }
     }
@@ -111,7 +117,9 @@ extension StaffStore {
             try StaffRules.check(grant, .update, target)
             try await transaction.execute("DELETE FROM auth.staff_second_factors WHERE staff_id = \(id)")
             try await Self.endSessions(of: id, transaction)
-            try await audit.record(AuditEntry(by: grant, "remove-second-factor", .staff, target: target.id, from: actor.address), transaction)
+            try await audit.record(
+                AuditEntry(by: grant, "remove-second-factor", .staff, target: target.id, from: actor.address),
+                transaction)
         }
     }
 
@@ -121,7 +129,8 @@ extension StaffStore {
             let (grant, target, _) = try await lock(id, actor, transaction)
             try StaffRules.check(grant, .update, target)
             try await Self.endSessions(of: id, transaction)
-            try await audit.record(AuditEntry(by: grant, "end-sessions", .staff, target: target.id, from: actor.address), transaction)
+            try await audit.record(
+                AuditEntry(by: grant, "end-sessions", .staff, target: target.id, from: actor.address), transaction)
         }
     }
 
@@ -187,7 +196,9 @@ enum StaffRules {
 
     static func check(_ actor: StaffGrant, mayGive rights: StaffRights, isAdministrator: Bool) throws {
         guard actor.isAdministrator || (!isAdministrator && rights.isCovered(by: actor.rights)) else {
-            throw HTTPProblem(.forbidden, "Nobody gives rights that they do not have.", field: isAdministrator ? "isAdministrator" : "rights")
+            throw HTTPProblem(
+                .forbidden, "Nobody gives rights that they do not have.",
+                field: isAdministrator ? "isAdministrator" : "rights")
         }
     }
 }

@@ -33,7 +33,9 @@ extension StaffStore {
                 """
             ).first?.decode(0)
             guard let json else { return false }
-            try await audit.record(AuditEntry(byOperator: "create", .staff, target: userName, after: try JSONValue(parsing: json.utf8)), transaction)
+            try await audit.record(
+                AuditEntry(byOperator: "create", .staff, target: userName, after: try JSONValue(parsing: json.utf8)),
+                transaction)
             return true
         }
     }
@@ -48,18 +50,25 @@ extension StaffStore {
             """
         ).map {
             StaffRecord(
-                id: try $0.decode(0), userName: try $0.decode(1), isAdministrator: try $0.decode(2), isDisabled: try $0.decode(3),
-                mustReset: try $0.decode(4), hasSecondFactor: try $0.decode(5), created: try $0.decode(6), lastSignIn: try $0.decode(7))
+                id: try $0.decode(0), userName: try $0.decode(1), isAdministrator: try $0.decode(2),
+                isDisabled: try $0.decode(3),
+                mustReset: try $0.decode(4), hasSecondFactor: try $0.decode(5), created: try $0.decode(6),
+                lastSignIn: try $0.decode(7))
         }
     }
 
-    /// Gives a staff member a password, to be changed at the next sign-in, and ends all their sessions; false: there is no such member.
+    /// Gives a staff member a password, to be changed at the next sign-in, and ends all their sessions; false: there is
+    /// no such member.
     ///
     /// - Parameter removesSecondFactor: when the authenticator app and the recovery codes are lost, too.
-    public func resetPassword(of userName: String, to password: Secret, removesSecondFactor: Bool) async throws -> Bool {
+    public func resetPassword(of userName: String, to password: Secret, removesSecondFactor: Bool) async throws -> Bool
+    {
         let hash = try PasswordHash.make(of: password)
-        return try await change(userName, "reset-password", "password = \(hash), must_reset = TRUE") { id, transaction in
-            if removesSecondFactor { try await transaction.execute("DELETE FROM auth.staff_second_factors WHERE staff_id = \(id)") }
+        return try await change(userName, "reset-password", "password = \(hash), must_reset = TRUE") {
+            id, transaction in
+            if removesSecondFactor {
+                try await transaction.execute("DELETE FROM auth.staff_second_factors WHERE staff_id = \(id)")
+            }
         }
     }
 
@@ -85,7 +94,8 @@ extension StaffStore {
             guard let id else { return false }
             try await also(id, transaction)
             try await Self.endSessions(of: id, transaction)
-            try await audit.record(AuditEntry(byOperator: action, .staff, target: id.uuidString.lowercased()), transaction)
+            try await audit.record(
+                AuditEntry(byOperator: action, .staff, target: id.uuidString.lowercased()), transaction)
             return true
         }
     }

@@ -32,8 +32,12 @@ public struct StaffStore: Sendable {
     }
 
     func account(where condition: PostgresQuery) async throws -> Account? {
-        try await postgres.query("SELECT \(Self.grantColumns), u.password, u.disabled FROM auth.staff AS u WHERE \(condition)").first.map {
-            Account(id: try $0.decode(0), grant: try Self.grant($0), passwordHash: try $0.decode(5), isDisabled: try $0.decode(6))
+        try await postgres.query(
+            "SELECT \(Self.grantColumns), u.password, u.disabled FROM auth.staff AS u WHERE \(condition)"
+        ).first.map {
+            Account(
+                id: try $0.decode(0), grant: try Self.grant($0), passwordHash: try $0.decode(5),
+                isDisabled: try $0.decode(6))
         }
     }
 
@@ -48,8 +52,8 @@ public struct StaffStore: Sendable {
         ).map { (try $0.decode(0), try $0.decode(1)) }
     }
 
-    /// Those of them who are there and not disabled, by name, each with where mail reaches them: the address that somebody gave them, else one that they
-    /// sign in with, else their name if it is one; nil: nowhere.
+    /// Those of them who are there and not disabled, by name, each with where mail reaches them: the address that
+    /// somebody gave them, else one that they sign in with, else their name if it is one; nil: nowhere.
     func known(among ids: [UUID]) async throws -> [(grant: StaffGrant, email: String?)] {
         try await postgres.query(
             """
@@ -60,7 +64,9 @@ public struct StaffStore: Sendable {
     }
 
     /// A staff member chose another password: all sessions but `kept` end. Nil: it was changed meanwhile.
-    func changePassword(of account: Account, to hash: String, keeping kept: UUID?, from address: String) async throws -> String? {
+    func changePassword(of account: Account, to hash: String, keeping kept: UUID?, from address: String) async throws
+        -> String?
+    {
         try await postgres.withTransaction { transaction in
             let json: String? = try await transaction.query(
                 """
@@ -70,14 +76,17 @@ public struct StaffStore: Sendable {
             ).first?.decode(0)
             guard let json else { return nil }
             try await Self.endSessions(of: account.id, butFor: kept, transaction)
-            try await audit.record(AuditEntry(by: account.grant, "change-password", .staff, target: account.grant.id, from: address), transaction)
+            try await audit.record(
+                AuditEntry(by: account.grant, "change-password", .staff, target: account.grant.id, from: address),
+                transaction)
             return json
         }
     }
 
     static func endSessions(of id: UUID, butFor kept: UUID? = nil, _ transaction: PostgresTransaction) async throws {
         try await transaction.execute(
-            "UPDATE auth.staff_sessions SET revoked = now() WHERE staff_id = \(id) AND revoked IS NULL AND id IS DISTINCT FROM \(kept)::uuid")
+            "UPDATE auth.staff_sessions SET revoked = now() WHERE staff_id = \(id) AND revoked IS NULL AND id IS DISTINCT FROM \(kept)::uuid"
+        )
     }
 
     // MARK: SQL, of the row `u`
@@ -87,7 +96,8 @@ public struct StaffStore: Sendable {
     static func grant(_ row: PostgresRow) throws -> StaffGrant {
         let rights: PostgresJSON = try row.decode(4)
         return StaffGrant(
-            id: try row.decode(0, as: UUID.self).uuidString.lowercased(), userName: try row.decode(1), isAdministrator: try row.decode(2),
+            id: try row.decode(0, as: UUID.self).uuidString.lowercased(), userName: try row.decode(1),
+            isAdministrator: try row.decode(2),
             mustReset: try row.decode(3), rights: try JSONDecoder().decode(StaffRights.self, from: Data(rights.bytes)))
     }
 

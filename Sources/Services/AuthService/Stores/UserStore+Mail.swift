@@ -14,9 +14,13 @@ struct MailedUser: Sendable {
 }
 
 extension UserStore {
-    func mailed(_ email: String, in space: UserSpace) async throws -> MailedUser? { try await mailed(where: "u.email = \(email)", in: space) }
+    func mailed(_ email: String, in space: UserSpace) async throws -> MailedUser? {
+        try await mailed(where: "u.email = \(email)", in: space)
+    }
 
-    func mailed(_ id: UUID, in space: UserSpace) async throws -> MailedUser? { try await mailed(where: "u.id = \(id)", in: space) }
+    func mailed(_ id: UUID, in space: UserSpace) async throws -> MailedUser? {
+        try await mailed(where: "u.id = \(id)", in: space)
+    }
 
     private func mailed(where condition: PostgresQuery, in space: UserSpace) async throws -> MailedUser? {
         try await postgres.query(
@@ -26,7 +30,8 @@ extension UserStore {
             """
         ).first.map {
             MailedUser(
-                id: try $0.decode(0), email: try $0.decode(1), isEmailVerified: try $0.decode(2), isDisabled: try $0.decode(3),
+                id: try $0.decode(0), email: try $0.decode(1), isEmailVerified: try $0.decode(2),
+                isDisabled: try $0.decode(3),
                 language: try $0.decode(4))
         }
     }
@@ -38,10 +43,15 @@ extension UserStore {
             SELECT u.id, CASE WHEN u.email_verified AND NOT u.disabled THEN u.email END, coalesce(u.private ->> 'language', u.profile ->> 'language')
             FROM auth.users AS u WHERE u.id = ANY (\(ids)) AND \(Self.isIn(space))
             """
-        ).map { MailContacts.Contact(id: try $0.decode(0, as: UUID.self).uuidString.lowercased(), email: try $0.decode(1), language: try $0.decode(2)) }
+        ).map {
+            MailContacts.Contact(
+                id: try $0.decode(0, as: UUID.self).uuidString.lowercased(), email: try $0.decode(1),
+                language: try $0.decode(2))
+        }
     }
 
-    /// Whom to tell that a session is on a device where the user has not been: nil when it is the first of all, or the address is not verified.
+    /// Whom to tell that a session is on a device where the user has not been: nil when it is the first of all, or the
+    /// address is not verified.
     func recipientOfNewDevice(_ session: NewSession, of user: UUID, in space: UserSpace) async throws -> String? {
         try await postgres.query(
             """
@@ -101,13 +111,14 @@ extension UserStore {
             } else {
                 try await Self.endAll(of: user, transaction)
             }
-            try await transaction.execute("UPDATE auth.users SET password = \(hash), email_verified = TRUE, updated = now() WHERE id = \(user)")
+            try await transaction.execute(
+                "UPDATE auth.users SET password = \(hash), email_verified = TRUE, updated = now() WHERE id = \(user)")
             return user
         }
     }
 
-    /// Uses up the proof by which a user signs in. Who made the account with an address that was not verified may be somebody else: what they
-    /// could come in by goes, password and sessions.
+    /// Uses up the proof by which a user signs in. Who made the account with an address that was not verified may be
+    /// somebody else: what they could come in by goes, password and sessions.
     ///
     /// - Returns: false: the proof is used up, or the user has another address.
     func signIn(_ user: UUID, by proof: MailProof, in space: UserSpace) async throws -> Bool {
@@ -122,13 +133,15 @@ extension UserStore {
         }
     }
 
-    /// Ends all sessions but `kept`, and what was begun in them and is not done: whoever was in one may have asked for the account to get their
-    /// address, or their second factor.
+    /// Ends all sessions but `kept`, and what was begun in them and is not done: whoever was in one may have asked for
+    /// the account to get their address, or their second factor.
     static func endAll(of user: UUID, butFor kept: UUID? = nil, _ transaction: PostgresTransaction) async throws {
         try await transaction.execute(
-            "UPDATE auth.sessions SET revoked = now() WHERE user_id = \(user) AND revoked IS NULL AND id IS DISTINCT FROM \(kept)::uuid")
+            "UPDATE auth.sessions SET revoked = now() WHERE user_id = \(user) AND revoked IS NULL AND id IS DISTINCT FROM \(kept)::uuid"
+        )
         try await transaction.execute("DELETE FROM auth.second_factors WHERE user_id = \(user) AND confirmed IS NULL")
         // To verify the address that the account has is no change of it.
-        try await transaction.execute("DELETE FROM auth.mail_proofs WHERE user_id = \(user) AND purpose <> \(MailKind.verifyEmail.rawValue)")
+        try await transaction.execute(
+            "DELETE FROM auth.mail_proofs WHERE user_id = \(user) AND purpose <> \(MailKind.verifyEmail.rawValue)")
     }
 }

@@ -86,9 +86,10 @@ struct UserStore: Sendable {
 
     /// Makes a user with a first session.
     ///
-    /// - Parameter needsVerifiedEmail: there is a session only when the address has been proved; else none, and `isSignedIn` is false.
-    /// - Throws: `conflict` when somebody else has the name, the address or the identity; `invalid-body` for a profile that is too large, and for an
-    ///   invitation that is not good for the address.
+    /// - Parameter needsVerifiedEmail: there is a session only when the address has been proved; else none, and
+    ///   `isSignedIn` is false.
+    /// - Throws: `conflict` when somebody else has the name, the address or the identity; `invalid-body` for a profile
+    ///   that is too large, and for an invitation that is not good for the address.
     func create(
         _ user: NewUser, session: NewSession, needsVerifiedEmail: Bool = false, in space: UserSpace
     ) async throws -> (id: UUID, json: String, isSignedIn: Bool) {
@@ -102,13 +103,21 @@ struct UserStore: Sendable {
     }
 
     static var wrongInvitation: HTTPProblem {
-        HTTPProblem(.invalidBody, "The invitation is wrong, used or has expired, or is for another address.", field: "invitation")
+        HTTPProblem(
+            .invalidBody, "The invitation is wrong, used or has expired, or is for another address.",
+            field: "invitation")
     }
 
     /// A row with the user's JSON and whether there is a session; none: the invitation is not good for the address.
-    static func insertion(of user: NewUser, session: NewSession, needsVerifiedEmail: Bool = false, in space: UserSpace) -> PostgresQuery {
-        let identity = user.identity.map { identity -> PostgresQuery in ", identity AS (\(IdentityStore.insertion(identity, "FROM made AS u", in: space)))" }
-        let invitation = user.invitation.map { InvitationStore.consumption(of: $0, for: user.email, in: space) } ?? "SELECT NULL::text AS email"
+    static func insertion(of user: NewUser, session: NewSession, needsVerifiedEmail: Bool = false, in space: UserSpace)
+        -> PostgresQuery
+    {
+        let identity = user.identity.map { identity -> PostgresQuery in
+            ", identity AS (\(IdentityStore.insertion(identity, "FROM made AS u", in: space)))"
+        }
+        let invitation =
+            user.invitation.map { InvitationStore.consumption(of: $0, for: user.email, in: space) }
+            ?? "SELECT NULL::text AS email"
         return """
             WITH invitation AS (\(invitation)), made AS (
                 INSERT INTO auth.users (
@@ -144,14 +153,16 @@ struct UserStore: Sendable {
             """
         ).first.map { row in
             Account(
-                id: try row.decode(0), passwordHash: try row.decode(1), isDisabled: try row.decode(2), label: try row.decode(3),
+                id: try row.decode(0), passwordHash: try row.decode(1), isDisabled: try row.decode(2),
+                label: try row.decode(3),
                 isAnonymous: try row.decode(4), email: try row.decode(5), isEmailVerified: try row.decode(6))
         }
     }
 
     /// The user as they see themselves, or as the app's server does.
     func find(_ id: UUID, in space: UserSpace) async throws -> String? {
-        try await postgres.query("SELECT \(Self.ownJSON) FROM auth.users AS u WHERE id = \(id) AND \(Self.isIn(space))").first?.decode(0)
+        try await postgres.query("SELECT \(Self.ownJSON) FROM auth.users AS u WHERE id = \(id) AND \(Self.isIn(space))")
+            .first?.decode(0)
     }
 
     /// The user as others see them. Who is disabled is not there.
@@ -189,13 +200,18 @@ struct UserStore: Sendable {
     /// - Parameter ended: which of the user's sessions end with it.
     /// - Throws: as `create`; `invalid-body` also for a password without a name to go with it.
     func change(
-        _ id: UUID, _ change: UserChange, where condition: PostgresQuery = "TRUE", ending ended: EndedSessions = .none, in space: UserSpace
+        _ id: UUID, _ change: UserChange, where condition: PostgresQuery = "TRUE", ending ended: EndedSessions = .none,
+        in space: UserSpace
     ) async throws -> String? {
         try await Self.tellingConflicts {
-            guard case .all(let kept) = ended else { return try await postgres.query(Self.update(id, change, where: condition, in: space)).first?.decode(0) }
-            // Two statements: the second sees the sessions of log-ins that the first has waited for; later ones see the change.
+            guard case .all(let kept) = ended else {
+                return try await postgres.query(Self.update(id, change, where: condition, in: space)).first?.decode(0)
+            }
+            // Two statements: the second sees the sessions of log-ins that the first has waited for; later ones see the
+            // change.
             return try await postgres.withTransaction { transaction in
-                let user: String? = try await transaction.query(Self.update(id, change, where: condition, in: space)).first?.decode(0)
+                let user: String? = try await transaction.query(Self.update(id, change, where: condition, in: space))
+                    .first?.decode(0)
                 guard let user else { return nil }
                 try await Self.endAll(of: id, butFor: kept, transaction)
                 return user
@@ -205,10 +221,13 @@ struct UserStore: Sendable {
 
     /// Puts another hash of the same password in the place of `former`, unless the password was changed meanwhile.
     func renewPassword(_ hash: String, insteadOf former: String, of user: UUID) async throws {
-        try await postgres.execute("UPDATE auth.users SET password = \(hash) WHERE id = \(user) AND password = \(former)")
+        try await postgres.execute(
+            "UPDATE auth.users SET password = \(hash) WHERE id = \(user) AND password = \(former)")
     }
 
-    private static func update(_ id: UUID, _ change: UserChange, where condition: PostgresQuery, in space: UserSpace) -> PostgresQuery {
+    private static func update(_ id: UUID, _ change: UserChange, where condition: PostgresQuery, in space: UserSpace)
+        -> PostgresQuery
+    {
         """
         UPDATE auth.users AS u SET
             user_name = coalesce(\(change.userName?.text), user_name), email = coalesce(\(change.email?.text), email),
@@ -224,12 +243,14 @@ struct UserStore: Sendable {
 
     /// Makes an account whose address nobody had verified the account of whoever has proved the address to be theirs.
     ///
-    /// Whoever made it may have been somebody else. So its row is deleted and made anew under the same id, and everything by which one could still
-    /// get in goes with it, whatever it is: password, sessions, second factor, passkeys, identities, what was allowed to others. Name, profile and
-    /// what apps store under the id stay.
+    /// Whoever made it may have been somebody else. So its row is deleted and made anew under the same id, and
+    /// everything by which one could still get in goes with it, whatever it is: password, sessions, second factor,
+    /// passkeys, identities, what was allowed to others. Name, profile and what apps store under the id stay.
     ///
     /// - Returns: whether the account was still so.
-    static func handOver(_ user: UUID, toOwnerOf email: String, in space: UserSpace, _ transaction: PostgresTransaction) async throws -> Bool {
+    static func handOver(_ user: UUID, toOwnerOf email: String, in space: UserSpace, _ transaction: PostgresTransaction)
+        async throws -> Bool
+    {
         let row = try await transaction.query(
             """
             DELETE FROM auth.users AS u
@@ -277,9 +298,12 @@ struct UserStore: Sendable {
     ///
     /// - Throws: `conflict` when nothing is left.
     static func checkSignInIsLeft(to user: UUID, isMailThere: Bool, _ transaction: PostgresTransaction) async throws {
-        let query: PostgresQuery = "SELECT \(hasNoSignIn(isMailThere: isMailThere)) FROM auth.users AS u WHERE id = \(user)"
+        let query: PostgresQuery =
+            "SELECT \(hasNoSignIn(isMailThere: isMailThere)) FROM auth.users AS u WHERE id = \(user)"
         guard try await !transaction.query(query)[0].decode(0, as: Bool.self) else {
-            throw HTTPProblem(.conflict, "There is nothing else to sign in by: set a password, add a passkey or link an identity first.")
+            throw HTTPProblem(
+                .conflict,
+                "There is nothing else to sign in by: set a password, add a passkey or link an identity first.")
         }
     }
 

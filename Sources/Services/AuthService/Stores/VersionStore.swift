@@ -40,19 +40,28 @@ struct VersionStore: Sendable {
     }
 
     func read(_ number: VersionNumber, of appID: String) async throws -> String? {
-        try await postgres.query("SELECT \(Self.json) FROM auth.app_versions AS v WHERE \(Self.isOne(number, appID))").first?.decode(0)
+        try await postgres.query("SELECT \(Self.json) FROM auth.app_versions AS v WHERE \(Self.isOne(number, appID))")
+            .first?.decode(0)
     }
 
-    static func read(_ number: VersionNumber, of appID: String, _ transaction: PostgresTransaction) async throws -> String? {
-        try await transaction.query("SELECT \(json) FROM auth.app_versions AS v WHERE \(isOne(number, appID))").first?.decode(0)
+    static func read(_ number: VersionNumber, of appID: String, _ transaction: PostgresTransaction) async throws
+        -> String?
+    {
+        try await transaction.query("SELECT \(json) FROM auth.app_versions AS v WHERE \(isOne(number, appID))").first?
+            .decode(0)
     }
 
-    static func find(_ number: VersionNumber, of appID: String, _ transaction: PostgresTransaction) async throws -> UUID? {
-        try await transaction.query("SELECT v.id FROM auth.app_versions AS v WHERE \(isOne(number, appID))").first?.decode(0)
+    static func find(_ number: VersionNumber, of appID: String, _ transaction: PostgresTransaction) async throws
+        -> UUID?
+    {
+        try await transaction.query("SELECT v.id FROM auth.app_versions AS v WHERE \(isOne(number, appID))").first?
+            .decode(0)
     }
 
     /// - Throws: `conflict` when there is one of this number, `limit-exceeded`; as `AppStore.lock`.
-    func create(_ number: VersionNumber, _ change: VersionChange, of appID: String, by author: AppAuthor) async throws -> String {
+    func create(_ number: VersionNumber, _ change: VersionChange, of appID: String, by author: AppAuthor) async throws
+        -> String
+    {
         try await postgres.withTransaction { transaction in
             try await AppStore.lock(appID, transaction)
             guard try await Self.find(number, of: appID, transaction) == nil else { throw Self.taken }
@@ -63,10 +72,15 @@ struct VersionStore: Sendable {
     /// In a transaction that holds the lock of the app, which has no such version.
     @discardableResult
     static func create(
-        _ number: VersionNumber, _ change: VersionChange, of appID: String, by author: AppAuthor, _ transaction: PostgresTransaction
+        _ number: VersionNumber, _ change: VersionChange, of appID: String, by author: AppAuthor,
+        _ transaction: PostgresTransaction
     ) async throws -> String {
-        let count: Int = try await transaction.query("SELECT count(*) FROM auth.app_versions WHERE app_id = \(appID)")[0].decode(0)
-        guard count < maximumPerApp else { throw HTTPProblem(.limitExceeded, "An app may have at most \(maximumPerApp) versions.") }
+        let count: Int = try await transaction.query("SELECT count(*) FROM auth.app_versions WHERE app_id = \(appID)")[
+            0
+        ].decode(0)
+        guard count < maximumPerApp else {
+            throw HTTPProblem(.limitExceeded, "An app may have at most \(maximumPerApp) versions.")
+        }
         let id = UUID(uuidString: UUIDv7.make()) ?? UUID()
         try await transaction.execute(
             """
@@ -80,7 +94,9 @@ struct VersionStore: Sendable {
 
     /// - Returns: nil: there is none.
     /// - Throws: `conflict` when another one has the new number; as `AppStore.lock`.
-    func change(_ number: VersionNumber, _ change: VersionChange, of appID: String, by author: AppAuthor) async throws -> String? {
+    func change(_ number: VersionNumber, _ change: VersionChange, of appID: String, by author: AppAuthor) async throws
+        -> String?
+    {
         try await postgres.withTransaction { transaction in
             try await AppStore.lock(appID, transaction)
             return try await Self.change(number, change, of: appID, by: author, transaction)
@@ -90,12 +106,16 @@ struct VersionStore: Sendable {
     /// In a transaction that holds the lock of the app.
     @discardableResult
     static func change(
-        _ number: VersionNumber, _ change: VersionChange, of appID: String, by author: AppAuthor, _ transaction: PostgresTransaction
+        _ number: VersionNumber, _ change: VersionChange, of appID: String, by author: AppAuthor,
+        _ transaction: PostgresTransaction
     ) async throws -> String? {
         guard let before = try await read(number, of: appID, transaction) else { return nil }
-        if let new = change.number, new.sortKey != number.sortKey, try await find(new, of: appID, transaction) != nil { throw taken }
+        if let new = change.number, new.sortKey != number.sortKey, try await find(new, of: appID, transaction) != nil {
+            throw taken
+        }
         let after: String = try await transaction.query(update(number, change, of: appID))[0].decode(0)
-        try await author.record("update-version", of: appID, target: number.text, before: before, after: after, transaction)
+        try await author.record(
+            "update-version", of: appID, target: number.text, before: before, after: after, transaction)
         return after
     }
 
@@ -123,10 +143,12 @@ struct VersionStore: Sendable {
         if let notes = change.notes { assignments.append("notes = \(notes)::jsonb") }
         switch (change.releaseDate, change.state) {
         case (let date?, _): assignments.append("release_date = \(date)::date")
-        case (nil, .released): assignments.append("release_date = coalesce(release_date, (now() AT TIME ZONE 'UTC')::date)")
+        case (nil, .released):
+            assignments.append("release_date = coalesce(release_date, (now() AT TIME ZONE 'UTC')::date)")
         default: break
         }
-        return "UPDATE auth.app_versions AS v SET \(assignments.joined(separator: ", ")) WHERE \(isOne(number, appID)) RETURNING \(json)"
+        return
+            "UPDATE auth.app_versions AS v SET \(assignments.joined(separator: ", ")) WHERE \(isOne(number, appID)) RETURNING \(json)"
     }
 
     private static func isOne(_ number: VersionNumber, _ appID: String) -> PostgresQuery {

@@ -5,7 +5,8 @@ import MartletHTTP
 
 /// Signs in by name, password and, where the user has one, second factor.
 ///
-/// The refusal is the same, and takes as long, whether the account does not exist, is disabled, has no password or another one.
+/// The refusal is the same, and takes as long, whether the account does not exist, is disabled, has no password or
+/// another one.
 struct PasswordSignIn: Sendable {
     let users: UserStore
     let sessions: SessionStore
@@ -25,8 +26,11 @@ struct PasswordSignIn: Sendable {
     }
 
     /// - Returns: the user's id and the user as they see themselves.
-    /// - Throws: `sign-in-failed`, `second-factor-required`, `too-many-requests`; `forbidden` where the app demands a verified address.
-    func signIn(_ attempt: Attempt, session: NewSession, in space: UserSpace) async throws -> (userID: UUID, user: String) {
+    /// - Throws: `sign-in-failed`, `second-factor-required`, `too-many-requests`; `forbidden` where the app demands a
+    ///   verified address.
+    func signIn(_ attempt: Attempt, session: NewSession, in space: UserSpace) async throws -> (
+        userID: UUID, user: String
+    ) {
         let account = try await limit(attempt, in: space)
         let address = attempt.address.map { AttemptStore.Limit.address($0, in: space) }
         // An address that has to wait does not count against the account.
@@ -65,10 +69,13 @@ struct PasswordSignIn: Sendable {
     }
 
     /// - Returns: the user as they see themselves; nil: disabled, or the password was changed meanwhile.
-    private func open(_ session: NewSession, of found: UserStore.Account, _ password: Secret, in space: UserSpace) async throws -> String? {
+    private func open(_ session: NewSession, of found: UserStore.Account, _ password: Secret, in space: UserSpace)
+        async throws -> String?
+    {
         if let user = try await sessions.create(session, of: found) { return user }
         // Another log-in may have renewed the hash just now.
-        guard let outdated = found.passwordHash, PasswordHash.isOutdated(outdated), let again = try await users.account(found.id, in: space),
+        guard let outdated = found.passwordHash, PasswordHash.isOutdated(outdated),
+            let again = try await users.account(found.id, in: space),
             again.passwordHash != outdated, try await hasher.verify(password, against: again.passwordHash)
         else { return nil }
         return try await sessions.create(session, of: again)
@@ -76,7 +83,9 @@ struct PasswordSignIn: Sendable {
 
     /// Only now the password is there to make a better hash of. When that fails, the next log-in does it.
     private func renewHash(of account: UserStore.Account, _ password: Secret) async {
-        guard let former = account.passwordHash, PasswordHash.isOutdated(former), let hash = try? await hasher.hash(password) else { return }
+        guard let former = account.passwordHash, PasswordHash.isOutdated(former),
+            let hash = try? await hasher.hash(password)
+        else { return }
         try? await users.renewPassword(hash, insteadOf: former, of: account.id)
     }
 }
@@ -89,5 +98,6 @@ extension HTTPProblem {
     static let wrongPassword = HTTPProblem(.signInFailed, "The password is wrong.")
 
     /// For a proof that counts once and has been taken meanwhile, or an account that cannot be signed in to.
-    static let spentProof = HTTPProblem(.signInFailed, "What was sent has been used before, or does not open an account here. Sign in again.")
+    static let spentProof = HTTPProblem(
+        .signInFailed, "What was sent has been used before, or does not open an account here. Sign in again.")
 }

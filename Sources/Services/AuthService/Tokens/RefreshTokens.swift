@@ -2,11 +2,11 @@ import Crypto
 import Foundation
 import MartletCore
 
-/// Refresh tokens: `mr_` and base64url of the session's id (16 bytes), the token's number in its family (4 bytes, the highest first) and
-/// the HMAC-SHA-256 (RFC 2104) of both.
+/// Refresh tokens: `mr_` and base64url of the session's id (16 bytes), the token's number in its family (4 bytes, the
+/// highest first) and the HMAC-SHA-256 (RFC 2104) of both.
 ///
-/// Nothing of them is stored but the newest number: what was handed out once can be told from what never was, however old it is, and
-/// handed out again when the answer was lost.
+/// Nothing of them is stored but the newest number: what was handed out once can be told from what never was, however
+/// old it is, and handed out again when the answer was lost.
 struct RefreshTokens: Sendable {
     private static let prefix = "mr_"
     private static let payloadLength = 20
@@ -19,17 +19,24 @@ struct RefreshTokens: Sendable {
     }
 
     func token(_ content: Content) -> String {
-        let payload = withUnsafeBytes(of: content.session.uuid) { Array($0) } + withUnsafeBytes(of: content.number.bigEndian) { Array($0) }
-        return Self.prefix + Base64URL.encode(payload + Array(HMAC<SHA256>.authenticationCode(for: payload, using: key)))
+        let payload =
+            withUnsafeBytes(of: content.session.uuid) { Array($0) }
+            + withUnsafeBytes(of: content.number.bigEndian) { Array($0) }
+        return Self.prefix
+            + Base64URL.encode(payload + Array(HMAC<SHA256>.authenticationCode(for: payload, using: key)))
     }
 
     /// Nil when we never made it.
     func content(of token: String) -> Content? {
-        guard token.hasPrefix(Self.prefix), let bytes = Base64URL.decode(token.dropFirst(Self.prefix.count)).map(Array.init),
+        guard token.hasPrefix(Self.prefix),
+            let bytes = Base64URL.decode(token.dropFirst(Self.prefix.count)).map(Array.init),
             bytes.count == Self.payloadLength + SHA256.byteCount
         else { return nil }
         let payload = bytes[..<Self.payloadLength]
-        guard HMAC<SHA256>.isValidAuthenticationCode(bytes[Self.payloadLength...], authenticating: Array(payload), using: key) else { return nil }
+        guard
+            HMAC<SHA256>.isValidAuthenticationCode(
+                bytes[Self.payloadLength...], authenticating: Array(payload), using: key)
+        else { return nil }
         return payload.withUnsafeBytes { payload in
             Content(
                 session: UUID(uuid: payload.loadUnaligned(as: uuid_t.self)),

@@ -4,8 +4,9 @@ import MartletCore
 
 /// Keys that every process of the service makes from the internal secret (HKDF, RFC 5869): none is stored.
 ///
-/// With another internal secret all sessions end, new signing keys are made, and second factors take no code any more: who has one cannot sign
-/// in until the operator or the app's server has taken it away. Identity providers need their client secrets again.
+/// With another internal secret all sessions end, new signing keys are made, and second factors take no code any more:
+/// who has one cannot sign in until the operator or the app's server has taken it away. Identity providers need their
+/// client secrets again.
 struct ServerKeys: Sendable {
     /// Seals the private halves of signing keys and the secrets of authenticator apps.
     let sealing: SealingKey
@@ -27,7 +28,8 @@ struct ServerKeys: Sendable {
     init(internalSecret: Secret) {
         let secret = internalSecret.withValue { SymmetricKey(data: Data($0.utf8)) }
         func derive(_ purpose: String) -> SymmetricKey {
-            HKDF<SHA256>.deriveKey(inputKeyMaterial: secret, info: Data("martlet auth \(purpose)".utf8), outputByteCount: 32)
+            HKDF<SHA256>.deriveKey(
+                inputKeyMaterial: secret, info: Data("martlet auth \(purpose)".utf8), outputByteCount: 32)
         }
         sealing = SealingKey(derive("signing keys"))
         refreshTokens = derive("refresh tokens")

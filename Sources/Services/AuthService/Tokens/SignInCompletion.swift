@@ -14,17 +14,21 @@ struct SignInCompletion: Sendable {
     ///
     /// - Parameters:
     ///   - code: of the second factor, as it came with the request.
-    ///   - hasTwoFactors: the proof was of two factors already, such as a passkey's that was opened by a fingerprint or a PIN: no code is asked for.
-    ///   - consume: takes what the proof was made of, so that it counts once; called when the second factor was right or is not asked for.
-    ///     False: it has been taken meanwhile.
-    /// - Throws: `second-factor-required` before anything is consumed, so that the same proof may come again with a code; `sign-in-failed` also
-    ///   when the user is disabled or gone.
+    ///   - hasTwoFactors: the proof was of two factors already, such as a passkey's that was opened by a fingerprint or
+    ///     a PIN: no code is asked for.
+    ///   - consume: takes what the proof was made of, so that it counts once; called when the second factor was right
+    ///     or is not asked for. False: it has been taken meanwhile.
+    /// - Throws: `second-factor-required` before anything is consumed, so that the same proof may come again with a
+    ///   code; `sign-in-failed` also when the user is disabled or gone.
     func signIn(
-        _ user: UUID, code: String?, hasTwoFactors: Bool = false, session: NewSession, in space: UserSpace, status: HTTPResponse.Status = .ok,
+        _ user: UUID, code: String?, hasTwoFactors: Bool = false, session: NewSession, in space: UserSpace,
+        status: HTTPResponse.Status = .ok,
         consume: () async throws -> Bool
     ) async throws -> Response {
         if !hasTwoFactors { try await secondFactor.pass(code, of: user, in: space) }
-        guard try await consume(), let json = try await sessions.create(session, of: user, in: space) else { throw HTTPProblem.spentProof }
+        guard try await consume(), let json = try await sessions.create(session, of: user, in: space) else {
+            throw HTTPProblem.spentProof
+        }
         await notice.tell(user, session, in: space)
         return try signIns.answer(session.id, userID: user, user: json, in: space, status: status)
     }
@@ -54,7 +58,8 @@ struct SecondFactorCheck: Sendable {
 
     /// Wrong codes count for the user, whatever name they come under.
     ///
-    /// - Throws: `second-factor-required` when one is asked for and `code` is nil, and nothing was counted; `sign-in-failed`, `too-many-requests`.
+    /// - Throws: `second-factor-required` when one is asked for and `code` is nil, and nothing was counted;
+    ///   `sign-in-failed`, `too-many-requests`.
     func pass(_ code: String?, of user: UUID, in space: UserSpace) async throws {
         try await pass(code, of: user, counting: .code(of: user, in: space))
     }

@@ -15,7 +15,8 @@ struct SignIns: Sendable {
     ///   - number: of the refresh token in its family.
     ///   - user: the user's JSON, as they see themselves.
     func answer(
-        _ session: UUID, number: Int32 = 0, userID: UUID, user: String, in space: UserSpace, status: HTTPResponse.Status = .ok
+        _ session: UUID, number: Int32 = 0, userID: UUID, user: String, in space: UserSpace,
+        status: HTTPResponse.Status = .ok
     ) throws -> Response {
         guard let signer = signingKeys.signer else { throw HTTPProblem(.unavailable) }
         let token = AccessToken(

@@ -8,8 +8,8 @@ import Synchronization
 
 /// The keys that access tokens and ID tokens are signed with: made when there is none, and replaced on schedule.
 ///
-/// A new key is published for a day before it signs, the old one for an hour longer than its last token lasts, so that at no moment
-/// anybody with a copy of the keys meets a token that they do not know.
+/// A new key is published for a day before it signs, the old one for an hour longer than its last token lasts, so that
+/// at no moment anybody with a copy of the keys meets a token that they do not know.
 final class SigningKeys: Service {
     struct Schedule {
         var signsFor: TimeInterval = 30 * 86_400
@@ -85,7 +85,9 @@ final class SigningKeys: Service {
                 }
             } else if let last = usable.last, last.signsFrom <= now - schedule.signsFor {
                 let next = try store.kind.make(now + schedule.publishedAhead)
-                for index in keys.indices where keys[index].expires == nil { keys[index].expires = next.signsFrom + lastUse }
+                for index in keys.indices where keys[index].expires == nil {
+                    keys[index].expires = next.signsFrom + lastUse
+                }
                 keys.append(next)
             }
             keys.removeAll { $0.expires.map { $0 <= now } ?? false }

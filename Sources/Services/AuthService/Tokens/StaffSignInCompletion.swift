@@ -2,7 +2,8 @@ import Hummingbird
 import MartletAPI
 import MartletHTTP
 
-/// The last step of every way for staff to sign in: the second factor, then the session. Whoever is refused is in the audit log.
+/// The last step of every way for staff to sign in: the second factor, then the session. Whoever is refused is in the
+/// audit log.
 struct StaffSignInCompletion: Sendable {
     let sessions: StaffSessionStore
     let attempts: AttemptStore
@@ -22,10 +23,10 @@ struct StaffSignInCompletion: Sendable {
 
     /// Signs in who has shown who they are.
     ///
-    /// - Parameter consume: takes what that was shown by, so that it counts once; called when the second factor was right or is not asked for. False: it
-    ///   has been taken meanwhile.
-    /// - Throws: `second-factor-required` before anything is consumed; `sign-in-failed` also when the member is disabled or the password was changed
-    ///   meanwhile; `too-many-requests`.
+    /// - Parameter consume: takes what that was shown by, so that it counts once; called when the second factor was
+    ///   right or is not asked for. False: it has been taken meanwhile.
+    /// - Throws: `second-factor-required` before anything is consumed; `sign-in-failed` also when the member is
+    ///   disabled or the password was changed meanwhile; `too-many-requests`.
     func signIn(
         _ account: StaffStore.Account, _ attempt: Attempt, consume: () async throws -> Bool = { true }
     ) async throws -> Response {
@@ -35,7 +36,9 @@ struct StaffSignInCompletion: Sendable {
         } catch let problem as HTTPProblem where problem.code == .signInFailed {
             throw try await refusal(of: account.grant, attempt)
         }
-        guard try await consume(), let json = try await sessions.create(attempt.session, of: account, by: attempt.provider, from: attempt.address)
+        guard try await consume(),
+            let json = try await sessions.create(
+                attempt.session, of: account, by: attempt.provider, from: attempt.address)
         else { throw try await refusal(of: account.grant, attempt) }
         return try signIns.answer(attempt.session.id, of: account.id, staff: json)
     }

@@ -18,10 +18,12 @@ struct StaffSignIns: Sendable {
         let mustReset = try JSONValue(parsing: staff.utf8)["mustReset"] == .bool(true)
         let access = try signer.sign(
             StaffToken(
-                staffID: staffID.uuidString.lowercased(), sessionID: session.uuidString.lowercased(), mustReset: mustReset, issued: Date()))
+                staffID: staffID.uuidString.lowercased(), sessionID: session.uuidString.lowercased(),
+                mustReset: mustReset, issued: Date()))
         let refresh = refreshTokens.token(.init(session: session, number: number))
         let seconds = AccessToken.lifetime.components.seconds
-        let text = #"{"accessToken":"\#(access)","expiresIn":\#(seconds),"refreshToken":"\#(refresh)","staff":\#(staff)}"#
+        let text =
+            #"{"accessToken":"\#(access)","expiresIn":\#(seconds),"refreshToken":"\#(refresh)","staff":\#(staff)}"#
         return Response.json(ByteBuffer(string: text)).notStored
     }
 }

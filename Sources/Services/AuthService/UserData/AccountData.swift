@@ -15,7 +15,8 @@ struct AccountData: UserDataHolder {
     func erase(_ request: UserDataRequest) async throws -> UserErasure {
         let (id, space) = try Self.user(request)
         let count = try await postgres.execute(
-            "DELETE FROM auth.users WHERE id = \(id) AND app_id = \(space.appID) AND environment = \(space.environment.rawValue)")
+            "DELETE FROM auth.users WHERE id = \(id) AND app_id = \(space.appID) AND environment = \(space.environment.rawValue)"
+        )
         return UserErasure(erased: count > 0 ? ["accounts": count] : [:])
     }
 
@@ -25,7 +26,8 @@ struct AccountData: UserDataHolder {
         var lines = ByteBuffer()
         for (kind, query) in Self.kinds(of: id, in: space) {
             for row in try await postgres.query("\(query) LIMIT \(Self.maximumRows)") {
-                lines.writeString(#"{"service":"auth","kind":"\#(kind)","data":\#(try row.decode(0, as: String.self))}"# + "\n")
+                lines.writeString(
+                    #"{"service":"auth","kind":"\#(kind)","data":\#(try row.decode(0, as: String.self))}"# + "\n")
             }
         }
         return UserDataPortion(lines: lines)
@@ -33,9 +35,13 @@ struct AccountData: UserDataHolder {
 
     /// What is handed out, a kind after the other: queries for JSON texts.
     private static func kinds(of id: UUID, in space: UserSpace) -> [(kind: String, query: PostgresQuery)] {
-        let isOfUser: PostgresQuery = "user_id = (SELECT u.id FROM auth.users AS u WHERE u.id = \(id) AND \(UserStore.isIn(space)))"
+        let isOfUser: PostgresQuery =
+            "user_id = (SELECT u.id FROM auth.users AS u WHERE u.id = \(id) AND \(UserStore.isIn(space)))"
         return [
-            ("account", "SELECT \(UserStore.ownJSON) FROM auth.users AS u WHERE u.id = \(id) AND \(UserStore.isIn(space))"),
+            (
+                "account",
+                "SELECT \(UserStore.ownJSON) FROM auth.users AS u WHERE u.id = \(id) AND \(UserStore.isIn(space))"
+            ),
             (
                 "session",
                 """
@@ -52,8 +58,14 @@ struct AccountData: UserDataHolder {
                 FROM auth.second_factors AS f WHERE \(isOfUser)
                 """
             ),
-            ("passkey", "SELECT \(PasskeyStore.json) FROM auth.passkeys AS k WHERE \(isOfUser) ORDER BY k.created, k.id"),
-            ("identity", "SELECT \(IdentityStore.json) FROM auth.identities AS i WHERE \(isOfUser) ORDER BY i.created, i.provider"),
+            (
+                "passkey",
+                "SELECT \(PasskeyStore.json) FROM auth.passkeys AS k WHERE \(isOfUser) ORDER BY k.created, k.id"
+            ),
+            (
+                "identity",
+                "SELECT \(IdentityStore.json) FROM auth.identities AS i WHERE \(isOfUser) ORDER BY i.created, i.provider"
+            ),
             (
                 "allowedClient",
                 """
@@ -66,7 +78,9 @@ struct AccountData: UserDataHolder {
     }
 
     private static func user(_ request: UserDataRequest) throws -> (UUID, UserSpace) {
-        guard let id = UUID(uuidString: request.user) else { throw HTTPProblem(.invalidBody, "This is no user's id.", field: "user") }
+        guard let id = UUID(uuidString: request.user) else {
+            throw HTTPProblem(.invalidBody, "This is no user's id.", field: "user")
+        }
         return (id, UserSpace(appID: request.app, environment: request.environment))
     }
 }

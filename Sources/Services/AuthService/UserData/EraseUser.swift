@@ -5,10 +5,12 @@ import MartletJobs
 
 /// The job of a deletion: asks every service to erase what it has, slice by slice, then deletes the account.
 ///
-/// Where it is stands in the receipt, so that a further run goes on there. It is never given up, and cannot be cancelled.
+/// Where it is stands in the receipt, so that a further run goes on there. It is never given up, and cannot be
+/// cancelled.
 struct EraseUser: JobHandler {
     static let kind = "users.erase"
-    static let retries = JobRetries(maximumAttempts: Int(Int32.max), firstDelay: .seconds(1), maximumDelay: .seconds(300))
+    static let retries = JobRetries(
+        maximumAttempts: Int(Int32.max), firstDelay: .seconds(1), maximumDelay: .seconds(300))
 
     struct Parameters: Codable, Sendable {
         var subject: UserDataSubject
@@ -21,7 +23,8 @@ struct EraseUser: JobHandler {
     func run(_ parameters: Parameters, _ job: RunningJob) async throws -> JobNoResult {
         let known = try await deletions.places(of: parameters.receipt)
         for (number, step) in steps.enumerated() {
-            try await job.report(JobProgress(done: number, total: steps.count + 1, message: step.name), isImportant: true)
+            try await job.report(
+                JobProgress(done: number, total: steps.count + 1, message: step.name), isImportant: true)
             // There, but nil: the step is done.
             if let place = known[step.name], place == nil { continue }
             try await step.erase(parameters.subject, from: known[step.name] ?? nil, job) { slice in
@@ -33,7 +36,8 @@ struct EraseUser: JobHandler {
     }
 }
 
-/// The same once more when no access token of the user is good any more, with which something may have been written meanwhile.
+/// The same once more when no access token of the user is good any more, with which something may have been written
+/// meanwhile.
 struct EraseUserAgain: JobHandler {
     static let kind = "users.erase-again"
     static let retries = EraseUser.retries

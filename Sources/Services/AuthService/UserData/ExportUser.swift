@@ -29,7 +29,9 @@ struct ExportUser: JobHandler {
                 guard portion.next == nil || portion.next != place else { throw UserDataFailure.standstill(part.name) }
                 guard file.sizeInBytes + portion.lines.readableBytes <= limitInBytes else {
                     try await exports.spool.deleteFiles(of: job.id)
-                    throw JobFailure(code: ErrorCode.limitExceeded.rawValue, detail: "It would have more than \(limitInBytes) bytes.")
+                    throw JobFailure(
+                        code: ErrorCode.limitExceeded.rawValue, detail: "It would have more than \(limitInBytes) bytes."
+                    )
                 }
                 try await file.write(portion.lines)
                 place = portion.next

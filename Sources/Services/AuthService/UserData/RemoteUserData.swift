@@ -15,7 +15,8 @@ struct RemoteUserData: UserDataHolder {
     }
 
     func export(_ request: UserDataRequest) async throws -> UserDataPortion {
-        let answer = try await calls.post("/internal/users/export", request, to: service, upTo: UserDataPortion.maximumSizeInBytes)
+        let answer = try await calls.post(
+            "/internal/users/export", request, to: service, upTo: UserDataPortion.maximumSizeInBytes)
         return UserDataPortion(lines: answer.body, next: answer.headers.first(name: HeaderName.next))
     }
 }

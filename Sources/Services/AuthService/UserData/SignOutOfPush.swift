@@ -4,13 +4,15 @@ import MartletHTTP
 import MartletJobs
 import MartletPostgres
 
-/// Tells notifications which sessions of a user have ended, so that nobody gets the user's push on devices where they are signed in no longer.
+/// Tells notifications which sessions of a user have ended, so that nobody gets the user's push on devices where they
+/// are signed in no longer.
 ///
-/// The job is stored by a trigger of `auth.sessions`, in the transaction that ends them, whatever does: signing out, a new password, an account that is
-/// disabled, deleted or handed over, a stolen token, time. It is never given up.
+/// The job is stored by a trigger of `auth.sessions`, in the transaction that ends them, whatever does: signing out, a
+/// new password, an account that is disabled, deleted or handed over, a stolen token, time. It is never given up.
 struct SignOutOfPush: JobHandler {
     static let kind = "users.sign-out"
-    static let retries = JobRetries(maximumAttempts: Int(Int32.max), firstDelay: .seconds(1), maximumDelay: .seconds(300))
+    static let retries = JobRetries(
+        maximumAttempts: Int(Int32.max), firstDelay: .seconds(1), maximumDelay: .seconds(300))
     static let timeLimit: Duration = .seconds(300)
     /// What one call takes; a transaction seldom ends as many sessions of one user.
     static let sessionsPerCall = 1_000
@@ -18,7 +20,8 @@ struct SignOutOfPush: JobHandler {
     struct Parameters: Codable, Sendable {
         var user: UUID
         var sessions: [UUID]
-        /// An access token of theirs may be good still, with which a device may be signed in meanwhile: it is said once more when none is.
+        /// An access token of theirs may be good still, with which a device may be signed in meanwhile: it is said once
+        /// more when none is.
         var isFresh: Bool
     }
 
@@ -37,7 +40,8 @@ struct SignOutOfPush: JobHandler {
     }
 
     func run(_ parameters: Parameters, _ job: RunningJob) async throws -> JobNoResult {
-        // Of an account that is being deleted `EraseUser` takes the devices away as a whole, as long as it can be told whose they are.
+        // Of an account that is being deleted `EraseUser` takes the devices away as a whole, as long as it can be told
+        // whose they are.
         guard let notifications, let space = try await space(of: parameters.user) else { return JobNoResult() }
         for start in stride(from: 0, to: parameters.sessions.count, by: Self.sessionsPerCall) {
             try job.check()
@@ -45,7 +49,8 @@ struct SignOutOfPush: JobHandler {
             let ended = Ended(
                 app: space.appID, environment: space.environment, user: parameters.user.uuidString.lowercased(),
                 sessions: sessions.map { $0.uuidString.lowercased() })
-            _ = try await calls.post("/internal/users/sign-out", ended, to: notifications, upTo: 64 << 10, within: .seconds(10))
+            _ = try await calls.post(
+                "/internal/users/sign-out", ended, to: notifications, upTo: 64 << 10, within: .seconds(10))
         }
         if parameters.isFresh { try await sayAgain(parameters, job) }
         return JobNoResult()
@@ -62,7 +67,10 @@ struct SignOutOfPush: JobHandler {
     }
 
     private func space(of user: UUID) async throws -> UserSpace? {
-        guard let row = try await postgres.query("SELECT app_id, environment FROM auth.users WHERE id = \(user) AND NOT deleting").first,
+        guard
+            let row = try await postgres.query(
+                "SELECT app_id, environment FROM auth.users WHERE id = \(user) AND NOT deleting"
+            ).first,
             let environment = AppEnvironment(rawValue: try row.decode(1))
         else { return nil }
         return UserSpace(appID: try row.decode(0), environment: environment)

@@ -14,7 +14,8 @@ struct UserDataJobs: Sendable {
     let handlers: [any JobHandler]
 
     init(
-        postgres: PostgresClient, jobs: JobQueue, revocation: TokenRevocation, services: [ServiceAddress], internalSecret: Secret,
+        postgres: PostgresClient, jobs: JobQueue, revocation: TokenRevocation, services: [ServiceAddress],
+        internalSecret: Secret,
         exportLimitInBytes: Int
     ) {
         account = AccountData(postgres: postgres)
@@ -22,14 +23,15 @@ struct UserDataJobs: Sendable {
         exports = ExportStore(postgres: postgres, jobs: jobs)
         let calls = ServiceCalls(caller: AuthService.name, internalSecret: internalSecret)
         let others = services.map { UserDataPart(name: $0.name, holder: RemoteUserData(service: $0, calls: calls)) }
-        // What has to be done before the account is gone, in this order; a further step goes here, with a name for the receipt. Each is
-        // repeated until it succeeds. The account itself goes last, with the end of the job.
+        // What has to be done before the account is gone, in this order; a further step goes here, with a name for the
+        // receipt. Each is repeated until it succeeds. The account itself goes last, with the end of the job.
         // Notifications is first, so that nobody gets push for the account while another service is away.
         let steps = others.filter { $0.name == "notifications" } + others.filter { $0.name != "notifications" }
         handlers = [
             EraseUser(steps: steps, deletions: deletions), EraseUserAgain(steps: others, deletions: deletions),
             ExportUser(
-                parts: [UserDataPart(name: AuthService.name, holder: account)] + others, exports: exports, limitInBytes: exportLimitInBytes),
+                parts: [UserDataPart(name: AuthService.name, holder: account)] + others, exports: exports,
+                limitInBytes: exportLimitInBytes),
         ]
     }
 }

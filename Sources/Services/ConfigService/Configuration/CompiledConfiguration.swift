@@ -53,7 +53,9 @@ final class CompiledConfiguration: Sendable {
         let made = StoredContent(Array(try text(variant, of: live, named: name).utf8))
         let size = made.sizeInBytes
         answers.withLock { answers in
-            if answers.known.count >= Self.maximumAnswers || answers.sizeInBytes + size > Self.maximumSizeInBytes { answers = Answers() }
+            if answers.known.count >= Self.maximumAnswers || answers.sizeInBytes + size > Self.maximumSizeInBytes {
+                answers = Answers()
+            }
             if answers.known.updateValue(made, forKey: variant) == nil { answers.sizeInBytes += size }
         }
         return made
@@ -65,10 +67,13 @@ final class CompiledConfiguration: Sendable {
         let shown = ["languagesList", "mainSettings", "colors", "controllers"].map { part in
             JSONValue.quote(part) + ":" + (document[part] ?? (part == "mainSettings" ? .object([]) : .array([]))).text
         }.joined(separator: ",")
-        let (version, date) = (JSONValue.quote(version ?? "\(live.version)"), JSONValue.quote(Self.text(live.published)))
+        let (version, date) = (
+            JSONValue.quote(version ?? "\(live.version)"), JSONValue.quote(Self.text(live.published))
+        )
         let head = [
             #""config":{"version":\#(version),"date":\#(date)}"#, #""appVersion":\#(JSONValue.quote(name.appVersion))"#,
-            #""theme":\#(name.theme.map { JSONValue.quote($0) } ?? "null")"#, #""version":\#(version)"#, #""number":\#(live.version)"#,
+            #""theme":\#(name.theme.map { JSONValue.quote($0) } ?? "null")"#, #""version":\#(version)"#,
+            #""number":\#(live.version)"#,
             #""live":true"#,
             #""hash":"\#(Credential.hexDigest(of: shown))""#,
             #""themes":[\#(variant.themes.map { JSONValue.quote($0) }.joined(separator: ","))]"#,

@@ -9,18 +9,30 @@ extension ConfigurationCheck {
         var parents: [(name: String, parent: String, place: DocumentPlace)] = []
         for (index, controller) in list.enumerated() {
             let place = place / index
-            _ = findings.members(controller, at: place, known: ["name", "parent", "classType", "classProperties", "objectsList"])
-            guard controller.members != nil, let name = findings.text(controller["name"], at: place / "name") else { continue }
-            var checked = CheckedController(kind: kind(controller["classType"] ?? .string(Self.usualController), at: place / "classType"))
-            if let properties = controller["classProperties"] { checkProperties(properties, of: checked.kind, at: place / "classProperties") }
-            if let objects = controller["objectsList"] { checkObjects(objects, of: &checked, at: place / "objectsList") }
+            _ = findings.members(
+                controller, at: place, known: ["name", "parent", "classType", "classProperties", "objectsList"])
+            guard controller.members != nil, let name = findings.text(controller["name"], at: place / "name") else {
+                continue
+            }
+            var checked = CheckedController(
+                kind: kind(controller["classType"] ?? .string(Self.usualController), at: place / "classType"))
+            if let properties = controller["classProperties"] {
+                checkProperties(properties, of: checked.kind, at: place / "classProperties")
+            }
+            if let objects = controller["objectsList"] {
+                checkObjects(objects, of: &checked, at: place / "objectsList")
+            }
             if controllers.updateValue(checked, forKey: name) != nil {
                 findings.error("duplicate-name", at: place / "name", "There are two controllers \(name).")
             }
-            if let parent = parent(controller["parent"], at: place / "parent") { parents.append((name, parent, place / "parent")) }
+            if let parent = parent(controller["parent"], at: place / "parent") {
+                parents.append((name, parent, place / "parent"))
+            }
         }
         checkParents(parents)
-        if objectCount > Limits.objects { findings.error("too-many", at: place, "A configuration may have at most \(Limits.objects) objects.") }
+        if objectCount > Limits.objects {
+            findings.error("too-many", at: place, "A configuration may have at most \(Limits.objects) objects.")
+        }
     }
 
     /// Nil: none, for which the thesis' dashboard writes 0.
@@ -46,19 +58,27 @@ extension ConfigurationCheck {
         }
     }
 
-    private mutating func checkObjects(_ value: JSONValue, of controller: inout CheckedController, at place: DocumentPlace) {
+    private mutating func checkObjects(
+        _ value: JSONValue, of controller: inout CheckedController, at place: DocumentPlace
+    ) {
         let objects = findings.elements(value, at: place, upTo: Limits.objectsOfController)
         objectCount += objects.count
         for (index, object) in objects.enumerated() {
             let place = place / index
-            _ = findings.members(object, at: place, known: ["objectName", "objectDesc", "objectType", "objectProperties"])
-            guard object.members != nil, let name = findings.text(object["objectName"], at: place / "objectName") else { continue }
-            if let description = object["objectDesc"] { _ = findings.text(description, at: place / "objectDesc", from: 0, upTo: 2_000) }
+            _ = findings.members(
+                object, at: place, known: ["objectName", "objectDesc", "objectType", "objectProperties"])
+            guard object.members != nil, let name = findings.text(object["objectName"], at: place / "objectName") else {
+                continue
+            }
+            if let description = object["objectDesc"] {
+                _ = findings.text(description, at: place / "objectDesc", from: 0, upTo: 2_000)
+            }
             let properties = object["objectProperties"] ?? .object([])
             let kind = kind(object["objectType"] ?? properties["type"], at: place / "objectType")
             checkProperties(properties, of: kind, at: place / "objectProperties")
             if controller.objects.updateValue(kind, forKey: name) != nil {
-                findings.error("duplicate-name", at: place / "objectName", "There are two objects \(name) in this controller.")
+                findings.error(
+                    "duplicate-name", at: place / "objectName", "There are two objects \(name) in this controller.")
             }
         }
     }
@@ -67,12 +87,16 @@ extension ConfigurationCheck {
     private mutating func kind(_ value: JSONValue?, at place: DocumentPlace) -> String {
         guard let name = findings.text(value, at: place) else { return "" }
         guard catalogue.kinds[name] == nil else { return name }
-        findings.error("unknown-kind", at: place, "The catalogue has no kind \(name)." + NearMiss.question(for: name, among: catalogue.kinds.keys))
+        findings.error(
+            "unknown-kind", at: place,
+            "The catalogue has no kind \(name)." + NearMiss.question(for: name, among: catalogue.kinds.keys))
         return ""
     }
 
     private mutating func checkProperties(_ value: JSONValue, of kind: String, at place: DocumentPlace) {
-        for member in findings.members(value, at: place, upTo: Limits.properties) { checkProperty(member, of: kind, at: place / member.name) }
+        for member in findings.members(value, at: place, upTo: Limits.properties) {
+            checkProperty(member, of: kind, at: place / member.name)
+        }
     }
 
     mutating func checkProperty(_ member: JSONValue.Member, of kind: String, at place: DocumentPlace) {
@@ -93,7 +117,8 @@ extension ConfigurationCheck {
         case .outOfRange(let hint): findings.error("out-of-range", at: place, "This must be \(hint).")
         case .unknownChoice(let text, let choices):
             let question = NearMiss.question(for: text, among: choices)
-            findings.error("unknown-choice", at: place, "This must be one of: \(choices.joined(separator: ", "))." + question)
+            findings.error(
+                "unknown-choice", at: place, "This must be one of: \(choices.joined(separator: ", "))." + question)
         }
         if type == .color, let name = member.value.string { use(color: name, at: place) }
     }

@@ -12,7 +12,9 @@ extension ConfigurationCheck {
             let place = place / index
             _ = findings.members(override, at: place, known: ["name", "when", "patch"])
             guard override.members != nil else { continue }
-            if let given = override["name"], let name = findings.text(given, at: place / "name"), !names.insert(name).inserted {
+            if let given = override["name"], let name = findings.text(given, at: place / "name"),
+                !names.insert(name).inserted
+            {
                 findings.error("duplicate-name", at: place / "name", "There are two overrides \(name).")
             }
             checkCondition(override["when"], at: place / "when")
@@ -28,7 +30,9 @@ extension ConfigurationCheck {
         guard let value else { return findings.error("required", at: place, "This is required.") }
         var compiler = ConditionCompiler()
         _ = compiler.compile(value, at: place.text)
-        for issue in compiler.issues { findings.add(Finding(issue.isError ? .error : .warning, issue.code, at: issue.path, issue.message)) }
+        for issue in compiler.issues {
+            findings.add(Finding(issue.isError ? .error : .warning, issue.code, at: issue.path, issue.message))
+        }
     }
 
     private mutating func checkPatch(_ patch: JSONValue, at place: DocumentPlace) {
@@ -43,7 +47,9 @@ extension ConfigurationCheck {
         for member in findings.members(value, at: place, upTo: Limits.colors) {
             let place = place / member.name
             if !colors.contains(member.name) {
-                findings.error("unknown-color", at: place, "There is no colour \(member.name)." + NearMiss.question(for: member.name, among: colors))
+                findings.error(
+                    "unknown-color", at: place,
+                    "There is no colour \(member.name)." + NearMiss.question(for: member.name, among: colors))
             }
             _ = findings.members(member.value, at: place, known: ["red", "green", "blue", "alpha"])
             checkColorParts(member.value, at: place)
@@ -62,15 +68,21 @@ extension ConfigurationCheck {
             if let properties = member.value["classProperties"] {
                 checkPatch(ofProperties: properties, of: controller.kind, at: place / "classProperties")
             }
-            if let objects = member.value["objects"] { checkPatch(ofObjects: objects, of: controller, at: place / "objects") }
+            if let objects = member.value["objects"] {
+                checkPatch(ofObjects: objects, of: controller, at: place / "objects")
+            }
         }
     }
 
-    private mutating func checkPatch(ofObjects value: JSONValue, of controller: CheckedController, at place: DocumentPlace) {
+    private mutating func checkPatch(
+        ofObjects value: JSONValue, of controller: CheckedController, at place: DocumentPlace
+    ) {
         for member in findings.members(value, at: place, upTo: Limits.objectsOfController) {
             guard let kind = controller.objects[member.name] else {
                 let question = NearMiss.question(for: member.name, among: controller.objects.keys)
-                findings.error("unknown-object", at: place / member.name, "The controller has no object \(member.name)." + question)
+                findings.error(
+                    "unknown-object", at: place / member.name, "The controller has no object \(member.name)." + question
+                )
                 continue
             }
             checkPatch(ofProperties: member.value, of: kind, at: place / member.name)

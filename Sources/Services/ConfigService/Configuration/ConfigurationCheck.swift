@@ -36,7 +36,9 @@ struct ConfigurationCheck {
         var objects: [String: String] = [:]
     }
 
-    static func findings(in document: JSONValue, named name: ConfigurationName, catalogue: PropertyCatalogue) -> [Finding] {
+    static func findings(in document: JSONValue, named name: ConfigurationName, catalogue: PropertyCatalogue)
+        -> [Finding]
+    {
         var check = ConfigurationCheck(catalogue: catalogue)
         check.check(document, named: name)
         return check.findings.list
@@ -59,15 +61,22 @@ struct ConfigurationCheck {
     }
 
     private mutating func checkHead(_ document: JSONValue, named name: ConfigurationName) {
-        if let version = document["version"], version.string?.wholeMatch(of: /[A-Za-z0-9][A-Za-z0-9._+\-]{0,63}/) == nil {
-            findings.error("wrong-type", at: .root / "version", "A version is text: 1 to 64 letters, digits and . _ + -, a letter or digit first.")
+        if let version = document["version"], version.string?.wholeMatch(of: /[A-Za-z0-9][A-Za-z0-9._+\-]{0,63}/) == nil
+        {
+            findings.error(
+                "wrong-type", at: .root / "version",
+                "A version is text: 1 to 64 letters, digits and . _ + -, a letter or digit first.")
         }
         if let theme = document["theme"], theme.string != name.theme {
-            findings.error("theme-mismatch", at: .root / "theme", "The document's name says that its theme is \(name.theme ?? "none").")
+            findings.error(
+                "theme-mismatch", at: .root / "theme",
+                "The document's name says that its theme is \(name.theme ?? "none").")
         }
         switch document["live"] {
         case nil, .bool(true): break
-        case .bool(false): findings.error("held-back", at: .root / "live", "It says that it is held back: this has to be true, or not there.")
+        case .bool(false):
+            findings.error(
+                "held-back", at: .root / "live", "It says that it is held back: this has to be true, or not there.")
         default: findings.error("wrong-type", at: .root / "live", "This must be true or false.")
         }
     }
@@ -76,16 +85,23 @@ struct ConfigurationCheck {
         var seen: Set<String> = []
         for (index, element) in findings.elements(value, at: place, upTo: Limits.languages).enumerated() {
             guard let text = element.string, let language = LanguageTag(text) else {
-                findings.error("unknown-language", at: place / index, "A language is a tag as BCP 47 has it, such as en or pt-BR.")
+                findings.error(
+                    "unknown-language", at: place / index, "A language is a tag as BCP 47 has it, such as en or pt-BR.")
                 continue
             }
-            if language.text != text { findings.warning("odd-spelling", at: place / index, "This is usually spelled \(language.text).") }
-            if !seen.insert(language.text).inserted { findings.error("duplicate-name", at: place / index, "\(language.text) is there twice.") }
+            if language.text != text {
+                findings.warning("odd-spelling", at: place / index, "This is usually spelled \(language.text).")
+            }
+            if !seen.insert(language.text).inserted {
+                findings.error("duplicate-name", at: place / index, "\(language.text) is there twice.")
+            }
         }
     }
 
     mutating func checkSettings(_ value: JSONValue, at place: DocumentPlace) {
-        for member in findings.members(value, at: place, upTo: Limits.settings) { _ = findings.text(.string(member.name), at: place / member.name) }
+        for member in findings.members(value, at: place, upTo: Limits.settings) {
+            _ = findings.text(.string(member.name), at: place / member.name)
+        }
     }
 
     private mutating func addKinds(_ value: JSONValue, at place: DocumentPlace) {
@@ -123,7 +139,9 @@ struct ConfigurationCheck {
                 findings.error("wrong-type", at: place / part, "This must be a number.")
                 continue
             }
-            if !(0...Double(limit)).contains(number) { findings.error("out-of-range", at: place / part, "This must be from 0 to \(limit).") }
+            if !(0...Double(limit)).contains(number) {
+                findings.error("out-of-range", at: place / part, "This must be from 0 to \(limit).")
+            }
         }
     }
 
@@ -131,7 +149,8 @@ struct ConfigurationCheck {
         guard !name.isEmpty else { return }
         usedColors.insert(name)
         guard !colors.contains(name) else { return }
-        findings.error("unknown-color", at: place, "There is no colour \(name)." + NearMiss.question(for: name, among: colors))
+        findings.error(
+            "unknown-color", at: place, "There is no colour \(name)." + NearMiss.question(for: name, among: colors))
     }
 
     private mutating func warnOfUnusedColors(_ value: JSONValue?) {

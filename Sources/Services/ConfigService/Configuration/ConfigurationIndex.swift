@@ -13,21 +13,27 @@ struct ConfigurationIndex: Sendable {
 
     init(_ documents: [LiveDocument]) {
         for document in documents {
-            guard let name = ConfigurationName(document.key.name), let version = VersionNumber(name.appVersion) else { continue }
+            guard let name = ConfigurationName(document.key.name), let version = VersionNumber(name.appVersion) else {
+                continue
+            }
             byTheme[name.theme, default: []].append(Entry(name: name, document: document, sortKey: version.sortKey))
         }
-        byTheme = byTheme.mapValues { $0.sorted { Array($0.sortKey.utf8).lexicographicallyPrecedes(Array($1.sortKey.utf8)) } }
+        byTheme = byTheme.mapValues {
+            $0.sorted { Array($0.sortKey.utf8).lexicographicallyPrecedes(Array($1.sortKey.utf8)) }
+        }
     }
 
     /// The configuration of the newest app version that is not above `version`.
     ///
-    /// - Parameter theme: nil: the one without a theme; where an app version has none, its theme Light, or else the first by name.
+    /// - Parameter theme: nil: the one without a theme; where an app version has none, its theme Light, or else the
+    ///   first by name.
     func entry(for version: VersionNumber, theme: String?) -> Entry? {
         if let theme { return newest(of: theme, upTo: version) }
         // The newest app version first, then the theme.
         let candidates = byTheme.keys.compactMap { newest(of: $0, upTo: version) }
         return candidates.max { left, right in
-            left.sortKey == right.sortKey ? Self.rank(left) > Self.rank(right) : left.sortKey.utf8.lexicographicallyPrecedes(right.sortKey.utf8)
+            left.sortKey == right.sortKey
+                ? Self.rank(left) > Self.rank(right) : left.sortKey.utf8.lexicographicallyPrecedes(right.sortKey.utf8)
         }
     }
 

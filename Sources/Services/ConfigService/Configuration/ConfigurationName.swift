@@ -8,7 +8,9 @@ struct ConfigurationName: Sendable, Hashable {
     /// Nil for what is none.
     init?(_ text: String) {
         let parts = text.split(separator: "~", maxSplits: 1, omittingEmptySubsequences: false)
-        guard let first = parts.first, VersionNumber(String(first)) != nil, parts.last?.isEmpty == false else { return nil }
+        guard let first = parts.first, VersionNumber(String(first)) != nil, parts.last?.isEmpty == false else {
+            return nil
+        }
         appVersion = String(first)
         theme = parts.count == 2 ? String(parts[1]) : nil
     }

@@ -3,13 +3,18 @@ import MartletCore
 /// What an override changes of a configuration.
 ///
 /// `{"languagesList":[…],"mainSettings":{…},"colors":{"<name>":{"red":…}},"controllers":{"<name>":{"classProperties":{…},"objects":{"<name>":{…}}}}}`.
-/// Settings, colours and properties are merged as RFC 7396 has it, so null takes one away; the list of languages takes the other's place.
+/// Settings, colours and properties are merged as RFC 7396 has it, so null takes one away; the list of languages takes
+/// the other's place.
 enum ConfigurationPatch {
     static func apply(_ patch: JSONValue, to document: JSONValue) -> JSONValue {
         var document = document
         if let languages = patch["languagesList"] { document.set("languagesList", languages) }
-        if let settings = patch["mainSettings"] { document.set("mainSettings", (document["mainSettings"] ?? .object([])).merging(settings)) }
-        if let colors = patch["colors"] { document.set("colors", merged(document["colors"], with: colors, named: "name") { $0.merging($1) }) }
+        if let settings = patch["mainSettings"] {
+            document.set("mainSettings", (document["mainSettings"] ?? .object([])).merging(settings))
+        }
+        if let colors = patch["colors"] {
+            document.set("colors", merged(document["colors"], with: colors, named: "name") { $0.merging($1) })
+        }
         if let controllers = patch["controllers"] {
             document.set("controllers", merged(document["controllers"], with: controllers, named: "name", controller))
         }

@@ -17,8 +17,8 @@ struct ConfigurationRequest: Sendable {
     let appVersion: VersionNumber
     /// Nil: whichever is usual.
     let theme: String?
-    /// For conditions: `appVersion`, `theme`, the `descriptions`, `userId`, `deviceId`, `id` (of the user, or else of the device), `isSignedIn`, `now`,
-    /// `user`, and whatever else the client says.
+    /// For conditions: `appVersion`, `theme`, the `descriptions`, `userId`, `deviceId`, `id` (of the user, or else of
+    /// the device), `isSignedIn`, `now`, `user`, and whatever else the client says.
     private(set) var attributes: FlagAttributes
     let unit: ExperimentUnit
     private let principal: Principal
@@ -27,14 +27,17 @@ struct ConfigurationRequest: Sendable {
 
     /// - Throws: `invalid-parameter`, `invalid-body`, `forbidden` for keys that are not for apps.
     init(
-        appVersion: String, theme: String?, described: [String: String], attributes given: JSONValue? = nil, _ request: Request,
+        appVersion: String, theme: String?, described: [String: String], attributes given: JSONValue? = nil,
+        _ request: Request,
         _ context: ServiceContext
     ) throws {
         principal = try context.principal
         guard principal.kind == .client || principal.kind == .master else { throw HTTPProblem(.forbidden) }
         space = try context.space
         guard let version = VersionNumber(appVersion) else {
-            throw HTTPProblem(.invalidParameter, "An app version is 1 to 4 numbers with dots between them, such as 1.2.0.", field: "appVersion")
+            throw HTTPProblem(
+                .invalidParameter, "An app version is 1 to 4 numbers with dots between them, such as 1.2.0.",
+                field: "appVersion")
         }
         self.appVersion = version
         self.theme = theme
@@ -51,7 +54,9 @@ struct ConfigurationRequest: Sendable {
         attributes["theme"] = theme.map { .string($0) }
         attributes["now"] = .number(Date().timeIntervalSince1970)
         for (name, text) in described {
-            guard (1...200).contains(text.utf8.count) else { throw HTTPProblem(.invalidParameter, "This must have 1 to 200 bytes.", field: name) }
+            guard (1...200).contains(text.utf8.count) else {
+                throw HTTPProblem(.invalidParameter, "This must have 1 to 200 bytes.", field: name)
+            }
             attributes[name] = .string(text)
         }
         self.attributes = attributes
@@ -64,10 +69,14 @@ struct ConfigurationRequest: Sendable {
 
     private static func attributes(_ given: JSONValue?) throws -> FlagAttributes {
         guard let given, given != .null else { return [:] }
-        guard let members = given.members else { throw HTTPProblem(.invalidBody, "This must be an object.", field: "attributes") }
+        guard let members = given.members else {
+            throw HTTPProblem(.invalidBody, "This must be an object.", field: "attributes")
+        }
         guard members.count <= maximumAttributes, given.text.utf8.count <= maximumAttributesSizeInBytes else {
             throw HTTPProblem(
-                .invalidBody, "These may be at most \(maximumAttributes), of \(maximumAttributesSizeInBytes) bytes together.", field: "attributes")
+                .invalidBody,
+                "These may be at most \(maximumAttributes), of \(maximumAttributesSizeInBytes) bytes together.",
+                field: "attributes")
         }
         return FlagAttributes(Dictionary(members.map { ($0.name, FlagValue($0.value)) }) { $1 })
     }
@@ -81,7 +90,8 @@ extension Request {
         get throws {
             guard let name = HTTPField.Name(HeaderName.deviceID), let text = headers[name] else { return nil }
             guard (1...128).contains(text.utf8.count), text.utf8.allSatisfy({ (0x21...0x7e).contains($0) }) else {
-                throw HTTPProblem(.invalidParameter, "It must be 1 to 128 visible ASCII characters.", field: "X-Device-Id")
+                throw HTTPProblem(
+                    .invalidParameter, "It must be 1 to 128 visible ASCII characters.", field: "X-Device-Id")
             }
             return text
         }

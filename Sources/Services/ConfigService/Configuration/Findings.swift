@@ -21,9 +21,13 @@ struct Findings: Sendable {
     private(set) var list: [Finding] = []
     private var hasErrors = false
 
-    mutating func error(_ code: String, at place: DocumentPlace, _ message: String) { add(Finding(.error, code, at: place.text, message)) }
+    mutating func error(_ code: String, at place: DocumentPlace, _ message: String) {
+        add(Finding(.error, code, at: place.text, message))
+    }
 
-    mutating func warning(_ code: String, at place: DocumentPlace, _ message: String) { add(Finding(.warning, code, at: place.text, message)) }
+    mutating func warning(_ code: String, at place: DocumentPlace, _ message: String) {
+        add(Finding(.warning, code, at: place.text, message))
+    }
 
     mutating func add(_ finding: Finding) {
         // The first error must not go unseen behind warnings.
@@ -33,7 +37,9 @@ struct Findings: Sendable {
     }
 
     /// The members of an object, each of which is known; none for what is no object.
-    mutating func members(_ value: JSONValue, at place: DocumentPlace, known: Set<String>? = nil, upTo limit: Int = 1_000) -> [JSONValue.Member] {
+    mutating func members(
+        _ value: JSONValue, at place: DocumentPlace, known: Set<String>? = nil, upTo limit: Int = 1_000
+    ) -> [JSONValue.Member] {
         guard let members = value.members else {
             error("wrong-type", at: place, "This must be an object.")
             return []
@@ -44,7 +50,9 @@ struct Findings: Sendable {
         }
         for member in members {
             guard let known, !known.contains(member.name) else { continue }
-            error("unknown-member", at: place / member.name, "This is not known here." + NearMiss.question(for: member.name, among: known))
+            error(
+                "unknown-member", at: place / member.name,
+                "This is not known here." + NearMiss.question(for: member.name, among: known))
         }
         return members
     }
@@ -63,7 +71,9 @@ struct Findings: Sendable {
     }
 
     /// Nil for what is no text of a fitting length without control characters.
-    mutating func text(_ value: JSONValue?, at place: DocumentPlace, from minimum: Int = 1, upTo limit: Int = 200) -> String? {
+    mutating func text(_ value: JSONValue?, at place: DocumentPlace, from minimum: Int = 1, upTo limit: Int = 200)
+        -> String?
+    {
         guard let value, value != .null || minimum == 0 else {
             error("required", at: place, "This is required.")
             return nil
@@ -74,7 +84,9 @@ struct Findings: Sendable {
         }
         let hasControls = text.unicodeScalars.contains { $0.properties.generalCategory == .control }
         guard (minimum...limit).contains(text.unicodeScalars.count), !hasControls else {
-            error("out-of-range", at: place, "This must have \(minimum) to \(limit) characters, and no control characters.")
+            error(
+                "out-of-range", at: place,
+                "This must have \(minimum) to \(limit) characters, and no control characters.")
             return nil
         }
         return text

@@ -2,8 +2,9 @@ import MartletCore
 
 /// Which kinds of things there are on screens, and which properties each has.
 ///
-/// `{"version":n,"kinds":{"UILabel":{"framework":"UIKit","parent":"UIView","properties":{"text":"text",…}}}}`; a kind has its parent's properties,
-/// too. The file `Catalogue/catalogue.json` is it; a document may add kinds and properties of its own.
+/// `{"version":n,"kinds":{"UILabel":{"framework":"UIKit","parent":"UIView","properties":{"text":"text",…}}}}`; a kind
+/// has its parent's properties, too. The file `Catalogue/catalogue.json` is it; a document may add kinds and properties
+/// of its own.
 struct PropertyCatalogue: Sendable {
     static let maximumOwnKinds = 100
     static let maximumProperties = 200
@@ -93,11 +94,15 @@ struct PropertyCatalogue: Sendable {
             kind.framework = text
         }
         if let parent = value["parent"] {
-            guard let text = parent.string else { throw Malformed(path: [name, "parent"], message: "This must be a kind's name.") }
+            guard let text = parent.string else {
+                throw Malformed(path: [name, "parent"], message: "This must be a kind's name.")
+            }
             kind.parent = text
         }
         if let isOpen = value["isOpen"] {
-            guard case .bool(let flag) = isOpen else { throw Malformed(path: [name, "isOpen"], message: "This must be true or false.") }
+            guard case .bool(let flag) = isOpen else {
+                throw Malformed(path: [name, "isOpen"], message: "This must be true or false.")
+            }
             kind.isOpen = flag
         }
         if let properties = value["properties"] { kind.properties = try Self.properties(properties, of: name) }
@@ -127,9 +132,13 @@ struct PropertyCatalogue: Sendable {
         var seen: Set<String> = [name]
         var next = kinds[name]?.parent
         while let parent = next {
-            guard let kind = kinds[parent] else { throw Malformed(path: [name, "parent"], message: "There is no kind \(parent).") }
+            guard let kind = kinds[parent] else {
+                throw Malformed(path: [name, "parent"], message: "There is no kind \(parent).")
+            }
             guard seen.insert(parent).inserted, seen.count <= Self.maximumDepth else {
-                throw Malformed(path: [name, "parent"], message: "A kind cannot be above itself, nor more than \(Self.maximumDepth) deep.")
+                throw Malformed(
+                    path: [name, "parent"],
+                    message: "A kind cannot be above itself, nor more than \(Self.maximumDepth) deep.")
             }
             next = kind.parent
         }

@@ -41,7 +41,9 @@ enum PropertyType: Sendable, Equatable {
         case .url:
             let scheme = value.string.flatMap { URL(string: $0)?.scheme }
             return scheme == nil ? .wrongType("an address with its scheme, such as https://…") : .good
-        case .date: return value.string.map(Self.isDate) == true ? .good : .wrongType("a date, YYYY-MM-DD, or a time as RFC 3339 has it")
+        case .date:
+            return value.string.map(Self.isDate) == true
+                ? .good : .wrongType("a date, YYYY-MM-DD, or a time as RFC 3339 has it")
         case .any: return .good
         }
     }
@@ -60,7 +62,9 @@ enum PropertyType: Sendable, Equatable {
         case .string(let text): (literal, isText) = (text, true)
         default: return .wrongType(name)
         }
-        guard let number = Double(literal), number.isFinite, !isText || (try? JSONValue(parsing: literal.utf8)) == .number(literal) else {
+        guard let number = Double(literal), number.isFinite,
+            !isText || (try? JSONValue(parsing: literal.utf8)) == .number(literal)
+        else {
             return .wrongType(name)
         }
         guard !isWhole || number == number.rounded() else { return .wrongType(name) }
@@ -71,7 +75,8 @@ enum PropertyType: Sendable, Equatable {
     private static func boolean(_ value: JSONValue) -> Verdict {
         switch value {
         case .bool: .good
-        case .number("0"), .number("1"), .string("0"), .string("1"), .string("true"), .string("false"), .string("True"), .string("False"):
+        case .number("0"), .number("1"), .string("0"), .string("1"), .string("true"), .string("false"), .string("True"),
+            .string("False"):
             .spelledOddly("true or false, without quotes")
         default: .wrongType("true or false")
         }
@@ -84,13 +89,16 @@ enum PropertyType: Sendable, Equatable {
         case .string(let text) where choices.contains(text): .good
         case .string(let text): isPlace(text) ? .spelledOddly("a word of the list") : .unknownChoice(text, of: choices)
         case .number(let literal):
-            isPlace(literal) ? .spelledOddly("a word of the list") : .outOfRange("a number from 0 to \(choices.count - 1)")
+            isPlace(literal)
+                ? .spelledOddly("a word of the list") : .outOfRange("a number from 0 to \(choices.count - 1)")
         default: .wrongType("one of: " + choices.joined(separator: ", "))
         }
     }
 
     private static func texts(_ value: JSONValue) -> Verdict {
-        guard case .array(let elements) = value, elements.allSatisfy({ $0.string != nil }) else { return .wrongType("a list of texts") }
+        guard case .array(let elements) = value, elements.allSatisfy({ $0.string != nil }) else {
+            return .wrongType("a list of texts")
+        }
         guard elements.count <= maximumTexts, elements.allSatisfy({ text($0, upTo: maximumTextLength) == .good }) else {
             return .outOfRange("at most \(maximumTexts) texts of at most \(maximumTextLength) characters")
         }
@@ -117,14 +125,17 @@ extension PropertyType {
         let message: String
     }
 
-    /// As the catalogue writes it: a type's name; a list of choices; or `{"type","minimum","maximum","maximumLength","choices"}`.
+    /// As the catalogue writes it: a type's name; a list of choices; or
+    /// `{"type","minimum","maximum","maximumLength","choices"}`.
     init(_ value: JSONValue) throws(Malformed) {
         switch value {
         case .string(let name): try self.init(named: name, value)
         case .array: self = .choice(try Self.choices(value))
         case .object(let members):
             let known: Set<String> = ["type", "minimum", "maximum", "maximumLength", "choices"]
-            if let stray = members.first(where: { !known.contains($0.name) }) { throw Malformed(message: "\(stray.name) is not known here.") }
+            if let stray = members.first(where: { !known.contains($0.name) }) {
+                throw Malformed(message: "\(stray.name) is not known here.")
+            }
             guard let name = value["type"]?.string else { throw Malformed(message: "The type is missing.") }
             try self.init(named: name, value)
         default: throw Malformed(message: "This is no type of a property.")
@@ -135,7 +146,9 @@ extension PropertyType {
         switch name {
         case "text": self = .text(upTo: try Self.length(value["maximumLength"]))
         case "number", "integer":
-            let (minimum, maximum) = (try Self.bound(value["minimum"], -.infinity), try Self.bound(value["maximum"], .infinity))
+            let (minimum, maximum) = (
+                try Self.bound(value["minimum"], -.infinity), try Self.bound(value["maximum"], .infinity)
+            )
             guard minimum <= maximum else { throw Malformed(message: "The minimum is above the maximum.") }
             self = .number(minimum...maximum, isWhole: name == "integer")
         case "boolean": self = .boolean
@@ -145,7 +158,9 @@ extension PropertyType {
         case "url": self = .url
         case "date": self = .date
         case "any": self = .any
-        default: throw Malformed(message: "\(name) is no type: text, number, integer, boolean, color, choice, texts, url, date or any.")
+        default:
+            throw Malformed(
+                message: "\(name) is no type: text, number, integer, boolean, color, choice, texts, url, date or any.")
         }
     }
 
@@ -162,7 +177,8 @@ extension PropertyType {
 
     private static func length(_ value: JSONValue?) throws(Malformed) -> Int {
         guard let value else { return maximumTextLength }
-        guard case .number(let literal) = value, let length = Int(literal), (1...maximumTextLength).contains(length) else {
+        guard case .number(let literal) = value, let length = Int(literal), (1...maximumTextLength).contains(length)
+        else {
             throw Malformed(message: "maximumLength is a whole number from 1 to \(maximumTextLength).")
         }
         return length

@@ -7,9 +7,9 @@ import MartletHTTP
 /// Answers clients from what is live.
 ///
 /// `{"config":{"version","date"},"appVersion","theme","version","number","live":true,"hash","themes":[…],"languagesList":[…],"mainSettings":{…},
-/// "colors":[…],"controllers":[…],"experiments":{}}` with an entity tag of all of it. `version` is the document's own, or its number; `hash` is
-/// of the four parts in front of the experiments; `themes` are those that this app version may choose from; `experiments` says which variation
-/// the unit was given, and so does the header `Experiments`.
+/// "colors":[…],"controllers":[…],"experiments":{}}` with an entity tag of all of it. `version` is the document's own,
+/// or its number; `hash` is of the four parts in front of the experiments; `themes` are those that this app version may
+/// choose from; `experiments` says which variation the unit was given, and so does the header `Experiments`.
 struct RemoteConfiguration: Sendable {
     let live: LiveDocuments
     let experiments: Experiments
@@ -22,21 +22,27 @@ struct RemoteConfiguration: Sendable {
         let space = try await space(asked)
         let index = space.derived { ConfigurationIndex($0.documents(of: .configuration)) }
         guard let entry = index.entry(for: asked.appVersion, theme: asked.theme) else {
-            throw HTTPProblem(.documentNotFound, "There is no configuration for this app version\(asked.theme == nil ? "" : " and theme").")
+            throw HTTPProblem(
+                .documentNotFound,
+                "There is no configuration for this app version\(asked.theme == nil ? "" : " and theme").")
         }
         var asked = asked
         await asked.learn(users, space.needsOfExperiments)
-        let assignment = await experiments.configuration(entry.document.key.name, for: asked.unit, asked.attributes, in: space)
+        let assignment = await experiments.configuration(
+            entry.document.key.name, for: asked.unit, asked.attributes, in: space)
         let tested = assignment?.pinned.flatMap { space.version($0.version, of: $0.key) }
         let document = tested ?? entry.document
         guard let compiled = document.compiled as? CompiledConfiguration else { throw HTTPProblem(.documentNotFound) }
         await asked.learn(users, compiled.needs)
         let assignments = assignment.map { [$0] } ?? []
         let variant = CompiledConfiguration.Variant(
-            overrides: compiled.matches(asked.attributes), themes: index.themes(for: asked.appVersion), experiments: assignments.json.text)
+            overrides: compiled.matches(asked.attributes), themes: index.themes(for: asked.appVersion),
+            experiments: assignments.json.text)
         let answer = try compiled.answer(variant, of: document, named: entry.name)
         var headers: HTTPFields = [.vary: "Authorization, X-Device-Id"]
-        if !assignments.isEmpty, let name = HTTPField.Name(HeaderName.experiments) { headers[name] = assignments.header }
+        if !assignments.isEmpty, let name = HTTPField.Name(HeaderName.experiments) {
+            headers[name] = assignments.header
+        }
         // With overrides or experiments it depends on who asks, and when.
         let isForAll = request.method == .get && !compiled.hasOverrides && space.documents(of: .experiment).isEmpty
         return try .stored(answer, of: isForAll ? space : nil, to: request, headers: headers)
@@ -47,7 +53,9 @@ struct RemoteConfiguration: Sendable {
         let deadline = ContinuousClock.now + Self.patience
         while true {
             let space = try await live.current(asked.space)
-            guard let generation = asked.generation, space.generation < generation, .now < deadline else { return space }
+            guard let generation = asked.generation, space.generation < generation, .now < deadline else {
+                return space
+            }
             try await Task.sleep(for: .milliseconds(20))
         }
     }

@@ -42,7 +42,9 @@ struct AppDefinition: Sendable {
         reader.checkNames(Self.known)
         if models.count + views.count + controllers.count > Self.maximumParts {
             reader.findings.append(
-                Finding(.error, "too-many-parts", at: "", "An app may have at most \(Self.maximumParts) models, views and controllers."))
+                Finding(
+                    .error, "too-many-parts", at: "",
+                    "An app may have at most \(Self.maximumParts) models, views and controllers."))
         }
         findings += reader.findings
     }
@@ -66,7 +68,8 @@ private struct DefinitionReader {
         self.members = members
     }
 
-    private mutating func note(_ code: String, _ path: String, _ message: String, _ severity: Finding.Severity = .error) {
+    private mutating func note(_ code: String, _ path: String, _ message: String, _ severity: Finding.Severity = .error)
+    {
         findings.append(Finding(severity, code, at: "/" + path, message))
     }
 
@@ -78,7 +81,8 @@ private struct DefinitionReader {
         }
         for part in parts where !Self.isName(part.name) {
             note(
-                "bad-name", "\(name)/\(JSONPointer.escape(part.name))", "A name is 1 to 64 letters, digits and . _ -, a letter or digit first.")
+                "bad-name", "\(name)/\(JSONPointer.escape(part.name))",
+                "A name is 1 to 64 letters, digits and . _ -, a letter or digit first.")
         }
         return parts
     }
@@ -102,7 +106,10 @@ private struct DefinitionReader {
     mutating func requirements(_ name: String) -> [String: Int] {
         guard let value = document[name] else { return [:] }
         guard let requirements = DefinitionCheck.requirements(value) else {
-            note("bad-shape", name, "This must be an object of whole numbers: kinds and operations of the host app, and their least versions.")
+            note(
+                "bad-shape", name,
+                "This must be an object of whole numbers: kinds and operations of the host app, and their least versions."
+            )
             return [:]
         }
         return requirements
@@ -110,10 +117,13 @@ private struct DefinitionReader {
 
     mutating func rollout(_ name: String) -> AppDefinition.Rollout? {
         guard let value = document[name] else { return nil }
-        guard case .string(let flag)? = value["flag"], case .number(let literal)? = value["otherwise"], let version = Int(literal), version > 0,
+        guard case .string(let flag)? = value["flag"], case .number(let literal)? = value["otherwise"],
+            let version = Int(literal), version > 0,
             case .object(let members) = value, members.count == 2
         else {
-            note("bad-shape", name, "This must be {\"flag\": a flag's key, \"otherwise\": the version for whom the flag is not on}.")
+            note(
+                "bad-shape", name,
+                "This must be {\"flag\": a flag's key, \"otherwise\": the version for whom the flag is not on}.")
             return nil
         }
         return AppDefinition.Rollout(flag: flag, otherwise: version)
@@ -121,9 +131,13 @@ private struct DefinitionReader {
 
     mutating func checkNames(_ known: Set<String>) {
         for member in members where !known.contains(member.name) {
-            note("unknown-member", JSONPointer.escape(member.name), "app.json has no such member; it is passed on as it is.", .warning)
+            note(
+                "unknown-member", JSONPointer.escape(member.name),
+                "app.json has no such member; it is passed on as it is.", .warning)
         }
     }
 
-    private static func isName(_ name: String) -> Bool { DocumentKey.isName(name) && !name.utf8.contains(UInt8(ascii: "~")) }
+    private static func isName(_ name: String) -> Bool {
+        DocumentKey.isName(name) && !name.utf8.contains(UInt8(ascii: "~"))
+    }
 }

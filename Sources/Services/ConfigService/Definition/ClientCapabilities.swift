@@ -3,7 +3,8 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// What a client says it can show: `?client=1.4.0&capabilities=RoundImageView:1,ChartView:2`. One that says nothing is asked nothing.
+/// What a client says it can show: `?client=1.4.0&capabilities=RoundImageView:1,ChartView:2`. One that says nothing is
+/// asked nothing.
 struct ClientCapabilities: Sendable {
     static let maximumComponents = 200
 
@@ -27,7 +28,8 @@ struct ClientCapabilities: Sendable {
         components = try request.uri.queryParameters["capabilities"].map { text in
             guard let components = Self.components(text) else {
                 throw HTTPProblem(
-                    .invalidParameter, "This must be at most \(Self.maximumComponents) names with their versions: RoundImageView:1,ChartView:2.",
+                    .invalidParameter,
+                    "This must be at most \(Self.maximumComponents) names with their versions: RoundImageView:1,ChartView:2.",
                     field: "capabilities")
             }
             return components

@@ -65,7 +65,11 @@ struct CompiledDefinition: Sendable {
                         member.name,
                         .object(
                             parts.map { part in
-                                if case .string = part.value { part } else { .init(part.name, .string("\(member.name)/\(part.name)")) }
+                                if case .string = part.value {
+                                    part
+                                } else {
+                                    .init(part.name, .string("\(member.name)/\(part.name)"))
+                                }
                             }))
                 default: member
                 }
@@ -110,13 +114,16 @@ struct CompiledDefinition: Sendable {
         guard case .object(let members) = view else { return }
         if view["fallback"] != nil {
             var needs = view["requires"].flatMap(DefinitionCheck.requirements) ?? [:]
-            if case .string(let kind)? = view["kind"], !Component.views.contains(kind), app.requires[kind] == nil { needs[kind] = needs[kind] ?? 1 }
+            if case .string(let kind)? = view["kind"], !Component.views.contains(kind), app.requires[kind] == nil {
+                needs[kind] = needs[kind] ?? 1
+            }
             options += needs.sorted { $0.key < $1.key }.map { Option(kind: $0.key, version: $0.value, path: path) }
         }
         for member in members {
             let path = path + "/" + JSONPointer.escape(member.name)
             switch (member.name, member.value) {
-            case ("contents", .array(let views)): for (index, view) in views.enumerated() { collect(&options, view, app, at: "\(path)/\(index)") }
+            case ("contents", .array(let views)):
+                for (index, view) in views.enumerated() { collect(&options, view, app, at: "\(path)/\(index)") }
             case ("contents", .object(let views)):
                 for view in views { collect(&options, view.value, app, at: path + "/" + JSONPointer.escape(view.name)) }
             case ("fallback", _): collect(&options, member.value, app, at: path)

@@ -15,19 +15,23 @@ enum Component {
     static let actions: Set<String> = ["openController", "showAlert"]
 
     static let viewProperties: [String: Property] = [
-        "name": .structure, "kind": .structure, "contents": .structure, "actions": .structure, "fallback": .structure, "requires": .structure,
+        "name": .structure, "kind": .structure, "contents": .structure, "actions": .structure, "fallback": .structure,
+        "requires": .structure,
         "before": .structure, "hidden": .flag, "orientation": .orientation, "background_color": .color,
-        "top": .distance, "left": .distance, "right": .distance, "bottom": .distance, "width": .length, "height": .length,
+        "top": .distance, "left": .distance, "right": .distance, "bottom": .distance, "width": .length,
+        "height": .length,
         "text": .text, "text_color": .color, "text_font": .text, "text_size": .size, "text_lines": .count,
         "title": .text, "url": .url, "items_model": .model, "row_view": .view,
     ]
 
     static let controllerProperties: [String: Property] = [
-        "name": .structure, "kind": .structure, "actions": .structure, "models": .structure, "views": .structure, "controllers": .structure,
+        "name": .structure, "kind": .structure, "actions": .structure, "models": .structure, "views": .structure,
+        "controllers": .structure,
         "render": .view, "title": .text, "message": .text,
     ]
 
     static let actionProperties: [String: Property] = [
-        "action": .structure, "kind": .structure, "controller": .controller, "controller_model": .text, "title": .text, "message": .text,
+        "action": .structure, "kind": .structure, "controller": .controller, "controller_model": .text, "title": .text,
+        "message": .text,
     ]
 }

@@ -4,9 +4,13 @@ import MartletCore
 extension DefinitionCheck {
     mutating func check(controller: JSONValue.Member) {
         let path = "/controllers/" + JSONPointer.escape(controller.name)
-        guard case .object(let members) = controller.value else { return note("bad-shape", path, "A controller is an object.") }
+        guard case .object(let members) = controller.value else {
+            return note("bad-shape", path, "A controller is an object.")
+        }
         checkName(controller, at: path)
-        let kind = checkKind(controller.value["kind"], default: "ViewController", among: Component.controllers, hasFallback: false, at: path)
+        let kind = checkKind(
+            controller.value["kind"], default: "ViewController", among: Component.controllers, hasFallback: false,
+            at: path)
         if kind == "ViewController" || kind == "NavController", controller.value["render"] == nil {
             note("missing-member", path, "A \(kind) needs a view to render.")
         }
@@ -26,7 +30,9 @@ extension DefinitionCheck {
 
     /// What a controller of the manual lists here belongs to the app: only names are left.
     private mutating func check(names: JSONValue, _ parts: [JSONValue.Member], _ what: String, at path: String) {
-        guard case .array(let elements) = names else { return note("bad-shape", path, "This must be a list of names: the \(what)s are the app's.") }
+        guard case .array(let elements) = names else {
+            return note("bad-shape", path, "This must be a list of names: the \(what)s are the app's.")
+        }
         for (index, element) in elements.enumerated() {
             guard case .string(let name) = element else {
                 note("bad-shape", "\(path)/\(index)", "This must be a name.")
@@ -37,7 +43,9 @@ extension DefinitionCheck {
     }
 
     mutating func check(actions: JSONValue, at path: String) {
-        guard case .array(let actions) = actions else { return note("bad-shape", path, "This must be a list of actions.") }
+        guard case .array(let actions) = actions else {
+            return note("bad-shape", path, "This must be a list of actions.")
+        }
         for (index, action) in actions.enumerated() { check(action: action, at: "\(path)/\(index)") }
     }
 
@@ -45,15 +53,22 @@ extension DefinitionCheck {
         guard case .object(let members) = action else { return note("bad-shape", path, "An action is an object.") }
         guard case .string(let name)? = action["action"] else {
             let isEmpty = members.isEmpty
-            return note("missing-member", path, isEmpty ? "This does nothing." : "Which action this is, is missing.", isEmpty ? .warning : .error)
+            return note(
+                "missing-member", path, isEmpty ? "This does nothing." : "Which action this is, is missing.",
+                isEmpty ? .warning : .error)
         }
-        if name == "openController", action["controller"] == nil { note("missing-member", path, "Which controller is to be opened, is missing.") }
+        if name == "openController", action["controller"] == nil {
+            note("missing-member", path, "Which controller is to be opened, is missing.")
+        }
         if !Component.actions.contains(name), app.requires[name] == nil {
-            note("unknown-action", path + "/action", "No built-in kind answers \"\(name)\": if the host app does, name it in requires.", .warning)
+            note(
+                "unknown-action", path + "/action",
+                "No built-in kind answers \"\(name)\": if the host app does, name it in requires.", .warning)
         }
         if action["kind"] != nil {
             _ = checkKind(
-                action["kind"], default: "", among: Component.controllers.union(Component.views), hasFallback: false, at: path)
+                action["kind"], default: "", among: Component.controllers.union(Component.views), hasFallback: false,
+                at: path)
         }
         for member in members {
             let path = path + "/" + JSONPointer.escape(member.name)

@@ -4,7 +4,8 @@ import MartletCore
 import MartletLogic
 
 extension DefinitionCheck {
-    /// A property's value: fixed, bound to the model (`@`, `@.field`), computed (`{"logic": …}`) or translated (`{"translation": "key"}`).
+    /// A property's value: fixed, bound to the model (`@`, `@.field`), computed (`{"logic": …}`) or translated
+    /// (`{"translation": "key"}`).
     mutating func check(_ value: JSONValue, as property: Component.Property, at path: String) {
         if isComputed(value, at: path) { return }
         switch (property, value) {
@@ -18,13 +19,16 @@ extension DefinitionCheck {
         }
     }
 
-    private static func problem(_ value: JSONValue, _ property: Component.Property) -> (code: String, message: String)? {
+    private static func problem(_ value: JSONValue, _ property: Component.Property) -> (code: String, message: String)?
+    {
         switch (property, value) {
         case (.distance, .string("fill")), (.length, .string("fill")): nil
         case (.distance, .number(let literal)):
-            isNumber(literal, in: -100_000...100_000) ? nil : ("bad-layout", "A distance is a number of points from -100000 to 100000.")
+            isNumber(literal, in: -100_000...100_000)
+                ? nil : ("bad-layout", "A distance is a number of points from -100000 to 100000.")
         case (.length, .number(let literal)):
-            isNumber(literal, in: 0...100_000) ? nil : ("bad-layout", "A length is a number of points from 0 to 100000.")
+            isNumber(literal, in: 0...100_000)
+                ? nil : ("bad-layout", "A length is a number of points from 0 to 100000.")
         case (.distance, _), (.length, _): ("bad-layout", "This must be a number of points, or \"fill\".")
         case (.size, .number(let literal)) where isNumber(literal, in: 1...1_000): nil
         case (.size, _): ("bad-layout", "A text's height is a number of points from 1 to 1000.")
@@ -48,8 +52,10 @@ extension DefinitionCheck {
     mutating func look(into value: JSONValue, at path: String) {
         if isComputed(value, at: path) { return }
         switch value {
-        case .array(let elements): for (index, element) in elements.enumerated() { look(into: element, at: "\(path)/\(index)") }
-        case .object(let members): for member in members { look(into: member.value, at: path + "/" + JSONPointer.escape(member.name)) }
+        case .array(let elements):
+            for (index, element) in elements.enumerated() { look(into: element, at: "\(path)/\(index)") }
+        case .object(let members):
+            for member in members { look(into: member.value, at: path + "/" + JSONPointer.escape(member.name)) }
         default: break
         }
     }
@@ -59,7 +65,8 @@ extension DefinitionCheck {
         switch value {
         case .string(let text) where text.hasPrefix("@"):
             if !Self.isBinding(text) { note("bad-binding", path, "A binding is @ or @.field or @.field.field.") }
-        case .object(let members) where members.count == 1 && members[0].name == "logic": check(rule: members[0].value, at: path + "/logic")
+        case .object(let members) where members.count == 1 && members[0].name == "logic":
+            check(rule: members[0].value, at: path + "/logic")
         case .object(let members) where members.count == 1 && members[0].name == "translation":
             check(translation: members[0].value, at: path + "/translation")
         default: return false
@@ -73,33 +80,47 @@ extension DefinitionCheck {
         } catch {
             switch error {
             case .unknownOperation(let name, let place):
-                note("unknown-operation", path + place, "JsonLogic has no operation \"\(name)\": if the host app does, name it in requires.")
+                note(
+                    "unknown-operation", path + place,
+                    "JsonLogic has no operation \"\(name)\": if the host app does, name it in requires.")
             default: note("bad-rule", path, "\(error)")
             }
         }
     }
 
     private mutating func check(translation: JSONValue, at path: String) {
-        guard case .string(let key) = translation else { return note("bad-value", path, "This must be a translation's key.") }
+        guard case .string(let key) = translation else {
+            return note("bad-value", path, "This must be a translation's key.")
+        }
         guard checkedKeys.insert(key).inserted else { return }
-        if translations.isEmpty { return note("missing-translation", path, "No translation is live that could have \"\(key)\".") }
+        if translations.isEmpty {
+            return note("missing-translation", path, "No translation is live that could have \"\(key)\".")
+        }
         for gap in translations.gaps(of: key) {
             switch gap.language {
             case nil: note("missing-translation", path, "The translation \(gap.document) has no key \"\(key)\".")
-            case let language?: note("untranslated", path, "The translation \(gap.document) has no text of \"\(key)\" in \(language).", .warning)
+            case let language?:
+                note(
+                    "untranslated", path, "The translation \(gap.document) has no text of \"\(key)\" in \(language).",
+                    .warning)
             }
         }
     }
 
-    private static func isNumber(_ literal: String, in range: ClosedRange<Double>) -> Bool { Double(literal).map(range.contains) ?? false }
+    private static func isNumber(_ literal: String, in range: ClosedRange<Double>) -> Bool {
+        Double(literal).map(range.contains) ?? false
+    }
 
     private static func isColor(_ text: String) -> Bool {
         let digits = text.utf8.dropFirst()
-        return text.utf8.first == UInt8(ascii: "#") && [6, 8].contains(digits.count) && digits.allSatisfy { Character(Unicode.Scalar($0)).isHexDigit }
+        return text.utf8.first == UInt8(ascii: "#") && [6, 8].contains(digits.count)
+            && digits.allSatisfy { Character(Unicode.Scalar($0)).isHexDigit }
     }
 
     private static func isBinding(_ text: String) -> Bool {
-        text == "@" || text.hasPrefix("@.") && text.dropFirst(2).split(separator: ".", omittingEmptySubsequences: false).allSatisfy { !$0.isEmpty }
+        text == "@"
+            || text.hasPrefix("@.")
+                && text.dropFirst(2).split(separator: ".", omittingEmptySubsequences: false).allSatisfy { !$0.isEmpty }
     }
 
     /// A path on the app's own server, or a URL of the web.

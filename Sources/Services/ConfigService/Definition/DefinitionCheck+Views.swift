@@ -13,7 +13,8 @@ extension DefinitionCheck {
 
     mutating func check(view: JSONValue, at path: String) {
         guard case .object(let members) = view else { return }
-        let kind = checkKind(view["kind"], default: "View", among: Component.views, hasFallback: view["fallback"] != nil, at: path)
+        let kind = checkKind(
+            view["kind"], default: "View", among: Component.views, hasFallback: view["fallback"] != nil, at: path)
         if kind == "ListView" { checkList(view, at: path) }
         for member in members {
             let path = path + "/" + JSONPointer.escape(member.name)
@@ -25,22 +26,29 @@ extension DefinitionCheck {
             case (_, .structure): break
             case (_, let property?): check(member.value, as: property, at: path)
             case (let name, nil):
-                if Component.views.contains(kind) { note("unknown-property", path, "No built-in kind has a property \"\(name)\".", .warning) }
+                if Component.views.contains(kind) {
+                    note("unknown-property", path, "No built-in kind has a property \"\(name)\".", .warning)
+                }
                 look(into: member.value, at: path)
             }
         }
     }
 
     private mutating func checkList(_ list: JSONValue, at path: String) {
-        for name in ["items_model", "row_view"] where list[name] == nil { note("missing-member", path, "A ListView needs \(name).") }
+        for name in ["items_model", "row_view"] where list[name] == nil {
+            note("missing-member", path, "A ListView needs \(name).")
+        }
     }
 
     private mutating func check(requires: JSONValue, hasFallback: Bool, at path: String) {
         if Self.requirements(requires) == nil { note("bad-shape", path, "This must be an object of whole numbers.") }
-        if !hasFallback { note("missing-member", path, "What only some clients have needs a fallback: a view, or \"drop\".") }
+        if !hasFallback {
+            note("missing-member", path, "What only some clients have needs a fallback: a view, or \"drop\".")
+        }
     }
 
-    /// A list of views, or an object of them by name, in the order written, each of which may say which other it comes before.
+    /// A list of views, or an object of them by name, in the order written, each of which may say which other it comes
+    /// before.
     private mutating func check(contents: JSONValue, at path: String) {
         switch contents {
         case .array(let elements):
@@ -54,7 +62,9 @@ extension DefinitionCheck {
                 let place = path + "/" + JSONPointer.escape(member.name)
                 check(content: member.value, at: place)
                 guard case .object = member.value, let before = member.value["before"] else { continue }
-                guard case .string(let other) = before, other != member.name, members.contains(where: { $0.name == other }) else {
+                guard case .string(let other) = before, other != member.name,
+                    members.contains(where: { $0.name == other })
+                else {
                     note("dangling-reference", place + "/before", "There is no such view beside this one.")
                     continue
                 }

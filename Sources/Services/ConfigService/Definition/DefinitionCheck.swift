@@ -33,7 +33,11 @@ struct DefinitionCheck {
         for view in app.views {
             let path = "/views/" + JSONPointer.escape(view.name)
             checkName(view, at: path)
-            if case .object = view.value { check(view: view.value, at: path) } else { note("bad-shape", path, "A view is an object.") }
+            if case .object = view.value {
+                check(view: view.value, at: path)
+            } else {
+                note("bad-shape", path, "A view is an object.")
+            }
         }
         for controller in app.controllers { check(controller: controller) }
         checkUse()
@@ -50,13 +54,16 @@ struct DefinitionCheck {
 
     mutating func refer(to name: String, in parts: [JSONValue.Member], _ what: String, at path: String) {
         used.insert(what + "/" + name)
-        if !parts.contains(where: { $0.name == name }) { note("dangling-reference", path, "The app has no \(what) \"\(name)\".") }
+        if !parts.contains(where: { $0.name == name }) {
+            note("dangling-reference", path, "The app has no \(what) \"\(name)\".")
+        }
     }
 
     /// A model is data, or the address of some.
     private mutating func check(model: JSONValue.Member) {
         guard case .string(let address) = model.value, !Self.isAddress(address) else { return }
-        note("bad-url", "/models/" + JSONPointer.escape(model.name), "The address of a model is a path or an https URL.")
+        note(
+            "bad-url", "/models/" + JSONPointer.escape(model.name), "The address of a model is a path or an https URL.")
     }
 
     mutating func checkName(_ part: JSONValue.Member, at path: String) {
@@ -72,7 +79,9 @@ struct DefinitionCheck {
         case nil: return standard
         case .string(let kind)?:
             if !builtIn.contains(kind), app.requires[kind] == nil, !hasFallback {
-                note("unknown-kind", path + "/kind", "\"\(kind)\" is not built in: name it in requires, or say what its fallback is.")
+                note(
+                    "unknown-kind", path + "/kind",
+                    "\"\(kind)\" is not built in: name it in requires, or say what its fallback is.")
             }
             return kind
         default:
@@ -86,7 +95,9 @@ struct DefinitionCheck {
             note("unused-view", "/views/" + JSONPointer.escape(view.name), "Nothing shows this view.", .warning)
         }
         for controller in app.controllers where !used.contains("controller/" + controller.name) {
-            note("unused-controller", "/controllers/" + JSONPointer.escape(controller.name), "Nothing opens this controller.", .warning)
+            note(
+                "unused-controller", "/controllers/" + JSONPointer.escape(controller.name),
+                "Nothing opens this controller.", .warning)
         }
     }
 
@@ -95,7 +106,8 @@ struct DefinitionCheck {
         guard case .object(let members) = value, members.count <= AppDefinition.maximumRequirements else { return nil }
         var requirements: [String: Int] = [:]
         for member in members {
-            guard case .number(let literal) = member.value, let version = Int(literal), (1...1_000_000).contains(version),
+            guard case .number(let literal) = member.value, let version = Int(literal),
+                (1...1_000_000).contains(version),
                 DocumentKey.isName(member.name)
             else { return nil }
             requirements[member.name] = version

@@ -6,7 +6,8 @@ import MartletHTTP
 struct DefinitionChoice: Sendable {
     let editions: DefinitionEditions
 
-    /// The live one, or the one for whom its flag is not on; before that the newest that the client can show, if there is one within reach.
+    /// The live one, or the one for whom its flag is not on; before that the newest that the client can show, if there
+    /// is one within reach.
     func edition(
         of live: LiveDocument, for subject: Subject, with capabilities: ClientCapabilities, in space: LiveSpace
     ) async throws -> DefinitionEdition {
@@ -26,12 +27,15 @@ struct DefinitionChoice: Sendable {
         {
             return part
         }
-        return try await editions.first(before: live, in: space.space) { $0.definition.part(sha256) != nil }?.definition.part(sha256)
+        return try await editions.first(before: live, in: space.space) { $0.definition.part(sha256) != nil }?.definition
+            .part(sha256)
     }
 
     private func meant(_ live: LiveDocument, _ subject: Subject, _ space: LiveSpace) throws -> DefinitionEdition {
         let newest = DefinitionEdition(version: live.version, definition: try Self.definition(live))
-        guard let rollout = newest.definition.rollout, let other = space.version(rollout.otherwise, of: live.key) else { return newest }
+        guard let rollout = newest.definition.rollout, let other = space.version(rollout.otherwise, of: live.key) else {
+            return newest
+        }
         // A flag that is not there is on for nobody.
         if space.flags?.flags.evaluate(rollout.flag, for: subject)?.value.isOn == true { return newest }
         return DefinitionEdition(version: other.version, definition: try Self.definition(other))

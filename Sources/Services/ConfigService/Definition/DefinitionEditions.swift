@@ -8,7 +8,8 @@ struct DefinitionEdition: Sendable {
     let definition: CompiledDefinition
 }
 
-/// The versions of a definition that were live before: clients may still be downloading their parts, and old ones can show no newer.
+/// The versions of a definition that were live before: clients may still be downloading their parts, and old ones can
+/// show no newer.
 final class DefinitionEditions: Sendable {
     /// How many versions before the live one are kept in reach.
     static let reach = 10
@@ -34,15 +35,22 @@ final class DefinitionEditions: Sendable {
         self.versions = versions
     }
 
-    /// The versions before the live one, the newest first, none of another definition of its name that was deleted, as long as `isWanted` has not found what it wants.
-    func first(before live: LiveDocument, in space: ConfigSpace, where isWanted: (DefinitionEdition) -> Bool) async throws -> DefinitionEdition? {
-        for version in stride(from: live.version - 1, through: max(live.firstVersion, live.version - Self.reach), by: -1) {
+    /// The versions before the live one, the newest first, none of another definition of its name that was deleted, as
+    /// long as `isWanted` has not found what it wants.
+    func first(before live: LiveDocument, in space: ConfigSpace, where isWanted: (DefinitionEdition) -> Bool)
+        async throws -> DefinitionEdition?
+    {
+        for version in stride(
+            from: live.version - 1, through: max(live.firstVersion, live.version - Self.reach), by: -1)
+        {
             if let edition = try await edition(version, of: live.key, in: space), isWanted(edition) { return edition }
         }
         return nil
     }
 
-    private func edition(_ version: Int, of document: DocumentKey, in space: ConfigSpace) async throws -> DefinitionEdition? {
+    private func edition(_ version: Int, of document: DocumentKey, in space: ConfigSpace) async throws
+        -> DefinitionEdition?
+    {
         let key = Key(space: space, name: document.name, version: version)
         if let known = state.withLock({ $0.editions[key] }) { return known }
         var edition: DefinitionEdition?

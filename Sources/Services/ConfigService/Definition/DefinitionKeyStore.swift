@@ -25,7 +25,8 @@ struct DefinitionPublicKey: Sendable {
 
     /// The key's thumbprint (RFC 7638, RFC 8037 appendix A.3).
     static func id(of bytes: Data) -> String {
-        Base64URL.encode(SHA256.hash(data: Data(#"{"crv":"Ed25519","kty":"OKP","x":"\#(Base64URL.encode(bytes))"}"#.utf8)))
+        Base64URL.encode(
+            SHA256.hash(data: Data(#"{"crv":"Ed25519","kty":"OKP","x":"\#(Base64URL.encode(bytes))"}"#.utf8)))
     }
 }
 
@@ -46,7 +47,8 @@ struct DefinitionKeyStore: Sendable {
             // Of all copies that find no key, one makes it.
             _ = try await transaction.query("SELECT pg_advisory_xact_lock(7215407, hashtext(\(appID)))")
             let rows = try await transaction.query(
-                "SELECT id, sealed_private_key FROM config.definition_keys WHERE app_id = \(appID) ORDER BY created DESC, id")
+                "SELECT id, sealed_private_key FROM config.definition_keys WHERE app_id = \(appID) ORDER BY created DESC, id"
+            )
             for row in rows {
                 if let key = try open(row) { return DefinitionSigner(key) }
             }
@@ -64,8 +66,10 @@ struct DefinitionKeyStore: Sendable {
 
     /// All keys that an app has had, the newest first.
     func publicKeys(of appID: String) async throws -> [DefinitionPublicKey] {
-        try await postgres.query("SELECT id, public_key FROM config.definition_keys WHERE app_id = \(appID) ORDER BY created DESC, id")
-            .map { DefinitionPublicKey(id: try $0.decode(0), bytes: try $0.decode(1)) }
+        try await postgres.query(
+            "SELECT id, public_key FROM config.definition_keys WHERE app_id = \(appID) ORDER BY created DESC, id"
+        )
+        .map { DefinitionPublicKey(id: try $0.decode(0), bytes: try $0.decode(1)) }
     }
 
     /// Nil for what was sealed under another internal secret.

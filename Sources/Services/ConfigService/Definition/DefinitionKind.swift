@@ -20,11 +20,17 @@ struct DefinitionKind: PublishedKind {
         var check = DefinitionCheck(document, translations: LiveTranslations(in: space, from: app.minClient))
         var findings = check.run()
         if let flag = app.rollout?.flag, space.flags?.flags.flags.contains(where: { $0.key == flag }) != true {
-            findings.append(Finding(.warning, "unknown-flag", at: "/rollout/flag", "No flag \"\(flag)\" is live: everybody gets the other version."))
-        }
-        for part in CompiledDefinition(app).parts where (part.gzip ?? part.content).readableBytes > Self.maximumPartSizeInBytes {
             findings.append(
-                Finding(.error, "part-too-large", at: "/" + part.path, "A part may have at most \(Self.maximumPartSizeInBytes) bytes, compressed."))
+                Finding(
+                    .warning, "unknown-flag", at: "/rollout/flag",
+                    "No flag \"\(flag)\" is live: everybody gets the other version."))
+        }
+        for part in CompiledDefinition(app).parts
+        where (part.gzip ?? part.content).readableBytes > Self.maximumPartSizeInBytes {
+            findings.append(
+                Finding(
+                    .error, "part-too-large", at: "/" + part.path,
+                    "A part may have at most \(Self.maximumPartSizeInBytes) bytes, compressed."))
         }
         return findings
     }
@@ -32,7 +38,9 @@ struct DefinitionKind: PublishedKind {
     func compile(_ document: JSONValue, named name: String) throws -> any Sendable {
         var findings: [Finding] = []
         let app = AppDefinition(document, &findings)
-        if let error = findings.first(where: { $0.severity == .error }) { throw UnreadableDefinition(description: "\(error.path): \(error.message)") }
+        if let error = findings.first(where: { $0.severity == .error }) {
+            throw UnreadableDefinition(description: "\(error.path): \(error.message)")
+        }
         return CompiledDefinition(app)
     }
 

@@ -49,9 +49,12 @@ final class DefinitionManifests: Sendable {
     /// `{"manifest":{…},"signature":"…"}` of an edition: the manifest in canonical form.
     ///
     /// - Parameter more: members behind these, each with a comma before it; empty: none.
-    func answer(of edition: DefinitionEdition, under head: Head, saying more: String, at now: Date = Date()) async throws -> StoredContent {
+    func answer(of edition: DefinitionEdition, under head: Head, saying more: String, at now: Date = Date())
+        async throws -> StoredContent
+    {
         // From the start of the next day.
-        let expires = Date(timeIntervalSince1970: ((now.timeIntervalSince1970 / 86_400).rounded(.down) + 1) * 86_400 + Self.validity)
+        let expires = Date(
+            timeIntervalSince1970: ((now.timeIntervalSince1970 / 86_400).rounded(.down) + 1) * 86_400 + Self.validity)
         let key = Key(head: head, expires: expires, content: edition.version, more: more)
         if let made = state.withLock({ $0.made[key] }) { return made }
         let signer = try await signer(of: head.space.appID)
@@ -60,7 +63,9 @@ final class DefinitionManifests: Sendable {
         let made = StoredContent(Array(#"{"manifest":\#(manifest),"signature":"\#(signature)"\#(more)}"#.utf8))
         let size = made.sizeInBytes + more.utf8.count
         state.withLock { state in
-            if state.made.count >= Self.capacity || state.sizeInBytes + size > Self.capacityInBytes { (state.made, state.sizeInBytes) = ([:], 0) }
+            if state.made.count >= Self.capacity || state.sizeInBytes + size > Self.capacityInBytes {
+                (state.made, state.sizeInBytes) = ([:], 0)
+            }
             if state.made.updateValue(made, forKey: key) == nil { state.sizeInBytes += size }
         }
         return made
@@ -76,10 +81,13 @@ final class DefinitionManifests: Sendable {
         return signer
     }
 
-    private static func manifest(_ edition: DefinitionEdition, _ head: Head, _ expires: Date, _ keyID: String) -> JSONValue {
+    private static func manifest(_ edition: DefinitionEdition, _ head: Head, _ expires: Date, _ keyID: String)
+        -> JSONValue
+    {
         func number(_ value: Int) -> JSONValue { .number(String(value)) }
         var members: [JSONValue.Member] = [
-            .init("schema", number(1)), .init("name", .string(head.name)), .init("environment", .string(head.environment)),
+            .init("schema", number(1)), .init("name", .string(head.name)),
+            .init("environment", .string(head.environment)),
             .init("version", number(head.version)), .init("content", number(edition.version)),
             .init("published", .string(head.published.formatted(.iso8601))),
             .init("expires", .string(expires.formatted(.iso8601))), .init("keyId", .string(keyID)),
@@ -89,7 +97,8 @@ final class DefinitionManifests: Sendable {
                 .array(
                     edition.definition.parts.map {
                         .object([
-                            .init("path", .string($0.path)), .init("sha256", .string($0.sha256)), .init("size", number($0.content.readableBytes)),
+                            .init("path", .string($0.path)), .init("sha256", .string($0.sha256)),
+                            .init("size", number($0.content.readableBytes)),
                         ])
                     })),
         ]
@@ -101,13 +110,15 @@ final class DefinitionManifests: Sendable {
 extension DefinitionManifests.Head {
     init(_ live: LiveDocument, in space: ConfigSpace) {
         self.init(
-            space: space, environment: space.environment.rawValue, name: live.key.name, version: live.version, tag: live.sha256, published: live.published)
+            space: space, environment: space.environment.rawValue, name: live.key.name, version: live.version,
+            tag: live.sha256, published: live.published)
     }
 
     /// No client takes it for what is published: it is of another environment.
     init(_ draft: DefinitionDraft, of name: String, in space: ConfigSpace) {
         self.init(
-            space: space, environment: space.environment.rawValue + "-preview", name: name, version: draft.version, tag: "draft \(draft.revision)",
+            space: space, environment: space.environment.rawValue + "-preview", name: name, version: draft.version,
+            tag: "draft \(draft.revision)",
             published: draft.changed)
     }
 }

@@ -5,10 +5,12 @@ import MartletCore
 import MartletHTTP
 import Synchronization
 
-/// Shows drafts of definitions to test devices: to whoever has a token that staff or the app's server made, beside the app's key.
+/// Shows drafts of definitions to test devices: to whoever has a token that staff or the app's server made, beside the
+/// app's key.
 ///
-/// A token is `<id>.<mac>`: the preview's id, a UUID, and base64url of the HMAC-SHA-256 (RFC 2104) of it and whose draft it opens. What is no token is
-/// told without the database; whether the preview is still open stands there, and nothing by which the token could be made.
+/// A token is `<id>.<mac>`: the preview's id, a UUID, and base64url of the HMAC-SHA-256 (RFC 2104) of it and whose
+/// draft it opens. What is no token is told without the database; whether the preview is still open stands there, and
+/// nothing by which the token could be made.
 final class DefinitionPreviews: Sendable {
     static let maximumHours = 7 * 24
     private static let capacity = 20
@@ -27,7 +29,8 @@ final class DefinitionPreviews: Sendable {
     init(internalSecret: Secret, store: PreviewStore, documents: DocumentStore, live: LiveDocuments) {
         key = internalSecret.withValue { secret in
             HKDF<SHA256>.deriveKey(
-                inputKeyMaterial: SymmetricKey(data: Data(secret.utf8)), info: Data("martlet config previews".utf8), outputByteCount: 32)
+                inputKeyMaterial: SymmetricKey(data: Data(secret.utf8)), info: Data("martlet config previews".utf8),
+                outputByteCount: 32)
         }
         self.store = store
         self.documents = documents
@@ -35,7 +38,9 @@ final class DefinitionPreviews: Sendable {
     }
 
     /// - Throws: as `PreviewStore.add`.
-    func make(of key: DocumentKey, in space: ConfigSpace, until end: Date, by author: Author) async throws -> (id: UUID, token: String) {
+    func make(of key: DocumentKey, in space: ConfigSpace, until end: Date, by author: Author) async throws -> (
+        id: UUID, token: String
+    ) {
         let id = try await store.add(key, in: space, until: end, by: author)
         return (id, token(for: key.name, in: space, by: id))
     }
@@ -46,10 +51,14 @@ final class DefinitionPreviews: Sendable {
 
     /// The draft that a token opens, as it is now.
     ///
-    /// - Throws: `document-not-found` for a token that is not of this draft, or whose preview is over or revoked; `document-refused` for a draft with errors.
-    func draft(of name: String, in space: ConfigSpace, by token: Substring, at now: Date = Date()) async throws -> DefinitionDraft {
+    /// - Throws: `document-not-found` for a token that is not of this draft, or whose preview is over or revoked;
+    ///   `document-refused` for a draft with errors.
+    func draft(of name: String, in space: ConfigSpace, by token: Substring, at now: Date = Date()) async throws
+        -> DefinitionDraft
+    {
         let document = DocumentKey(.definition, name)
-        guard let id = id(in: token, for: name, in: space), try await store.isOpen(id, of: document, in: space, at: now),
+        guard let id = id(in: token, for: name, in: space),
+            try await store.isOpen(id, of: document, in: space, at: now),
             let row = try await documents.read(document, in: space), let draft = row.draft
         else {
             throw HTTPProblem(.documentNotFound, "There is no such preview, or its time is over.")
@@ -59,13 +68,16 @@ final class DefinitionPreviews: Sendable {
             definition: try await definition(draft, of: document, row.revision, in: space))
     }
 
-    private func definition(_ draft: String, of document: DocumentKey, _ revision: Int64, in space: ConfigSpace) async throws -> CompiledDefinition {
+    private func definition(_ draft: String, of document: DocumentKey, _ revision: Int64, in space: ConfigSpace)
+        async throws -> CompiledDefinition
+    {
         let key = Key(space: space, name: document.name)
         if let known = made.withLock({ $0[key] }), known.revision == revision { return known.definition }
         let kind = DefinitionKind()
         let content = try JSONValue(parsing: draft.utf8)
         let findings = kind.check(content, named: document.name, in: try await live.current(space))
-        guard !findings.contains(where: { $0.severity == .error }), let definition = try kind.compile(content, named: document.name) as? CompiledDefinition
+        guard !findings.contains(where: { $0.severity == .error }),
+            let definition = try kind.compile(content, named: document.name) as? CompiledDefinition
         else { throw HTTPProblem(.documentRefused, "The draft has errors: see findings.", findings: findings.limited) }
         made.withLock { made in
             if made.count >= Self.capacity { made.removeAll() }

@@ -21,11 +21,14 @@ struct LiveTranslations {
 
     static let none = LiveTranslations(documents: [])
 
-    /// - Parameter version: translations that no app version from it on gets are left out: the definition does not go there.
+    /// - Parameter version: translations that no app version from it on gets are left out: the definition does not go
+    ///   there.
     init(in space: LiveSpace, from version: VersionNumber?) {
         let first = version.flatMap { space.translations(for: $0.text) }
         documents = space.documents(of: .translation).compactMap { live -> Document? in
-            if let version, let own = VersionNumber(live.key.name), live !== first, own.sortKey < version.sortKey { return nil }
+            if let version, let own = VersionNumber(live.key.name), live !== first, own.sortKey < version.sortKey {
+                return nil
+            }
             guard let catalogue = try? JSONValue(parsing: live.content.readableBytesView) else { return nil }
             return Document(live.key.name, catalogue)
         }
@@ -46,8 +49,9 @@ struct LiveTranslations {
 }
 
 extension LiveTranslations.Document {
-    /// A catalogue: `{"sourceLanguage","languages":{tag:{"published","fallback"}},"strings":{key:{"localizations":{tag:…}}}}`. In the source
-    /// language a key is its own text, and a language with a fallback may be silent.
+    /// A catalogue:
+    /// `{"sourceLanguage","languages":{tag:{"published","fallback"}},"strings":{key:{"localizations":{tag:…}}}}`. In
+    /// the source language a key is its own text, and a language with a fallback may be silent.
     init(_ name: String, _ catalogue: JSONValue) {
         self.name = name
         var texts: [String: Set<String>] = [:]
@@ -63,7 +67,8 @@ extension LiveTranslations.Document {
         self.texts = texts
         var languages: [String] = []
         if case .object(let declared)? = catalogue["languages"] {
-            languages = declared.filter { $0.value["published"] == .bool(true) && $0.value["fallback"] == nil }.map(\.name)
+            languages = declared.filter { $0.value["published"] == .bool(true) && $0.value["fallback"] == nil }.map(
+                \.name)
         }
         self.languages = languages.filter { catalogue["sourceLanguage"] != .string($0) }
     }

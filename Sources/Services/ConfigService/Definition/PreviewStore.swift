@@ -14,15 +14,21 @@ struct PreviewStore: Sendable {
     /// - Throws: `document-not-found`, `limit-exceeded`.
     func add(_ key: DocumentKey, in space: ConfigSpace, until end: Date, by author: Author) async throws -> UUID {
         try await postgres.withTransaction { transaction in
-            guard let document = try await DocumentStore.lock(key, space, transaction), document.draft != nil else { throw HTTPProblem(.documentNotFound) }
-            try await transaction.execute("DELETE FROM config.previews WHERE document_id = \(document.id) AND expires <= now()")
-            let count: Int = try await transaction.query("SELECT count(*) FROM config.previews WHERE document_id = \(document.id)")[0].decode(0)
+            guard let document = try await DocumentStore.lock(key, space, transaction), document.draft != nil else {
+                throw HTTPProblem(.documentNotFound)
+            }
+            try await transaction.execute(
+                "DELETE FROM config.previews WHERE document_id = \(document.id) AND expires <= now()")
+            let count: Int = try await transaction.query(
+                "SELECT count(*) FROM config.previews WHERE document_id = \(document.id)")[0].decode(0)
             guard count < Self.maximumCount else {
-                throw HTTPProblem(.limitExceeded, "At most \(Self.maximumCount) previews of a draft are open at a time: revoke one.")
+                throw HTTPProblem(
+                    .limitExceeded, "At most \(Self.maximumCount) previews of a draft are open at a time: revoke one.")
             }
             let id = UUID(uuidString: UUIDv7.make()) ?? UUID()
             try await transaction.execute(
-                "INSERT INTO config.previews (id, document_id, author, expires) VALUES (\(id), \(document.id), \(author.text), \(end))")
+                "INSERT INTO config.previews (id, document_id, author, expires) VALUES (\(id), \(document.id), \(author.text), \(end))"
+            )
             return id
         }
     }
@@ -39,7 +45,8 @@ struct PreviewStore: Sendable {
     }
 
     func isOpen(_ id: UUID, of key: DocumentKey, in space: ConfigSpace, at now: Date) async throws -> Bool {
-        try await postgres.query("SELECT 1 FROM \(Self.source(key, space)) AND p.id = \(id) AND p.expires > \(now)").isEmpty == false
+        try await postgres.query("SELECT 1 FROM \(Self.source(key, space)) AND p.id = \(id) AND p.expires > \(now)")
+            .isEmpty == false
     }
 
     /// False: none is open by this id.

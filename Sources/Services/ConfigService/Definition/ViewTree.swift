@@ -1,7 +1,8 @@
 import MartletAPI
 import MartletCore
 
-/// How views are nested once every name is replaced by what it names: whether that ends, how deep it goes, and how much it makes.
+/// How views are nested once every name is replaced by what it names: whether that ends, how deep it goes, and how much
+/// it makes.
 struct ViewTree {
     static let maximumDepth = 32
     static let maximumViews = 10_000
@@ -31,10 +32,15 @@ struct ViewTree {
             let path = "/views/" + JSONPointer.escape(view.name)
             if measure.depth > Self.maximumDepth {
                 findings.append(
-                    Finding(.error, "too-deep", at: path, "Views may be nested at most \(Self.maximumDepth) deep, those they name included."))
+                    Finding(
+                        .error, "too-deep", at: path,
+                        "Views may be nested at most \(Self.maximumDepth) deep, those they name included."))
             }
             if measure.views > Self.maximumViews {
-                findings.append(Finding(.error, "too-many-views", at: path, "A view may have at most \(Self.maximumViews) others in it."))
+                findings.append(
+                    Finding(
+                        .error, "too-many-views", at: path, "A view may have at most \(Self.maximumViews) others in it."
+                    ))
             }
         }
         return findings
@@ -45,7 +51,9 @@ struct ViewTree {
         guard let view = app.view(name) else { return Measure() }
         if let start = above.firstIndex(of: name) {
             let cycle = (above[start...] + [name]).joined(separator: " → ")
-            findings.append(Finding(.error, "cycle", at: "/views/" + JSONPointer.escape(name), "This view is inside itself: \(cycle)."))
+            findings.append(
+                Finding(
+                    .error, "cycle", at: "/views/" + JSONPointer.escape(name), "This view is inside itself: \(cycle)."))
             return Measure()
         }
         // A chain of names that is longer is too deep already.
@@ -65,8 +73,10 @@ struct ViewTree {
             case .object(let members)?: members.map(\.value)
             default: []
             }
-        let row: [JSONValue] = if case .string(let name)? = view["row_view"], !name.hasPrefix("@") { [.string(name)] } else { [] }
-        let fallback: [JSONValue] = if let fallback = view["fallback"], fallback != .string("drop") { [fallback] } else { [] }
+        let row: [JSONValue] =
+            if case .string(let name)? = view["row_view"], !name.hasPrefix("@") { [.string(name)] } else { [] }
+        let fallback: [JSONValue] =
+            if let fallback = view["fallback"], fallback != .string("drop") { [fallback] } else { [] }
         for inner in contents + row + fallback {
             switch inner {
             case .string(let name): measure.take(self.measure(named: name))

@@ -16,7 +16,9 @@ struct ListDocuments: Endpoint {
         try request.allowParameters(["after", "limit"])
         let limit = try request.number("limit", default: 100, in: 1...1_000)
         let after = request.uri.queryParameters["after"].map(String.init)
-        guard after?.utf8.contains(0) != true else { throw HTTPProblem(.invalidParameter, "It must be a name.", field: "after") }
+        guard after?.utf8.contains(0) != true else {
+            throw HTTPProblem(.invalidParameter, "It must be a name.", field: "after")
+        }
         let list = try await documents.list(kind, in: try context.space, after: after, limit: limit + 1)
         let page = list.prefix(limit)
         return .page(page.map(\.json), next: list.count > limit ? page.last?.name : nil)
@@ -30,7 +32,9 @@ struct ReadDraft: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (key, _) = try context.managed(kinds, may: .read)
-        guard let document = try await documents.read(key, in: try context.space), let draft = document.draft else { throw HTTPProblem(.documentNotFound) }
+        guard let document = try await documents.read(key, in: try context.space), let draft = document.draft else {
+            throw HTTPProblem(.documentNotFound)
+        }
         var response = Response.json(draft)
         response.headers[.eTag] = EntityTag(text: String(document.revision)).header
         response.headers[.cacheControl] = "no-store"
@@ -38,8 +42,8 @@ struct ReadDraft: Endpoint {
     }
 }
 
-/// `PUT /config/{kind}/{name}` with the whole draft, and `PATCH` with a merge patch of it (RFC 7396). With `If-Match`, or `If-None-Match: *`
-/// for a new document.
+/// `PUT /config/{kind}/{name}` with the whole draft, and `PATCH` with a merge patch of it (RFC 7396). With `If-Match`,
+/// or `If-None-Match: *` for a new document.
 ///
 /// Answers the new revision and what is wrong or doubtful; a draft may have errors.
 struct EditDraft: Endpoint {
@@ -56,11 +60,14 @@ struct EditDraft: Endpoint {
         if let problem = kind.problem(withName: key.name) { throw HTTPProblem(.invalidName, problem, field: "name") }
         let change = try await request.document(upTo: kind.maximumSizeInBytes)
         let space = try context.space
-        let edited = try await documents.edit(key, in: space, if: condition, by: author, maximumDocuments: kind.maximumDocuments) { [isPatch] draft in
+        let edited = try await documents.edit(
+            key, in: space, if: condition, by: author, maximumDocuments: kind.maximumDocuments
+        ) { [isPatch] draft in
             let new = isPatch ? try JSONValue(parsing: (draft ?? "{}").utf8).merging(change) : change
             return try new.draft(upTo: kind.maximumSizeInBytes)
         }
-        let findings = kind.check(try JSONValue(parsing: edited.draft.utf8), named: key.name, in: try await live.current(space))
+        let findings = kind.check(
+            try JSONValue(parsing: edited.draft.utf8), named: key.name, in: try await live.current(space))
         return .edited(edited, findings, isNew: condition.isForNew)
     }
 }
@@ -90,8 +97,11 @@ struct CheckDraft: Endpoint {
         let (key, _) = try context.managed(kinds, may: .read)
         let space = try context.space
         try await request.allowNoBody()
-        guard let kind = kinds[key.kind], let draft = try await documents.read(key, in: space)?.draft else { throw HTTPProblem(.documentNotFound) }
-        let findings = kind.check(try JSONValue(parsing: draft.utf8), named: key.name, in: try await live.current(space))
+        guard let kind = kinds[key.kind], let draft = try await documents.read(key, in: space)?.draft else {
+            throw HTTPProblem(.documentNotFound)
+        }
+        let findings = kind.check(
+            try JSONValue(parsing: draft.utf8), named: key.name, in: try await live.current(space))
         return .json(#"{"findings":\#(findings.limited.json.text)}"#)
     }
 }
@@ -110,7 +120,9 @@ extension Request {
 extension JSONValue {
     /// - Throws: `invalid-body`.
     func checkIsDocument() throws {
-        guard case .object = self else { throw HTTPProblem(.invalidBody, "Expected a JSON object, found \(kind.phrase).") }
+        guard case .object = self else {
+            throw HTTPProblem(.invalidBody, "Expected a JSON object, found \(kind.phrase).")
+        }
     }
 
     /// The text that is stored.
@@ -118,7 +130,9 @@ extension JSONValue {
     /// - Throws: `payload-too-large`, `limit-exceeded` when a patch made it too deep.
     func draft(upTo limitInBytes: Int) throws -> String {
         let text = text
-        guard text.utf8.count <= limitInBytes else { throw HTTPProblem(.payloadTooLarge, "A document of this kind may have \(limitInBytes) bytes.") }
+        guard text.utf8.count <= limitInBytes else {
+            throw HTTPProblem(.payloadTooLarge, "A document of this kind may have \(limitInBytes) bytes.")
+        }
         do {
             _ = try JSONValue(parsing: text.utf8)
         } catch {

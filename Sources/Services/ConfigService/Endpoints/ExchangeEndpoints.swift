@@ -3,7 +3,8 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// `GET /config/export?kind=`: drafts and what is live, as `import` takes them. Without `kind`: all that whoever asks may read.
+/// `GET /config/export?kind=`: drafts and what is live, as `import` takes them. Without `kind`: all that whoever asks
+/// may read.
 struct ExportDocuments: Endpoint {
     let exchange: Exchange
 
@@ -21,7 +22,8 @@ struct ExportDocuments: Endpoint {
     }
 }
 
-/// `POST /config/import?replace=&publish=` with `{"documents":[{"kind","name","draft","live"}]}`: stores all drafts, or nothing.
+/// `POST /config/import?replace=&publish=` with `{"documents":[{"kind","name","draft","live"}]}`: stores all drafts, or
+/// nothing.
 ///
 /// With `publish=true` what has `live` is published, one document after the other.
 struct ImportDocuments: Endpoint {
@@ -33,15 +35,20 @@ struct ImportDocuments: Endpoint {
         let author = try context.importer()
         let fields = try await BodyFields(request, ["documents"], upTo: Exchange.maximumSizeInBytes)
         guard case .array(let documents)? = fields["documents"], documents.count <= Exchange.maximumDocuments else {
-            throw HTTPProblem(.invalidBody, "This must be an array of at most \(Exchange.maximumDocuments) documents.", field: "documents")
+            throw HTTPProblem(
+                .invalidBody, "This must be an array of at most \(Exchange.maximumDocuments) documents.",
+                field: "documents")
         }
         let items = try documents.enumerated().map { try item($1, "documents.\($0)") }
-        guard Set(items.map(\.key)).count == items.count else { throw HTTPProblem(.invalidBody, "A document is there twice.", field: "documents") }
+        guard Set(items.map(\.key)).count == items.count else {
+            throw HTTPProblem(.invalidBody, "A document is there twice.", field: "documents")
+        }
         for kind in Set(items.map(\.key.kind)) {
             for action in [StaffAction.create, .update] { _ = try context.author(may: action, kind.area) }
         }
         let versions = try await exchange.take(
-            items, into: try context.space, replacing: try request.flag("replace"), publishing: try request.flag("publish"), by: author)
+            items, into: try context.space, replacing: try request.flag("replace"),
+            publishing: try request.flag("publish"), by: author)
         return .json(#"{"documents":\#(items.count),"published":[\#(versions.joined(separator: ","))]}"#)
     }
 
@@ -51,7 +58,9 @@ struct ImportDocuments: Endpoint {
             throw HTTPProblem(.invalidBody, "There is no such kind of documents.", field: field + ".kind")
         }
         let key = try DocumentKey(checking: try fields.requiredString("name"), of: kind)
-        if let problem = published.problem(withName: key.name) { throw HTTPProblem(.invalidBody, problem, field: field + ".name") }
+        if let problem = published.problem(withName: key.name) {
+            throw HTTPProblem(.invalidBody, problem, field: field + ".name")
+        }
         func content(_ name: String) throws -> String? {
             guard let value = fields[name], value != .null else { return nil }
             do {
@@ -62,7 +71,9 @@ struct ImportDocuments: Endpoint {
             }
         }
         let live = try content("live")
-        guard let draft = try content("draft") ?? live else { throw HTTPProblem(.invalidBody, "This field is required.", field: field + ".draft") }
+        guard let draft = try content("draft") ?? live else {
+            throw HTTPProblem(.invalidBody, "This field is required.", field: field + ".draft")
+        }
         return Exchange.Item(key: key, draft: draft, live: live)
     }
 }

@@ -4,9 +4,11 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// `POST /config/{kind}/{name}/publish` with perhaps `note`, and `at` for later: 200 with the version, or 202 with what is scheduled.
+/// `POST /config/{kind}/{name}/publish` with perhaps `note`, and `at` for later: 200 with the version, or 202 with what
+/// is scheduled.
 ///
-/// `If-Match` with the draft's revision makes sure that what is published is what was looked at. What is live already makes no new version.
+/// `If-Match` with the draft's revision makes sure that what is published is what was looked at. What is live already
+/// makes no new version.
 struct PublishDraft: Endpoint {
     let publisher: Publisher
     let kinds: Kinds
@@ -16,7 +18,9 @@ struct PublishDraft: Endpoint {
         let fields = try await BodyFields(request, ["note", "at"], isOptional: true)
         let publication = Publisher.Request(key: key, space: try context.space, note: try fields.note(), author: author)
         let condition = try DraftCondition(ifAnyIn: request)
-        guard let date = try fields.time("at") else { return .json(try await publisher.publish(publication, if: condition)) }
+        guard let date = try fields.time("at") else {
+            return .json(try await publisher.publish(publication, if: condition))
+        }
         guard date > Date(), date < Date(timeIntervalSinceNow: 366 * 86_400) else {
             throw HTTPProblem(.invalidBody, "This must be a time within the next year.", field: "at")
         }
@@ -26,7 +30,8 @@ struct PublishDraft: Endpoint {
     }
 }
 
-/// `POST /config/{kind}/{name}/rollback` with `version` and perhaps `note`: an older version's content becomes the newest version.
+/// `POST /config/{kind}/{name}/rollback` with `version` and perhaps `note`: an older version's content becomes the
+/// newest version.
 struct RollBack: Endpoint {
     let publisher: Publisher
     let kinds: Kinds
@@ -40,7 +45,8 @@ struct RollBack: Endpoint {
         }
         return .json(
             try await publisher.rollBack(
-                Publisher.Request(key: key, space: try context.space, note: try fields.note(), author: author), to: version))
+                Publisher.Request(key: key, space: try context.space, note: try fields.note(), author: author),
+                to: version))
     }
 }
 
@@ -58,7 +64,8 @@ struct Withdraw: Endpoint {
     }
 }
 
-/// `POST /config/{kind}/{name}/promote` with `from`, the other environment, and perhaps its `version` and a `note`: published here, too.
+/// `POST /config/{kind}/{name}/promote` with `from`, the other environment, and perhaps its `version` and a `note`:
+/// published here, too.
 struct Promote: Endpoint {
     let publisher: Publisher
     let kinds: Kinds
@@ -67,12 +74,15 @@ struct Promote: Endpoint {
         let (key, author) = try context.managed(kinds, may: .update)
         let space = try context.space
         let fields = try await BodyFields(request, ["from", "version", "note"], isOptional: true)
-        guard let environment = AppEnvironment(rawValue: try fields.string("from") ?? "test"), environment != space.environment else {
+        guard let environment = AppEnvironment(rawValue: try fields.string("from") ?? "test"),
+            environment != space.environment
+        else {
             throw HTTPProblem(.invalidBody, "This must be the other environment.", field: "from")
         }
         // The key may be a test key, which reaches nothing of live.
         if environment == .live, try context.principal.kind != .staff {
-            throw HTTPProblem(.forbidden, "Only staff bring something from live into test: a test key reaches live nowhere.")
+            throw HTTPProblem(
+                .forbidden, "Only staff bring something from live into test: a test key reaches live nowhere.")
         }
         let mayCreate = (try? context.author(may: .create, key.kind.area)) != nil
         return .json(
@@ -90,7 +100,8 @@ struct ListSchedules: Endpoint {
         let kinds = try context.kinds(may: .read)
         try request.allowParameters(["before", "limit"])
         let limit = try request.number("limit", default: 100, in: 1...1_000)
-        let list = try await schedules.list(in: try context.space, kinds: kinds, before: try request.id("before"), limit: limit + 1)
+        let list = try await schedules.list(
+            in: try context.space, kinds: kinds, before: try request.id("before"), limit: limit + 1)
         let page = list.prefix(limit)
         return .page(page.map(\.json), next: list.count > limit ? page.last?.id.uuidString.lowercased() : nil)
     }
@@ -116,7 +127,9 @@ extension Publisher {
     fileprivate func schedule(_ request: Request, at date: Date, if condition: DraftCondition) async throws -> String {
         try await run(request) { document, space, transaction in
             try condition.check(document)
-            guard let draft = document.draft, let kind = kinds[request.key.kind] else { throw HTTPProblem(.documentNotFound) }
+            guard let draft = document.draft, let kind = kinds[request.key.kind] else {
+                throw HTTPProblem(.documentNotFound)
+            }
             let findings = kind.check(try JSONValue(parsing: draft.utf8), named: request.key.name, in: space)
             guard !findings.contains(where: { $0.severity == .error }) else {
                 throw HTTPProblem(.documentRefused, "Nothing was scheduled: see findings.", findings: findings.limited)
@@ -132,7 +145,9 @@ extension DocumentKey {
     ///
     /// - Throws: `conflict`.
     fileprivate func checkIsFreeToMove() throws {
-        guard kind != .experiment else { throw HTTPProblem(.conflict, "An experiment goes on by start, stop and decide.") }
+        guard kind != .experiment else {
+            throw HTTPProblem(.conflict, "An experiment goes on by start, stop and decide.")
+        }
     }
 }
 
@@ -140,7 +155,9 @@ extension BodyFields {
     /// - Throws: `invalid-body` for more than 2,000 characters.
     func note() throws -> String {
         let note = try string("note") ?? ""
-        guard note.unicodeScalars.count <= 2_000 else { throw HTTPProblem(.invalidBody, "This may have at most 2,000 characters.", field: "note") }
+        guard note.unicodeScalars.count <= 2_000 else {
+            throw HTTPProblem(.invalidBody, "This may have at most 2,000 characters.", field: "note")
+        }
         return note
     }
 }

@@ -8,18 +8,23 @@ extension Response {
     /// JSON that is stored, or 304 for who has it (RFC 9110 §13.1.2). Compressed for who takes that.
     ///
     /// - Parameters:
-    ///   - space: the answer depends on nothing but what is live there and the request's address and `If-None-Match`: gateways may say
-    ///     again that it is unchanged. Nil: it depends on who asks, or on other headers.
+    ///   - space: the answer depends on nothing but what is live there and the request's address and `If-None-Match`:
+    ///     gateways may say again that it is unchanged. Nil: it depends on who asks, or on other headers.
     ///   - headers: to be sent with it in any case.
-    static func stored(_ content: StoredContent, of space: LiveSpace? = nil, to request: Request, headers: HTTPFields = [:]) throws -> Response {
-        try stored(content.bytes, gzip: content.gzip, tag: EntityTag(text: content.sha256), of: space, to: request, headers: headers)
+    static func stored(
+        _ content: StoredContent, of space: LiveSpace? = nil, to request: Request, headers: HTTPFields = [:]
+    ) throws -> Response {
+        try stored(
+            content.bytes, gzip: content.gzip, tag: EntityTag(text: content.sha256), of: space, to: request,
+            headers: headers)
     }
 
     private static let generation = HTTPField.Name(HeaderName.generation)!
 
     /// The same of bytes, which perhaps are compressed already, under an entity tag.
     static func stored(
-        _ content: ByteBuffer, gzip: ByteBuffer?, tag: EntityTag, of space: LiveSpace? = nil, to request: Request, headers: HTTPFields = [:]
+        _ content: ByteBuffer, gzip: ByteBuffer?, tag: EntityTag, of space: LiveSpace? = nil, to request: Request,
+        headers: HTTPFields = [:]
     ) throws -> Response {
         var headers = headers
         headers[.eTag] = tag.header
@@ -30,7 +35,9 @@ extension Response {
             return Response(status: .notModified, headers: headers)
         }
         headers[.contentType] = "application/json; charset=utf-8"
-        guard let gzip, request.takesGzip else { return Response(status: .ok, headers: headers, body: .init(byteBuffer: content)) }
+        guard let gzip, request.takesGzip else {
+            return Response(status: .ok, headers: headers, body: .init(byteBuffer: content))
+        }
         headers[.contentEncoding] = "gzip"
         return Response(status: .ok, headers: headers, body: .init(byteBuffer: gzip))
     }

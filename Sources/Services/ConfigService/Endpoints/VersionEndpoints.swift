@@ -33,8 +33,8 @@ struct ReadVersion: Endpoint {
     }
 }
 
-/// `GET /config/{kind}/{name}/diff?from=&to=`: what changes one version into another (JSON Patch, RFC 6902), each a version's number, `live`
-/// or `draft`. From what is live to the draft, if nothing is said.
+/// `GET /config/{kind}/{name}/diff?from=&to=`: what changes one version into another (JSON Patch, RFC 6902), each a
+/// version's number, `live` or `draft`. From what is live to the draft, if nothing is said.
 struct CompareVersions: Endpoint {
     let versions: VersionStore
     let documents: DocumentStore
@@ -51,7 +51,8 @@ struct CompareVersions: Endpoint {
     }
 
     private func content(
-        _ name: Substring, default standard: String, _ request: Request, _ document: DocumentStore.Document, _ key: DocumentKey, _ space: ConfigSpace
+        _ name: Substring, default standard: String, _ request: Request, _ document: DocumentStore.Document,
+        _ key: DocumentKey, _ space: ConfigSpace
     ) async throws -> JSONValue {
         let wanted = request.uri.queryParameters[name].map(String.init) ?? standard
         if wanted == "draft" { return try JSONValue(parsing: (document.draft ?? "{}").utf8) }

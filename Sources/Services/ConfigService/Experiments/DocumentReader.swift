@@ -6,8 +6,12 @@ import MartletCore
 struct DocumentReader {
     private(set) var findings: [Finding] = []
 
-    mutating func error(_ code: String, at path: String, _ message: String) { findings.append(Finding(.error, code, at: path, message)) }
-    mutating func warning(_ code: String, at path: String, _ message: String) { findings.append(Finding(.warning, code, at: path, message)) }
+    mutating func error(_ code: String, at path: String, _ message: String) {
+        findings.append(Finding(.error, code, at: path, message))
+    }
+    mutating func warning(_ code: String, at path: String, _ message: String) {
+        findings.append(Finding(.warning, code, at: path, message))
+    }
     mutating func add(_ more: [Finding]) { findings += more }
 
     /// An object whose members are all known; nil where it is missing or none.
@@ -29,7 +33,11 @@ struct DocumentReader {
             return []
         }
         guard case .array(let elements) = value, count.contains(elements.count) else {
-            if value != .null { error("wrong-type", at: path, "This must be a list of \(count.lowerBound) to \(count.upperBound) entries.") }
+            if value != .null {
+                error(
+                    "wrong-type", at: path, "This must be a list of \(count.lowerBound) to \(count.upperBound) entries."
+                )
+            }
             return []
         }
         return elements
@@ -66,7 +74,9 @@ struct DocumentReader {
     mutating func integer(_ value: JSONValue?, at path: String, in range: ClosedRange<Int>) -> Int? {
         guard let value, value != .null else { return nil }
         guard case .number(let literal) = value, let number = Int(literal), range.contains(number) else {
-            error("out-of-range", at: path, "This must be a whole number from \(range.lowerBound) to \(range.upperBound).")
+            error(
+                "out-of-range", at: path, "This must be a whole number from \(range.lowerBound) to \(range.upperBound)."
+            )
             return nil
         }
         return number
@@ -81,10 +91,14 @@ struct DocumentReader {
         return flag
     }
 
-    mutating func choice<Choice: RawRepresentable<String> & CaseIterable>(_ value: JSONValue?, at path: String) -> Choice? {
+    mutating func choice<Choice: RawRepresentable<String> & CaseIterable>(_ value: JSONValue?, at path: String)
+        -> Choice?
+    {
         guard let value, value != .null else { return nil }
         guard case .string(let text) = value, let choice = Choice(rawValue: text) else {
-            error("unknown-value", at: path, "This must be one of " + Choice.allCases.map(\.rawValue).joined(separator: ", ") + ".")
+            error(
+                "unknown-value", at: path,
+                "This must be one of " + Choice.allCases.map(\.rawValue).joined(separator: ", ") + ".")
             return nil
         }
         return choice

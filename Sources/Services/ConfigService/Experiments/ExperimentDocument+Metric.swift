@@ -7,7 +7,8 @@ extension ExperimentDocument.Metric {
     }
 
     private static let members: Set<String> = [
-        "name", "kind", "goal", "covariate", "minimumEffect", "prior", "event", "property", "denominatorEvent", "covariateDays",
+        "name", "kind", "goal", "covariate", "minimumEffect", "prior", "event", "property", "denominatorEvent",
+        "covariateDays",
     ]
     private static let usualCovariateDays = 14
 
@@ -18,29 +19,44 @@ extension ExperimentDocument.Metric {
         let goal: Goal? = reader.choice(json["goal"], at: path + "/goal")
         isLessBetter = goal == .decrease
         hasCovariate = reader.flag(json["covariate"], at: path + "/covariate") ?? false
-        if hasCovariate, kind == .ratio { reader.error("conflict", at: path + "/covariate", "A ratio is not adjusted by a covariate.") }
+        if hasCovariate, kind == .ratio {
+            reader.error("conflict", at: path + "/covariate", "A ratio is not adjusted by a covariate.")
+        }
         minimumEffect = reader.number(json["minimumEffect"], at: path + "/minimumEffect", in: 0.0001...10)
         let prior = reader.object(json["prior"], at: path + "/prior", known: ["mean", "standardDeviation"])
         priorMean = reader.number(prior?["mean"], at: path + "/prior/mean", in: -10...10) ?? 0
-        priorDeviation = reader.number(prior?["standardDeviation"], at: path + "/prior/standardDeviation", in: 0.0001...100)
-        if prior != nil, prior?["standardDeviation"] == nil { reader.error("required", at: path + "/prior/standardDeviation", "This is required.") }
+        priorDeviation = reader.number(
+            prior?["standardDeviation"], at: path + "/prior/standardDeviation", in: 0.0001...100)
+        if prior != nil, prior?["standardDeviation"] == nil {
+            reader.error("required", at: path + "/prior/standardDeviation", "This is required.")
+        }
         event = reader.text(json["event"], at: path + "/event")
         property = reader.text(json["property"], at: path + "/property")
         denominatorEvent = reader.text(json["denominatorEvent"], at: path + "/denominatorEvent")
-        let days = reader.integer(json["covariateDays"], at: path + "/covariateDays", in: 1...ExperimentQuestion.maximumCovariateDays)
+        let days = reader.integer(
+            json["covariateDays"], at: path + "/covariateDays", in: 1...ExperimentQuestion.maximumCovariateDays)
         covariateDays = days ?? Self.usualCovariateDays
         checkSource(at: path, saysDays: days != nil, &reader)
     }
 
     /// What of where its data are from does not go together.
     private func checkSource(at path: String, saysDays: Bool, _ reader: inout DocumentReader) {
-        for (name, text) in [("event", event), ("property", property), ("denominatorEvent", denominatorEvent)] where text != nil {
-            if text?.isEmpty == true || text?.utf8.contains(0) == true { reader.error("wrong-type", at: "\(path)/\(name)", "This is no name.") }
-            if event == nil { reader.error("required", at: path + "/event", "A metric with a \(name) needs the event that is counted.") }
+        for (name, text) in [("event", event), ("property", property), ("denominatorEvent", denominatorEvent)]
+        where text != nil {
+            if text?.isEmpty == true || text?.utf8.contains(0) == true {
+                reader.error("wrong-type", at: "\(path)/\(name)", "This is no name.")
+            }
+            if event == nil {
+                reader.error(
+                    "required", at: path + "/event", "A metric with a \(name) needs the event that is counted.")
+            }
         }
-        if property != nil, kind == .proportion { reader.error("conflict", at: path + "/property", "A proportion counts who had the event at all.") }
+        if property != nil, kind == .proportion {
+            reader.error("conflict", at: path + "/property", "A proportion counts who had the event at all.")
+        }
         if event != nil, (denominatorEvent != nil) != (kind == .ratio) {
-            reader.error("conflict", at: path + "/denominatorEvent", "A ratio, and nothing else, has a denominatorEvent.")
+            reader.error(
+                "conflict", at: path + "/denominatorEvent", "A ratio, and nothing else, has a denominatorEvent.")
         }
         if saysDays, event == nil || !hasCovariate {
             reader.error("conflict", at: path + "/covariateDays", "This goes with an event and \"covariate\":true.")

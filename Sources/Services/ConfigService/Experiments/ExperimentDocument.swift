@@ -90,7 +90,8 @@ struct ExperimentDocument: Sendable {
     var exclusion: Exclusion?
     var holdout: Holdout?
     var isSticky = true
-    /// Raised when who takes part changes while the experiment runs: from then on each answer looks up what the unit was given before.
+    /// Raised when who takes part changes while the experiment runs: from then on each answer looks up what the unit
+    /// was given before.
     var phase = 0
     /// Raised to assign everybody anew; results begin anew, too.
     var bucketVersion = 0
@@ -110,9 +111,11 @@ struct ExperimentDocument: Sendable {
         state == .running && start.map { date >= $0 } ?? true && end.map { date < $0 } ?? true
     }
 
-    /// What exposures and observations call an experiment: its name, and of one that was made again after it was deleted also the version with which
-    /// it began. No name has a `~`.
-    static func id(of name: String, from firstVersion: Int) -> String { firstVersion > 1 ? "\(name)~\(firstVersion)" : name }
+    /// What exposures and observations call an experiment: its name, and of one that was made again after it was
+    /// deleted also the version with which it began. No name has a `~`.
+    static func id(of name: String, from firstVersion: Int) -> String {
+        firstVersion > 1 ? "\(name)~\(firstVersion)" : name
+    }
 
     /// As the flag engine evaluates it, after GrowthBook.
     func experiment(named name: String) -> Experiment {
@@ -135,10 +138,15 @@ struct ExperimentDocument: Sendable {
         var filters: [BucketFilter] = []
         if let exclusion {
             filters.append(
-                BucketFilter(seed: "namespace:" + exclusion.name, ranges: [BucketRange(exclusion.start, exclusion.end)], attribute: unit.attribute))
+                BucketFilter(
+                    seed: "namespace:" + exclusion.name, ranges: [BucketRange(exclusion.start, exclusion.end)],
+                    attribute: unit.attribute))
         }
         if let holdout {
-            filters.append(BucketFilter(seed: "holdout:" + holdout.seed, ranges: [BucketRange(holdout.share, 1)], attribute: unit.attribute))
+            filters.append(
+                BucketFilter(
+                    seed: "holdout:" + holdout.seed, ranges: [BucketRange(holdout.share, 1)], attribute: unit.attribute)
+            )
         }
         return filters
     }

@@ -37,7 +37,8 @@ struct ExperimentKind: PublishedKind {
     func transferred(_ content: JSONValue, onto live: JSONValue?) -> JSONValue {
         content.merging(
             .object([
-                .init("state", live?["state"] ?? .string(ExperimentDocument.State.draft.rawValue)), .init("stoppedAt", live?["stoppedAt"] ?? .null),
+                .init("state", live?["state"] ?? .string(ExperimentDocument.State.draft.rawValue)),
+                .init("stoppedAt", live?["stoppedAt"] ?? .null),
                 .init("decision", live?["decision"] ?? .null),
             ]))
     }
@@ -51,7 +52,8 @@ struct ExperimentKind: PublishedKind {
     /// What of an experiment does not go with what is live.
     static func relations(of experiment: ExperimentDocument, named name: String, in space: LiveSpace) -> [Finding] {
         var moved: [Finding] = []
-        if let old = (space[DocumentKey(.experiment, name)]?.compiled as? CompiledExperiment)?.document, old.state != .draft, old.state != .decided,
+        if let old = (space[DocumentKey(.experiment, name)]?.compiled as? CompiledExperiment)?.document,
+            old.state != .draft, old.state != .decided,
             experiment.state == .running || experiment.state == .stopped
         {
             // Stopped and started again it goes on with the same units.
@@ -60,11 +62,14 @@ struct ExperimentKind: PublishedKind {
         guard experiment.state == .running else { return moved }
         var findings = moved
         findings += tested(by: experiment, in: space)
-        findings += experiment.metrics.isEmpty ? [Finding(.warning, "no-metrics", at: "/metrics", "There is nothing to judge the variations by.")] : []
+        findings +=
+            experiment.metrics.isEmpty
+            ? [Finding(.warning, "no-metrics", at: "/metrics", "There is nothing to judge the variations by.")] : []
         for document in space.documents(of: .experiment) {
             guard let other = document.compiled as? CompiledExperiment else { continue }
             if other.name != name, other.document.state == .running, experiment.overlaps(other.document) {
-                let message = "The experiment \(other.name) runs on the same configuration or flags: give both a namespace of one name, with ranges apart."
+                let message =
+                    "The experiment \(other.name) runs on the same configuration or flags: give both a namespace of one name, with ranges apart."
                 findings.append(Finding(.error, "overlapping-experiments", at: "/namespace", message))
             }
         }
@@ -83,31 +88,56 @@ struct ExperimentKind: PublishedKind {
                 let path = "/variations/\(index)/flags/" + JSONPointer.escape(flag.name)
                 let answer = space.flags?.flags.evaluate(flag.name, for: Subject(FlagAttributes()))
                 if answer == nil {
-                    findings.append(Finding(.warning, "unknown-flag", at: path, "No flag of this name is live: the variation changes nothing."))
-                } else if let answer, answer.reason != .disabled, answer.overridden(by: flag.value, variant: variation.key) == nil {
-                    findings.append(Finding(.error, "wrong-type", at: path, "The flag answers a \(answer.kind.rawValue)."))
+                    findings.append(
+                        Finding(
+                            .warning, "unknown-flag", at: path,
+                            "No flag of this name is live: the variation changes nothing."))
+                } else if let answer, answer.reason != .disabled,
+                    answer.overridden(by: flag.value, variant: variation.key) == nil
+                {
+                    findings.append(
+                        Finding(.error, "wrong-type", at: path, "The flag answers a \(answer.kind.rawValue)."))
                 }
             }
         }
         return findings
     }
 
-    /// Who is in keeps their variation: what would move them is refused until the document says what is to become of them.
+    /// Who is in keeps their variation: what would move them is refused until the document says what is to become of
+    /// them.
     private static func changes(from old: ExperimentDocument, to new: ExperimentDocument) -> [Finding] {
         guard new.bucketVersion <= old.bucketVersion else { return [] }
         var findings: [Finding] = []
-        func refuse(_ code: String, _ path: String, _ message: String) { findings.append(Finding(.error, code, at: path, message)) }
-        if new.bucketVersion < old.bucketVersion { refuse("lowered", "/bucketVersion", "This may only grow while the experiment runs.") }
+        func refuse(_ code: String, _ path: String, _ message: String) {
+            findings.append(Finding(.error, code, at: path, message))
+        }
+        if new.bucketVersion < old.bucketVersion {
+            refuse("lowered", "/bucketVersion", "This may only grow while the experiment runs.")
+        }
         if new.phase < old.phase { refuse("lowered", "/phase", "This may only grow while the experiment runs.") }
         let anew = "Raise bucketVersion, so that all are assigned anew and results begin anew."
-        if new.variations.map(\.key) != old.variations.map(\.key) { refuse("fixed-while-running", "/variations", "Variations stay while the experiment runs. " + anew) }
-        if new.unit != old.unit { refuse("fixed-while-running", "/unit", "The unit stays while the experiment runs. " + anew) }
-        if new.seed != old.seed { refuse("fixed-while-running", "/seed", "The seed stays while the experiment runs. " + anew) }
-        if new.assignsOthers(than: old), new.phase == old.phase || !new.isSticky {
-            refuse("moves-units", "/phase", "Units that are in would move. Raise phase (and leave sticky on), so that they keep their variation. Or: " + anew)
+        if new.variations.map(\.key) != old.variations.map(\.key) {
+            refuse("fixed-while-running", "/variations", "Variations stay while the experiment runs. " + anew)
         }
-        if zip(new.variations, old.variations).contains(where: { $0.configuration != $1.configuration || $0.flags != $1.flags }) {
-            findings.append(Finding(.warning, "variation-changed", at: "/variations", "Results mix what a variation was before with what it is now."))
+        if new.unit != old.unit {
+            refuse("fixed-while-running", "/unit", "The unit stays while the experiment runs. " + anew)
+        }
+        if new.seed != old.seed {
+            refuse("fixed-while-running", "/seed", "The seed stays while the experiment runs. " + anew)
+        }
+        if new.assignsOthers(than: old), new.phase == old.phase || !new.isSticky {
+            refuse(
+                "moves-units", "/phase",
+                "Units that are in would move. Raise phase (and leave sticky on), so that they keep their variation. Or: "
+                    + anew)
+        }
+        if zip(new.variations, old.variations).contains(where: {
+            $0.configuration != $1.configuration || $0.flags != $1.flags
+        }) {
+            findings.append(
+                Finding(
+                    .warning, "variation-changed", at: "/variations",
+                    "Results mix what a variation was before with what it is now."))
         }
         return findings
     }
@@ -139,17 +169,23 @@ struct Unreadable: Error, CustomStringConvertible {
 extension ExperimentDocument {
     /// Whether a unit may get something of both.
     fileprivate func overlaps(_ other: ExperimentDocument) -> Bool {
-        let flags = Set(variations.flatMap(\.flags).map(\.name)), otherFlags = Set(other.variations.flatMap(\.flags).map(\.name))
-        guard (configuration != nil && configuration == other.configuration) || !flags.isDisjoint(with: otherFlags) else { return false }
+        let flags = Set(variations.flatMap(\.flags).map(\.name)),
+            otherFlags = Set(other.variations.flatMap(\.flags).map(\.name))
+        guard (configuration != nil && configuration == other.configuration) || !flags.isDisjoint(with: otherFlags)
+        else { return false }
         if let end, let start = other.start, end <= start { return false }
         if let start, let end = other.end, end <= start { return false }
-        guard let mine = exclusion, let others = other.exclusion, mine.name == others.name, unit == other.unit else { return true }
+        guard let mine = exclusion, let others = other.exclusion, mine.name == others.name, unit == other.unit else {
+            return true
+        }
         return mine.start < others.end && others.start < mine.end
     }
 
     /// Whether a unit that `old` gives a variation may get another or none. More coverage moves nobody.
     fileprivate func assignsOthers(than old: ExperimentDocument) -> Bool {
-        variations.map(\.weight) != old.variations.map(\.weight) || coverage < old.coverage || conditionText != old.conditionText
-            || exclusion != old.exclusion || holdout != old.holdout || appVersion != old.appVersion || (old.isSticky && !isSticky && old.phase > 0)
+        variations.map(\.weight) != old.variations.map(\.weight) || coverage < old.coverage
+            || conditionText != old.conditionText
+            || exclusion != old.exclusion || holdout != old.holdout || appVersion != old.appVersion
+            || (old.isSticky && !isSticky && old.phase > 0)
     }
 }

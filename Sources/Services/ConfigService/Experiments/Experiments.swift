@@ -11,7 +11,8 @@ struct Experiments: Sendable {
 
     /// The variation that decides what is served as a configuration; nil: what is live, as no experiment has the unit.
     func configuration(
-        _ name: String, for unit: ExperimentUnit, _ attributes: FlagAttributes, in space: LiveSpace, at date: Date = Date()
+        _ name: String, for unit: ExperimentUnit, _ attributes: FlagAttributes, in space: LiveSpace,
+        at date: Date = Date()
     ) async -> Assignment? {
         let assignments = await assignments(for: unit, attributes, in: space, at: date)
         guard let assignment = assignments.first(where: { $0.configuration == name }) else { return nil }
@@ -21,7 +22,8 @@ struct Experiments: Sendable {
 
     /// The variations that decide what some of these flags answer.
     func flags(
-        _ names: Set<String>, for unit: ExperimentUnit, _ attributes: FlagAttributes, in space: LiveSpace, at date: Date = Date()
+        _ names: Set<String>, for unit: ExperimentUnit, _ attributes: FlagAttributes, in space: LiveSpace,
+        at date: Date = Date()
     ) async -> [Assignment] {
         let assignments = await assignments(for: unit, attributes, in: space, at: date).filter { assignment in
             let experiment = space[DocumentKey(.experiment, assignment.experiment)]?.compiled as? CompiledExperiment
@@ -32,8 +34,8 @@ struct Experiments: Sendable {
         return assignments
     }
 
-    /// What a unit gets of every experiment that runs. Reads the database only where one needs to know what the unit was given before; while that
-    /// is away such an experiment goes without the unit.
+    /// What a unit gets of every experiment that runs. Reads the database only where one needs to know what the unit
+    /// was given before; while that is away such an experiment goes without the unit.
     func assignments(
         for unit: ExperimentUnit, _ attributes: FlagAttributes, in space: LiveSpace, at date: Date = Date()
     ) async -> [Assignment] {

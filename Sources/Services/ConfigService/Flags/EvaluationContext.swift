@@ -5,7 +5,8 @@ import MartletFlags
 /// Who flags are evaluated for, as the caller described them and as far as the server knows better.
 struct EvaluationContext: Sendable {
     private(set) var attributes: FlagAttributes
-    /// Who experiments give a variation to: the user whom a token or a server names, and `deviceId` or else `targetingKey` as the device.
+    /// Who experiments give a variation to: the user whom a token or a server names, and `deviceId` or else
+    /// `targetingKey` as the device.
     let unit: ExperimentUnit
     private let principal: Principal
     /// The description as it came.
@@ -18,12 +19,15 @@ struct EvaluationContext: Sendable {
     init(_ context: JSONValue, principal: Principal, deviceID: String? = nil, now: Date) {
         var attributes = FlagAttributes()
         if case .object(let values) = FlagValue(context) { attributes = FlagAttributes(values) }
-        if attributes["id"] == nil { attributes["id"] = attributes["targetingKey"] ?? principal.userID.map(FlagValue.string) }
+        if attributes["id"] == nil {
+            attributes["id"] = attributes["targetingKey"] ?? principal.userID.map(FlagValue.string)
+        }
         attributes["now"] = .number(now.timeIntervalSince1970)
         Self.correct(&attributes, principal)
         if let deviceID { attributes["deviceId"] = .string(deviceID) }
         self.attributes = attributes
-        unit = ExperimentUnit(userID: attributes.text("userId"), deviceID: attributes.text("deviceId") ?? attributes.text("targetingKey"))
+        unit = ExperimentUnit(
+            userID: attributes.text("userId"), deviceID: attributes.text("deviceId") ?? attributes.text("targetingKey"))
         self.principal = principal
         said = [context.text, deviceID ?? ""].joined(separator: "\n")
     }
@@ -53,12 +57,14 @@ struct EvaluationContext: Sendable {
         case .string(let text): JSONValue.quote(text)
         case .array(let elements): "[" + elements.map(text).joined(separator: ",") + "]"
         case .object(let members):
-            "{" + members.sorted { $0.key < $1.key }.map { JSONValue.quote($0.key) + ":" + text($0.value) }.joined(separator: ",") + "}"
+            "{"
+                + members.sorted { $0.key < $1.key }.map { JSONValue.quote($0.key) + ":" + text($0.value) }.joined(
+                    separator: ",") + "}"
         }
     }
 
-    /// `user` and `userId` are who a token says it is. An app on a device cannot name somebody else, or roles; a server that has a key of its own
-    /// says whom it asks for.
+    /// `user` and `userId` are who a token says it is. An app on a device cannot name somebody else, or roles; a server
+    /// that has a key of its own says whom it asks for.
     private static func correct(_ attributes: inout FlagAttributes, _ principal: Principal) {
         if let id = principal.userID {
             attributes["user"] = .object(["id": .string(id)])

@@ -12,8 +12,12 @@ struct FlagEvaluation: Sendable {
     private let context: EvaluationContext
     private let date: Date
 
-    /// - Parameter key: the flag that is asked for; nil: all of them. The unit counts as exposed to the experiments on what is asked for.
-    init(of key: String? = nil, in space: LiveSpace, for context: EvaluationContext, at date: Date, by experiments: Experiments) async {
+    /// - Parameter key: the flag that is asked for; nil: all of them. The unit counts as exposed to the experiments on
+    ///   what is asked for.
+    init(
+        of key: String? = nil, in space: LiveSpace, for context: EvaluationContext, at date: Date,
+        by experiments: Experiments
+    ) async {
         live = space.flags
         self.context = context
         self.date = date
@@ -31,11 +35,12 @@ struct FlagEvaluation: Sendable {
 
     var answers: [FlagAnswer] { live?.flags.evaluateAll(for: context.subject).map(overridden) ?? [] }
 
-    /// The same as long as neither the published flags, the context nor its variations change, and no date of a condition passes. Known before
-    /// anything is evaluated.
+    /// The same as long as neither the published flags, the context nor its variations change, and no date of a
+    /// condition passes. Known before anything is evaluated.
     var tag: EntityTag {
         let period = live?.flags.period(at: date.timeIntervalSince1970) ?? 0
-        let given = assignments.map { "\($0.text)#\($0.bucketVersion)\(JSONValue.object($0.flags).text)" }.joined(separator: ",")
+        let given = assignments.map { "\($0.text)#\($0.bucketVersion)\(JSONValue.object($0.flags).text)" }.joined(
+            separator: ",")
         let text = "\(live?.document.sha256 ?? "none")\n\(period)\n\(given)\n\(context.identity)"
         return EntityTag(text: Hexadecimal.text(Credential.digest(of: text).prefix(16)))
     }

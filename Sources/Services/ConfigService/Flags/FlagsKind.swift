@@ -38,12 +38,14 @@ extension Finding {
 }
 
 extension LiveSpace {
-    /// Changes with whatever may change what flags answer: flags and experiments. Hexadecimal digits of a SHA-256; nil: there are no flags.
+    /// Changes with whatever may change what flags answer: flags and experiments. Hexadecimal digits of a SHA-256; nil:
+    /// there are no flags.
     var flagsTag: String? {
         guard let flags = self[FlagsKind.key] else { return nil }
         let experiments = documents(of: .experiment)
         guard !experiments.isEmpty else { return flags.sha256 }
-        return Credential.hexDigest(of: ([flags.sha256] + experiments.map { "\($0.key.name):\($0.version)" }).joined(separator: "\n"))
+        return Credential.hexDigest(
+            of: ([flags.sha256] + experiments.map { "\($0.key.name):\($0.version)" }).joined(separator: "\n"))
     }
 
     /// The flags that are live; nil: none were published.

@@ -49,8 +49,12 @@ enum OFREP {
         } catch let problem as HTTPProblem where problem.code == .payloadTooLarge {
             throw Failure(.general, problem.detail ?? problem.code.title)
         }
-        guard case .object = body else { throw Failure(.invalidContext, "The body must be an object with the member context.") }
-        guard let context = body["context"], case .object = context else { throw Failure(.invalidContext, "The context must be an object.") }
+        guard case .object = body else {
+            throw Failure(.invalidContext, "The body must be an object with the member context.")
+        }
+        guard let context = body["context"], case .object = context else {
+            throw Failure(.invalidContext, "The context must be an object.")
+        }
         switch context["targetingKey"] {
         case .string: return context
         case nil: throw Failure(.targetingKeyMissing, "The context has no targetingKey.")

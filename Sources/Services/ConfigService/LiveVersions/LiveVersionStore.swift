@@ -15,8 +15,9 @@ struct LiveVersionStore: Sendable {
         return generations
     }
 
-    /// The document of each kind that was published last in each space: a configuration by its own `version` or else its number, translations as
-    /// `translationVersion/{language}/{version}` takes them: `1.2.0~7`. (A string catalogue's own `version` is that of Xcode's format.)
+    /// The document of each kind that was published last in each space: a configuration by its own `version` or else
+    /// its number, translations as `translationVersion/{language}/{version}` takes them: `1.2.0~7`. (A string
+    /// catalogue's own `version` is that of Xcode's format.)
     func versions(of spaces: some Collection<ConfigSpace>) async throws -> [ConfigSpace: LiveVersions.Space] {
         let rows = try await postgres.query(
             """
@@ -31,10 +32,13 @@ struct LiveVersionStore: Sendable {
             """)
         var versions: [ConfigSpace: LiveVersions.Space] = [:]
         for row in rows {
-            guard let environment = AppEnvironment(rawValue: try row.decode(1)), let kind = DocumentKind(rawValue: try row.decode(2)) else { continue }
+            guard let environment = AppEnvironment(rawValue: try row.decode(1)),
+                let kind = DocumentKind(rawValue: try row.decode(2))
+            else { continue }
             let space = ConfigSpace(appID: try row.decode(0), environment: environment)
             let own: String? = try row.decode(4)
-            let version = LiveVersions.Version(version: try own.flatMap(Self.plain) ?? row.decode(3), date: try row.decode(5))
+            let version = LiveVersions.Version(
+                version: try own.flatMap(Self.plain) ?? row.decode(3), date: try row.decode(5))
             var entry = versions[space] ?? LiveVersions.Space(appID: space.appID, environment: environment)
             if kind == .configuration { entry.config = version } else { entry.translation = version }
             versions[space] = entry
@@ -44,7 +48,9 @@ struct LiveVersionStore: Sendable {
 
     /// Nil for what cannot stand in a header.
     private static func plain(_ text: String) -> String? {
-        let isPlain = (1...64).contains(text.utf8.count) && text.utf8.allSatisfy { (0x20...0x7e).contains($0) && $0 != 0x22 && $0 != 0x5c }
+        let isPlain =
+            (1...64).contains(text.utf8.count)
+            && text.utf8.allSatisfy { (0x20...0x7e).contains($0) && $0 != 0x22 && $0 != 0x5c }
         return isPlain ? text : nil
     }
 }

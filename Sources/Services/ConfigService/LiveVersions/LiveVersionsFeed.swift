@@ -82,11 +82,14 @@ final class LiveVersionsFeed: Service {
             }
             var fresh: [ConfigSpace: LiveVersions.Space] = [:]
             for start in stride(from: 0, to: changed.count, by: Self.portion) {
-                fresh.merge(try await store.versions(of: changed[start..<min(start + Self.portion, changed.count)])) { $1 }
+                fresh.merge(try await store.versions(of: changed[start..<min(start + Self.portion, changed.count)])) {
+                    $1
+                }
             }
             state.withLock { state in
                 for space in changed {
-                    var versions = fresh[space] ?? LiveVersions.Space(appID: space.appID, environment: space.environment)
+                    var versions =
+                        fresh[space] ?? LiveVersions.Space(appID: space.appID, environment: space.environment)
                     versions.generation = generations[space, default: 0]
                     state.spaces[space] = versions
                 }

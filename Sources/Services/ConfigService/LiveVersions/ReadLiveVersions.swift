@@ -2,7 +2,8 @@ import Hummingbird
 import MartletAPI
 import MartletHTTP
 
-/// `GET /internal/config/live?after=<number>&wait=<seconds, 0…30>`: `LiveVersions` when they are others, else 204 after the wait.
+/// `GET /internal/config/live?after=<number>&wait=<seconds, 0…30>`: `LiveVersions` when they are others, else 204 after
+/// the wait.
 ///
 /// For our own processes only.
 struct ReadLiveVersions: Endpoint {

@@ -30,7 +30,8 @@ struct DocumentKey: Hashable, Sendable, Comparable {
         guard Self.isName(name) else {
             throw HTTPProblem(
                 .invalidName,
-                "A name is 1 to 64 letters, digits and . _ -, a letter or digit first; or two such names with ~ between them.", field: "name")
+                "A name is 1 to 64 letters, digits and . _ -, a letter or digit first; or two such names with ~ between them.",
+                field: "name")
         }
         self.init(kind, name)
     }
@@ -41,7 +42,9 @@ struct DocumentKey: Hashable, Sendable, Comparable {
         return (1...2).contains(segments.count)
             && segments.allSatisfy { segment in
                 (1...64).contains(segment.count) && segment.first.map(isLetterOrDigit) == true
-                    && segment.allSatisfy { isLetterOrDigit($0) || [UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "-")].contains($0) }
+                    && segment.allSatisfy {
+                        isLetterOrDigit($0) || [UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "-")].contains($0)
+                    }
             }
     }
 
@@ -51,7 +54,9 @@ struct DocumentKey: Hashable, Sendable, Comparable {
 
     private static func isLetterOrDigit(_ byte: UInt8) -> Bool {
         switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"): true
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"):
+            true
         default: false
         }
     }

@@ -36,7 +36,9 @@ struct DocumentStore: Sendable {
     }
 
     /// JSON objects of documents, by name, from behind `after`.
-    func list(_ kind: DocumentKind, in space: ConfigSpace, after: String?, limit: Int) async throws -> [(name: String, json: String)] {
+    func list(_ kind: DocumentKind, in space: ConfigSpace, after: String?, limit: Int) async throws -> [(
+        name: String, json: String
+    )] {
         let rows = try await postgres.query(
             """
             SELECT d.name, \(Self.json) FROM config.documents AS d
@@ -52,7 +54,8 @@ struct DocumentStore: Sendable {
     /// - Parameter edit: gets the draft there is; nil: none.
     /// - Throws: `precondition-failed`, `limit-exceeded`, and as `edit`.
     func edit(
-        _ key: DocumentKey, in space: ConfigSpace, if condition: DraftCondition, by author: Author, maximumDocuments: Int,
+        _ key: DocumentKey, in space: ConfigSpace, if condition: DraftCondition, by author: Author,
+        maximumDocuments: Int,
         _ edit: @Sendable (_ draft: String?) throws -> String
     ) async throws -> Edited {
         try await postgres.withTransaction { transaction in
@@ -60,11 +63,12 @@ struct DocumentStore: Sendable {
             let document = try await Self.lock(key, space, transaction)
             try condition.check(document)
             let draft = try edit(document?.draft)
-            let revision = if let document {
-                try await Self.setDraft(draft, of: document.id, by: author, transaction)
-            } else {
-                try await Self.insert(key, space, draft, author, maximumDocuments, transaction)
-            }
+            let revision =
+                if let document {
+                    try await Self.setDraft(draft, of: document.id, by: author, transaction)
+                } else {
+                    try await Self.insert(key, space, draft, author, maximumDocuments, transaction)
+                }
             return Edited(revision: revision, draft: draft)
         }
     }
@@ -72,10 +76,13 @@ struct DocumentStore: Sendable {
     /// Takes a document and its live version away; its versions stay.
     ///
     /// - Throws: `document-not-found`, `precondition-failed`.
-    func delete(_ key: DocumentKey, in space: ConfigSpace, if condition: DraftCondition, by author: Author) async throws {
+    func delete(_ key: DocumentKey, in space: ConfigSpace, if condition: DraftCondition, by author: Author) async throws
+    {
         try await postgres.withTransaction { transaction in
             try await Self.lock(space, transaction)
-            guard let document = try await Self.lock(key, space, transaction), document.draft != nil else { throw HTTPProblem(.documentNotFound) }
+            guard let document = try await Self.lock(key, space, transaction), document.draft != nil else {
+                throw HTTPProblem(.documentNotFound)
+            }
             try condition.check(document)
             try await transaction.execute(
                 """
@@ -84,13 +91,16 @@ struct DocumentStore: Sendable {
                 WHERE id = \(document.id)
                 """)
             try await transaction.execute(
-                "UPDATE config.schedules SET state = 'cancelled', finished = now() WHERE document_id = \(document.id) AND state = 'waiting'")
+                "UPDATE config.schedules SET state = 'cancelled', finished = now() WHERE document_id = \(document.id) AND state = 'waiting'"
+            )
             if key.kind == .definition { try await PreviewStore.delete(of: document.id, transaction) }
             if key.kind == .experiment {
                 let id = ExperimentDocument.id(of: key.name, from: document.firstVersion)
                 try await ObservationStore.delete(of: id, in: space, transaction)
                 // Without a version nobody was given anything, and the next one of this name has the same id.
-                if document.lastVersion >= document.firstVersion { try await ExposureStore.end(id, in: space, transaction) }
+                if document.lastVersion >= document.firstVersion {
+                    try await ExposureStore.end(id, in: space, transaction)
+                }
             }
             if document.liveVersion != nil { try await VersionStore.announce(space, transaction) }
         }
@@ -101,18 +111,23 @@ struct DocumentStore: Sendable {
     /// Whoever changes something in a space takes turns: makes its row if need be.
     static func lock(_ space: ConfigSpace, _ transaction: PostgresTransaction) async throws {
         try await transaction.execute(
-            "INSERT INTO config.spaces (app_id, environment) VALUES (\(space.appID), \(space.environment.rawValue)) ON CONFLICT DO NOTHING")
+            "INSERT INTO config.spaces (app_id, environment) VALUES (\(space.appID), \(space.environment.rawValue)) ON CONFLICT DO NOTHING"
+        )
         _ = try await transaction.query(
-            "SELECT 1 FROM config.spaces WHERE app_id = \(space.appID) AND environment = \(space.environment.rawValue) FOR UPDATE")
+            "SELECT 1 FROM config.spaces WHERE app_id = \(space.appID) AND environment = \(space.environment.rawValue) FOR UPDATE"
+        )
     }
 
     /// Deleted ones, too.
-    static func lock(_ key: DocumentKey, _ space: ConfigSpace, _ transaction: PostgresTransaction) async throws -> Document? {
+    static func lock(_ key: DocumentKey, _ space: ConfigSpace, _ transaction: PostgresTransaction) async throws
+        -> Document?
+    {
         try await transaction.query("\(selection(key, space)) FOR UPDATE").first.map(document)
     }
 
     static func insert(
-        _ key: DocumentKey, _ space: ConfigSpace, _ draft: String, _ author: Author, _ maximumDocuments: Int, _ transaction: PostgresTransaction
+        _ key: DocumentKey, _ space: ConfigSpace, _ draft: String, _ author: Author, _ maximumDocuments: Int,
+        _ transaction: PostgresTransaction
     ) async throws -> Int64 {
         let count: Int = try await transaction.query(
             """
@@ -120,7 +135,9 @@ struct DocumentStore: Sendable {
             WHERE app_id = \(space.appID) AND environment = \(space.environment.rawValue) AND kind = \(key.kind.rawValue)
             """)[0].decode(0)
         guard count < maximumDocuments else {
-            throw HTTPProblem(.limitExceeded, "There may be at most \(maximumDocuments) documents of this kind, deleted ones included.")
+            throw HTTPProblem(
+                .limitExceeded,
+                "There may be at most \(maximumDocuments) documents of this kind, deleted ones included.")
         }
         try await transaction.execute(
             """
@@ -132,7 +149,9 @@ struct DocumentStore: Sendable {
     }
 
     @discardableResult
-    static func setDraft(_ draft: String, of id: UUID, by author: Author, _ transaction: PostgresTransaction) async throws -> Int64 {
+    static func setDraft(_ draft: String, of id: UUID, by author: Author, _ transaction: PostgresTransaction)
+        async throws -> Int64
+    {
         try await transaction.query(
             """
             UPDATE config.documents SET draft = \(draft), revision = revision + 1, draft_author = \(author.text), draft_changed = now(),
@@ -153,8 +172,10 @@ struct DocumentStore: Sendable {
 
     private static func document(_ row: PostgresRow) throws -> Document {
         Document(
-            id: try row.decode(0), draft: try row.decode(1), revision: try row.decode(2), liveVersion: (try row.decode(3, as: Int32?.self)).map(Int.init),
-            lastVersion: Int(try row.decode(4, as: Int32.self)), firstVersion: Int(try row.decode(5, as: Int32.self)), changed: try row.decode(6))
+            id: try row.decode(0), draft: try row.decode(1), revision: try row.decode(2),
+            liveVersion: (try row.decode(3, as: Int32?.self)).map(Int.init),
+            lastVersion: Int(try row.decode(4, as: Int32.self)), firstVersion: Int(try row.decode(5, as: Int32.self)),
+            changed: try row.decode(6))
     }
 
     /// Of the row `d`.
@@ -192,7 +213,9 @@ struct DraftCondition: Sendable {
         case .anything: return
         case .new: guard !isThere else { throw HTTPProblem(.preconditionFailed, "There is such a document.") }
         case .revisions(let tags):
-            guard let document, isThere else { throw HTTPProblem(.preconditionFailed, "There is no such document: create it with If-None-Match: *.") }
+            guard let document, isThere else {
+                throw HTTPProblem(.preconditionFailed, "There is no such document: create it with If-None-Match: *.")
+            }
             guard tags?.contains(String(document.revision)) ?? true else {
                 throw HTTPProblem(.preconditionFailed, "The draft has revision \(document.revision) by now.")
             }
@@ -210,7 +233,8 @@ extension DraftCondition {
         } else if let condition = try Precondition(request) {
             self.init(wanted: .revisions(condition.tags))
         } else {
-            throw HTTPProblem(.preconditionRequired, "Send the draft's ETag as If-Match, or If-None-Match: * for a new document.")
+            throw HTTPProblem(
+                .preconditionRequired, "Send the draft's ETag as If-Match, or If-None-Match: * for a new document.")
         }
     }
 

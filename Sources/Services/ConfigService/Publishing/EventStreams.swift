@@ -26,7 +26,8 @@ final class EventStreams: Sendable {
         self.limits = limits
     }
 
-    /// A stream that begins with what is live now and goes on with what changes, until the client goes or the service stops.
+    /// A stream that begins with what is live now and goes on with what changes, until the client goes or the service
+    /// stops.
     ///
     /// - Parameters:
     ///   - first: the first event, from what is live; nil: none.
@@ -86,7 +87,9 @@ final class EventStreams: Sendable {
 
     private func enter(_ space: ConfigSpace) throws {
         try counts.withLock { counts in
-            guard counts.values.reduce(0, +) < limits.streams else { throw HTTPProblem(.unavailable, "This copy has all the streams it may have.") }
+            guard counts.values.reduce(0, +) < limits.streams else {
+                throw HTTPProblem(.unavailable, "This copy has all the streams it may have.")
+            }
             guard counts[space.appID, default: 0] < limits.streamsPerApp else {
                 throw HTTPProblem(.tooManyRequests, "The app has \(limits.streamsPerApp) streams here.")
             }

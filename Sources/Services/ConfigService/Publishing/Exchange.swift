@@ -29,26 +29,34 @@ struct Exchange: Sendable {
                 AND d.draft IS NOT NULL
             """
         let row = try await postgres.query(
-            "SELECT count(*), coalesce(sum(octet_length(d.draft) + coalesce(octet_length(v.content), 0)), 0)::bigint \(condition)")[0]
-        guard try row.decode(0, as: Int.self) <= Self.maximumDocuments, try row.decode(1, as: Int.self) <= Self.maximumSizeInBytes - (1 << 20) else {
+            "SELECT count(*), coalesce(sum(octet_length(d.draft) + coalesce(octet_length(v.content), 0)), 0)::bigint \(condition)"
+        )[0]
+        guard try row.decode(0, as: Int.self) <= Self.maximumDocuments,
+            try row.decode(1, as: Int.self) <= Self.maximumSizeInBytes - (1 << 20)
+        else {
             throw HTTPProblem(.limitExceeded, "This is more than can be exported at once: name kinds.", field: "kind")
         }
-        let rows = try await postgres.query("SELECT d.kind, d.name, d.draft, v.content \(condition) ORDER BY d.kind, d.name")
+        let rows = try await postgres.query(
+            "SELECT d.kind, d.name, d.draft, v.content \(condition) ORDER BY d.kind, d.name")
         let documents = try rows.map { row in
             let live: String? = try row.decode(3)
-            return #"{"kind":"\#(try row.decode(0, as: String.self))","name":"\#(try row.decode(1, as: String.self))","draft":"#
+            return
+                #"{"kind":"\#(try row.decode(0, as: String.self))","name":"\#(try row.decode(1, as: String.self))","draft":"#
                 + (try row.decode(2, as: String.self)) + #","live":"# + (live ?? "null") + "}"
         }
         return #"{"documents":["# + documents.joined(separator: ",") + "]}"
     }
 
-    /// Stores all drafts, or nothing; publishes those that have something live, each on its own, when asked to, with what they are checked
-    /// against first.
+    /// Stores all drafts, or nothing; publishes those that have something live, each on its own, when asked to, with
+    /// what they are checked against first.
     ///
     /// - Parameter replacing: documents that are there get the draft, too.
     /// - Returns: JSON objects of the published versions.
-    /// - Throws: `conflict` naming a document that is there, `limit-exceeded`; `document-refused`, behind which nothing more is published.
-    func take(_ items: [Item], into space: ConfigSpace, replacing: Bool, publishing: Bool, by author: Author) async throws -> [String] {
+    /// - Throws: `conflict` naming a document that is there, `limit-exceeded`; `document-refused`, behind which nothing
+    ///   more is published.
+    func take(_ items: [Item], into space: ConfigSpace, replacing: Bool, publishing: Bool, by author: Author)
+        async throws -> [String]
+    {
         try await postgres.withTransaction { transaction in
             try await DocumentStore.lock(space, transaction)
             for item in items {
@@ -56,21 +64,28 @@ struct Exchange: Sendable {
                 let document = try await DocumentStore.lock(item.key, space, transaction)
                 let draft = try await publisher.transferred(item.draft, document, request, transaction)
                 guard let document else {
-                    _ = try await DocumentStore.insert(item.key, space, draft, author, kinds[item.key.kind]?.maximumDocuments ?? 0, transaction)
+                    _ = try await DocumentStore.insert(
+                        item.key, space, draft, author, kinds[item.key.kind]?.maximumDocuments ?? 0, transaction)
                     continue
                 }
                 guard replacing || document.draft == nil else {
-                    throw HTTPProblem(.conflict, "There is a \(item.key.kind.rawValue) \(item.key.name): send replace=true to replace its draft.")
+                    throw HTTPProblem(
+                        .conflict,
+                        "There is a \(item.key.kind.rawValue) \(item.key.name): send replace=true to replace its draft."
+                    )
                 }
                 try await DocumentStore.setDraft(draft, of: document.id, by: author, transaction)
             }
         }
         guard publishing else { return [] }
         var versions: [String] = []
-        for item in items.filter({ !$0.key.kind.isCheckedAgainstOthers }) + items.filter({ $0.key.kind.isCheckedAgainstOthers }) {
+        for item in items.filter({ !$0.key.kind.isCheckedAgainstOthers })
+            + items.filter({ $0.key.kind.isCheckedAgainstOthers })
+        {
             guard let live = item.live else { continue }
             do {
-                versions.append(try await publisher.take(live, Publisher.Request(key: item.key, space: space, author: author)))
+                versions.append(
+                    try await publisher.take(live, Publisher.Request(key: item.key, space: space, author: author)))
             } catch let problem as HTTPProblem where problem.code == .documentRefused {
                 throw HTTPProblem(
                     .documentRefused,

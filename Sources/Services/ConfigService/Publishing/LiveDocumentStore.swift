@@ -67,14 +67,18 @@ struct LiveDocumentStore: Sendable {
         return try rows.compactMap { row in
             guard let kind = DocumentKind(rawValue: try row.decode(1)) else { return nil }
             return Entry(
-                id: try row.decode(0), key: DocumentKey(kind, try row.decode(2)), version: Int(try row.decode(3, as: Int32.self)),
-                firstVersion: Int(try row.decode(7, as: Int32.self)), sha256: try row.decode(4), published: try row.decode(5), isLive: try row.decode(6))
+                id: try row.decode(0), key: DocumentKey(kind, try row.decode(2)),
+                version: Int(try row.decode(3, as: Int32.self)),
+                firstVersion: Int(try row.decode(7, as: Int32.self)), sha256: try row.decode(4),
+                published: try row.decode(5), isLive: try row.decode(6))
         }
     }
 
     /// Nil for one that this program cannot read: clients go without it, and the log says why.
     private func document(_ entry: Entry, known: LiveSpace?) async throws -> LiveDocument? {
-        if let document = known?.version(entry.version, of: entry.key), document.sha256 == entry.sha256 { return document }
+        if let document = known?.version(entry.version, of: entry.key), document.sha256 == entry.sha256 {
+            return document
+        }
         guard let kind = kinds[entry.key.kind] else { return nil }
         let rows = try await postgres.query(
             "SELECT content FROM config.versions WHERE document_id = \(entry.id) AND version = \(Int32(entry.version))")
@@ -83,13 +87,15 @@ struct LiveDocumentStore: Sendable {
             let bytes = Array(content.utf8)
             let compiled = try kind.compile(try JSONValue(parsing: bytes), named: entry.key.name)
             return LiveDocument(
-                key: entry.key, version: entry.version, firstVersion: entry.firstVersion, sha256: entry.sha256, published: entry.published,
+                key: entry.key, version: entry.version, firstVersion: entry.firstVersion, sha256: entry.sha256,
+                published: entry.published,
                 content: bytes, compiled: compiled)
         } catch {
             logger.error(
                 "A published document cannot be read.",
                 metadata: [
-                    "document.kind": "\(entry.key.kind.rawValue)", "document.name": "\(entry.key.name)", "document.version": "\(entry.version)",
+                    "document.kind": "\(entry.key.kind.rawValue)", "document.name": "\(entry.key.name)",
+                    "document.version": "\(entry.version)",
                     "error.cause": "\(error)",
                 ])
             return nil

@@ -8,9 +8,10 @@ import Synchronization
 
 /// What is live in the spaces that were asked for, in memory.
 ///
-/// A space is read when it is first asked for. Then notifications say when to read it again, and so does a look every `interval`, should one
-/// get lost; who asks meanwhile gets what there was before. So a read costs no query once its space is known, and goes on while the
-/// database is away. Beyond the limits the space that was not asked for the longest is forgotten.
+/// A space is read when it is first asked for. Then notifications say when to read it again, and so does a look every
+/// `interval`, should one get lost; who asks meanwhile gets what there was before. So a read costs no query once its
+/// space is known, and goes on while the database is away. Beyond the limits the space that was not asked for the
+/// longest is forgotten.
 final class LiveDocuments: Service {
     static let channel = "martlet_config"
     private static let interval: Duration = .seconds(1)
@@ -83,7 +84,8 @@ final class LiveDocuments: Service {
     func changes(_ space: ConfigSpace) async throws -> (now: LiveSpace, AsyncStream<LiveSpace>) {
         while true {
             let now = try await current(space)
-            let (stream, continuation) = AsyncStream.makeStream(of: LiveSpace.self, bufferingPolicy: .bufferingNewest(1))
+            let (stream, continuation) = AsyncStream.makeStream(
+                of: LiveSpace.self, bufferingPolicy: .bufferingNewest(1))
             // Forgotten or changed since: once more.
             let number: Int? = state.withLock { state in
                 guard state.entries[space]?.current === now else { return nil }
@@ -174,8 +176,8 @@ final class LiveDocuments: Service {
         }
     }
 
-    /// Of two reads at once the one that began first may be there last: it is left out. Had it seen more, that is another generation, which
-    /// the next look finds.
+    /// Of two reads at once the one that began first may be there last: it is left out. Had it seen more, that is
+    /// another generation, which the next look finds.
     private func take(_ read: LiveSpace, _ number: Int) {
         let followers: [AsyncStream<LiveSpace>.Continuation] = state.withLock { state in
             guard let entry = state.entries[read.space], entry.read < number else { return [] }
@@ -193,7 +195,9 @@ final class LiveDocuments: Service {
     private func forgetSome(_ state: inout State, but space: ConfigSpace) {
         var size = state.entries.values.reduce(0) { $0 + $1.current.sizeInBytes }
         guard state.entries.count > limits.spaces || size > limits.sizeInBytes else { return }
-        let candidates = state.entries.filter { $0.key != space && $0.value.followers.isEmpty }.sorted { $0.value.lastUsed < $1.value.lastUsed }
+        let candidates = state.entries.filter { $0.key != space && $0.value.followers.isEmpty }.sorted {
+            $0.value.lastUsed < $1.value.lastUsed
+        }
         for (space, entry) in candidates where state.entries.count > limits.spaces || size > limits.sizeInBytes {
             state.entries[space] = nil
             size -= entry.current.sizeInBytes
@@ -202,7 +206,11 @@ final class LiveDocuments: Service {
 
     private func followNotifications() async {
         for await notification in postgres.listen(Self.channel) {
-            if let space = ConfigSpace(notification.payload), !notification.mayHaveMissed { refresh(space) } else { await look() }
+            if let space = ConfigSpace(notification.payload), !notification.mayHaveMissed {
+                refresh(space)
+            } else {
+                await look()
+            }
         }
     }
 
@@ -233,6 +241,7 @@ final class LiveDocuments: Service {
 extension LiveSpace {
     /// Whether both have the same versions of the same documents.
     fileprivate func isSame(as other: LiveSpace) -> Bool {
-        documents.map { PinnedVersion(key: $0.key, version: $0.version) } == other.documents.map { PinnedVersion(key: $0.key, version: $0.version) }
+        documents.map { PinnedVersion(key: $0.key, version: $0.version) }
+            == other.documents.map { PinnedVersion(key: $0.key, version: $0.version) }
     }
 }

@@ -17,7 +17,8 @@ final class LiveDocument: Sendable {
     let compiled: any Sendable
 
     init(
-        key: DocumentKey, version: Int, firstVersion: Int = 1, sha256: String, published: Date, content: [UInt8], compiled: any Sendable
+        key: DocumentKey, version: Int, firstVersion: Int = 1, sha256: String, published: Date, content: [UInt8],
+        compiled: any Sendable
     ) {
         self.key = key
         self.version = version
@@ -49,7 +50,8 @@ final class LiveSpace: Sendable {
         self.space = space
         self.generation = generation
         self.live = Dictionary(live.map { ($0.key, $0) }, uniquingKeysWith: { $1 })
-        self.pinned = Dictionary(pinned.map { (PinnedVersion(key: $0.key, version: $0.version), $0) }, uniquingKeysWith: { $1 })
+        self.pinned = Dictionary(
+            pinned.map { (PinnedVersion(key: $0.key, version: $0.version), $0) }, uniquingKeysWith: { $1 })
         sizeInBytes = (live + pinned).reduce(0) { $0 + $1.sizeInBytes }
         self.byKind = Dictionary(grouping: live.sorted { $0.key < $1.key }, by: \.key.kind)
     }

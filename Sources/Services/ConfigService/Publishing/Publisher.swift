@@ -41,13 +41,17 @@ struct Publisher: Sendable {
 
     /// Publishes an older version's content as a new version. The draft stays.
     ///
-    /// - Throws: `document-not-found`, `version-not-found`, `document-refused` when this program cannot read the version any more.
+    /// - Throws: `document-not-found`, `version-not-found`, `document-refused` when this program cannot read the
+    ///   version any more.
     func rollBack(_ request: Request, to version: Int) async throws -> String {
         try await run(request) { document, space, transaction in
-            guard let content = try await VersionStore.content(version, of: request.key, in: request.space, transaction) else {
+            guard let content = try await VersionStore.content(version, of: request.key, in: request.space, transaction)
+            else {
                 throw HTTPProblem(.versionNotFound, "There is no version \(version).", field: "version")
             }
-            return try await add(content, request, document, space, .rollback, source: version, checked: [], transaction).json
+            return try await add(
+                content, request, document, space, .rollback, source: version, checked: [], transaction
+            ).json
         }
     }
 
@@ -62,11 +66,14 @@ struct Publisher: Sendable {
         }
     }
 
-    /// Publishes what is live in another environment of the app. The draft follows, unless it has changes that were not published.
+    /// Publishes what is live in another environment of the app. The draft follows, unless it has changes that were not
+    /// published.
     ///
     /// - Parameter version: of the other environment; nil: its live one.
     /// - Throws: `document-not-found`, `version-not-found`, `document-refused`.
-    func promote(_ request: Request, from environment: AppEnvironment, version: Int?, createIfMissing: Bool = true) async throws -> String {
+    func promote(_ request: Request, from environment: AppEnvironment, version: Int?, createIfMissing: Bool = true)
+        async throws -> String
+    {
         let other = ConfigSpace(appID: request.space.appID, environment: environment)
         return try await run(request, createIfMissing: createIfMissing) { document, space, transaction in
             let source = try await transaction.query(
@@ -77,19 +84,28 @@ struct Publisher: Sendable {
                     AND d.name = \(request.key.name)
                 """
             ).first
-            guard let source else { throw HTTPProblem(.versionNotFound, "There is no such version in \(environment.rawValue).", field: "version") }
+            guard let source else {
+                throw HTTPProblem(
+                    .versionNotFound, "There is no such version in \(environment.rawValue).", field: "version")
+            }
             let content = try await transferred(try source.decode(1), document, request, transaction)
             if try await hasNoOtherChanges(document, request, transaction) {
                 try await DocumentStore.setDraft(content, of: document.id, by: request.author, transaction)
             }
-            return try await add(content, request, document, space, .promote, source: Int(try source.decode(0, as: Int32.self)), transaction).json
+            return try await add(
+                content, request, document, space, .promote, source: Int(try source.decode(0, as: Int32.self)),
+                transaction
+            ).json
         }
     }
 
     /// Publishes a content that was brought from another space. The draft stays.
     func take(_ content: String, _ request: Request) async throws -> String {
         try await run(request) { document, space, transaction in
-            try await add(try await transferred(content, document, request, transaction), request, document, space, .import, transaction).json
+            try await add(
+                try await transferred(content, document, request, transaction), request, document, space, .import,
+                transaction
+            ).json
         }
     }
 
@@ -100,7 +116,8 @@ struct Publisher: Sendable {
         _ request: Request, createIfMissing: Bool = false,
         _ body: @Sendable (DocumentStore.Document, LiveSpace, PostgresTransaction) async throws -> String
     ) async throws -> String {
-        // Read before the lock is held, so that a transaction waits for no other connection; the generation says whether it still is so.
+        // Read before the lock is held, so that a transaction waits for no other connection; the generation says
+        // whether it still is so.
         var attempts = 0
         while true {
             await live.catchUp(request.space)
@@ -109,14 +126,19 @@ struct Publisher: Sendable {
             let isLast = attempts == 5
             let answer: String? = try await postgres.withTransaction { transaction in
                 try await DocumentStore.lock(request.space, transaction)
-                guard try await Self.generation(request.space, transaction) == space.generation || isLast else { return nil }
+                guard try await Self.generation(request.space, transaction) == space.generation || isLast else {
+                    return nil
+                }
                 var document = try await DocumentStore.lock(request.key, request.space, transaction)
                 if document == nil, createIfMissing {
                     _ = try await DocumentStore.insert(
-                        request.key, request.space, "{}", request.author, kinds[request.key.kind]?.maximumDocuments ?? 0, transaction)
+                        request.key, request.space, "{}", request.author,
+                        kinds[request.key.kind]?.maximumDocuments ?? 0, transaction)
                     document = try await DocumentStore.lock(request.key, request.space, transaction)
                 }
-                guard let document, document.draft != nil || createIfMissing else { throw HTTPProblem(.documentNotFound) }
+                guard let document, document.draft != nil || createIfMissing else {
+                    throw HTTPProblem(.documentNotFound)
+                }
                 return try await body(document, space, transaction)
             }
             if let answer {
@@ -130,7 +152,8 @@ struct Publisher: Sendable {
     ///
     /// - Parameter checked: what was found already; nil: it is looked for.
     func add(
-        _ content: String, _ request: Request, _ document: DocumentStore.Document, _ space: LiveSpace, _ origin: VersionStore.Origin, source: Int? = nil,
+        _ content: String, _ request: Request, _ document: DocumentStore.Document, _ space: LiveSpace,
+        _ origin: VersionStore.Origin, source: Int? = nil,
         checked: [Finding]? = nil, _ transaction: PostgresTransaction
     ) async throws -> Published {
         guard let kind = kinds[request.key.kind] else { throw HTTPProblem(.notFound) }
@@ -139,7 +162,9 @@ struct Publisher: Sendable {
         var findings = checked ?? kind.check(value, named: request.key.name, in: space)
         for pin in try await VersionStore.missing(pins, in: request.space, transaction) {
             findings.append(
-                Finding(.error, "unknown-version", at: "", "There is no version \(pin.version) of the \(pin.key.kind.rawValue) \(pin.key.name)."))
+                Finding(
+                    .error, "unknown-version", at: "",
+                    "There is no version \(pin.version) of the \(pin.key.kind.rawValue) \(pin.key.name)."))
         }
         if !findings.contains(where: { $0.severity == .error }) {
             do {
@@ -152,7 +177,8 @@ struct Publisher: Sendable {
             throw HTTPProblem(.documentRefused, "Nothing was published: see findings.", findings: findings.limited)
         }
         let (version, json) = try await VersionStore.add(
-            content, pins: pins, to: document, of: request.key, in: request.space, origin, source: source, note: request.note, by: request.author,
+            content, pins: pins, to: document, of: request.key, in: request.space, origin, source: source,
+            note: request.note, by: request.author,
             transaction)
         return Published(version: version, json: json.dropLast() + ",\"findings\":" + findings.limited.json.text + "}")
     }
@@ -163,7 +189,9 @@ struct Publisher: Sendable {
     ) async throws -> String {
         guard let kind = kinds[request.key.kind] else { return content }
         var live: String?
-        if let version = document?.liveVersion { live = try await VersionStore.content(version, of: request.key, in: request.space, transaction) }
+        if let version = document?.liveVersion {
+            live = try await VersionStore.content(version, of: request.key, in: request.space, transaction)
+        }
         let value = try JSONValue(parsing: content.utf8)
         let transferred = kind.transferred(value, onto: try live.map { try JSONValue(parsing: $0.utf8) })
         return transferred == value ? content : transferred.text
@@ -175,24 +203,29 @@ struct Publisher: Sendable {
         guard let draft = document.draft else { return true }
         // Made just now, or by somebody who has not published it yet.
         guard document.lastVersion > 0 else { return draft == "{}" }
-        return try await VersionStore.content(document.liveVersion ?? document.lastVersion, of: request.key, in: request.space, transaction) == draft
+        return try await VersionStore.content(
+            document.liveVersion ?? document.lastVersion, of: request.key, in: request.space, transaction) == draft
     }
 
     private static func generation(_ space: ConfigSpace, _ transaction: PostgresTransaction) async throws -> Int64 {
         try await transaction.query(
-            "SELECT generation FROM config.spaces WHERE app_id = \(space.appID) AND environment = \(space.environment.rawValue)")[0].decode(0)
+            "SELECT generation FROM config.spaces WHERE app_id = \(space.appID) AND environment = \(space.environment.rawValue)"
+        )[0].decode(0)
     }
 }
 
 extension [Finding] {
     /// What an answer has room for: errors first.
-    var limited: [Finding] { Array((filter { $0.severity == .error } + filter { $0.severity == .warning }).prefix(200)) }
+    var limited: [Finding] {
+        Array((filter { $0.severity == .error } + filter { $0.severity == .warning }).prefix(200))
+    }
 
     var json: JSONValue {
         .array(
             map { finding in
                 .object([
-                    .init("severity", .string(finding.severity.rawValue)), .init("code", .string(finding.code)), .init("path", .string(finding.path)),
+                    .init("severity", .string(finding.severity.rawValue)), .init("code", .string(finding.code)),
+                    .init("path", .string(finding.path)),
                     .init("message", .string(finding.message)),
                 ])
             })

@@ -19,9 +19,11 @@ struct ScheduleStore: Sendable {
         let author: Author
     }
 
-    /// Stores that a draft, as it is now, is to be published. In a transaction that holds the locks of space and document.
+    /// Stores that a draft, as it is now, is to be published. In a transaction that holds the locks of space and
+    /// document.
     static func add(
-        _ draft: String, of document: DocumentStore.Document, in space: ConfigSpace, at date: Date, note: String, by author: Author,
+        _ draft: String, of document: DocumentStore.Document, in space: ConfigSpace, at date: Date, note: String,
+        by author: Author,
         _ transaction: PostgresTransaction
     ) async throws -> String {
         let waiting: Int = try await transaction.query(
@@ -29,7 +31,9 @@ struct ScheduleStore: Sendable {
             SELECT count(*) FROM config.schedules AS s JOIN config.documents AS d ON d.id = s.document_id
             WHERE s.state = 'waiting' AND d.app_id = \(space.appID) AND d.environment = \(space.environment.rawValue)
             """)[0].decode(0)
-        guard waiting < maximumWaiting else { throw HTTPProblem(.limitExceeded, "At most \(maximumWaiting) publications may wait for their time.") }
+        guard waiting < maximumWaiting else {
+            throw HTTPProblem(.limitExceeded, "At most \(maximumWaiting) publications may wait for their time.")
+        }
         let id = UUID(uuidString: UUIDv7.make()) ?? UUID()
         try await transaction.execute(
             """
@@ -37,11 +41,14 @@ struct ScheduleStore: Sendable {
             VALUES (\(id), \(document.id), \(draft), \(note), \(author.text), \(date))
             """)
         return try await transaction.query(
-            "SELECT \(json) FROM config.schedules AS s JOIN config.documents AS d ON d.id = s.document_id WHERE s.id = \(id)")[0].decode(0)
+            "SELECT \(json) FROM config.schedules AS s JOIN config.documents AS d ON d.id = s.document_id WHERE s.id = \(id)"
+        )[0].decode(0)
     }
 
     /// JSON objects, newest first, from in front of `before`.
-    func list(in space: ConfigSpace, kinds: [DocumentKind], before: UUID?, limit: Int) async throws -> [(id: UUID, json: String)] {
+    func list(in space: ConfigSpace, kinds: [DocumentKind], before: UUID?, limit: Int) async throws -> [(
+        id: UUID, json: String
+    )] {
         let position: PostgresQuery = before.map { "AND s.id < \($0)" } ?? ""
         let rows = try await postgres.query(
             """
@@ -73,17 +80,22 @@ struct ScheduleStore: Sendable {
             WHERE s.state = 'waiting' AND s.due <= now() ORDER BY s.due, s.id LIMIT \(limit)
             """)
         return try rows.compactMap { row in
-            guard let kind = DocumentKind(rawValue: try row.decode(1)), let environment = AppEnvironment(rawValue: try row.decode(4)) else { return nil }
+            guard let kind = DocumentKind(rawValue: try row.decode(1)),
+                let environment = AppEnvironment(rawValue: try row.decode(4))
+            else { return nil }
             return Due(
                 id: try row.decode(0), key: DocumentKey(kind, try row.decode(2)),
-                space: ConfigSpace(appID: try row.decode(3), environment: environment), content: try row.decode(5), note: try row.decode(6),
+                space: ConfigSpace(appID: try row.decode(3), environment: environment), content: try row.decode(5),
+                note: try row.decode(6),
                 author: Author(text: try row.decode(7)))
         }
     }
 
     /// Takes one that waits, in the transaction that publishes it. False: another copy did, or it was cancelled.
     static func complete(_ id: UUID, _ transaction: PostgresTransaction) async throws -> Bool {
-        try await transaction.execute("UPDATE config.schedules SET state = 'published', finished = now() WHERE id = \(id) AND state = 'waiting'") == 1
+        try await transaction.execute(
+            "UPDATE config.schedules SET state = 'published', finished = now() WHERE id = \(id) AND state = 'waiting'")
+            == 1
     }
 
     static func note(version: Int, of id: UUID, _ transaction: PostgresTransaction) async throws {

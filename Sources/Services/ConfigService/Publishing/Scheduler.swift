@@ -3,7 +3,8 @@ import MartletAPI
 import MartletHTTP
 import ServiceLifecycle
 
-/// Publishes what is due, about once a second. Any copy may: the one that marks a row first does it, in one transaction.
+/// Publishes what is due, about once a second. Any copy may: the one that marks a row first does it, in one
+/// transaction.
 struct Scheduler: Service {
     private static let interval: Duration = .seconds(1)
 
@@ -39,16 +40,21 @@ struct Scheduler: Service {
             try await publisher.publish(due)
         } catch let problem as HTTPProblem where problem.code.status < 500 {
             let findings = problem.findings?.filter { $0.severity == .error }.map { "\($0.path): \($0.message)" } ?? []
-            try await schedules.fail(due.id, because: ([problem.detail ?? problem.code.title] + findings).joined(separator: "\n"))
+            try await schedules.fail(
+                due.id, because: ([problem.detail ?? problem.code.title] + findings).joined(separator: "\n"))
             logger.warning(
                 "What was scheduled could not be published.",
-                metadata: ["document.kind": "\(due.key.kind.rawValue)", "document.name": "\(due.key.name)", "error.cause": "\(problem.code.rawValue)"])
+                metadata: [
+                    "document.kind": "\(due.key.kind.rawValue)", "document.name": "\(due.key.name)",
+                    "error.cause": "\(problem.code.rawValue)",
+                ])
         }
     }
 }
 
 extension Publisher {
-    /// Publishes a draft as it was when its publication was scheduled; nothing, when that was done or cancelled meanwhile.
+    /// Publishes a draft as it was when its publication was scheduled; nothing, when that was done or cancelled
+    /// meanwhile.
     fileprivate func publish(_ due: ScheduleStore.Due) async throws {
         let request = Request(key: due.key, space: due.space, note: due.note, author: due.author)
         _ = try await run(request) { document, space, transaction in

@@ -17,7 +17,9 @@ extension ServiceContext {
     ///
     /// - Throws: `not-found`.
     func kind(_ kinds: Kinds) throws -> DocumentKind {
-        guard let kind = parameters.get("kind").flatMap({ DocumentKind(rawValue: $0) }), kinds[kind] != nil else { throw HTTPProblem(.notFound) }
+        guard let kind = parameters.get("kind").flatMap({ DocumentKind(rawValue: $0) }), kinds[kind] != nil else {
+            throw HTTPProblem(.notFound)
+        }
         return kind
     }
 

@@ -14,7 +14,9 @@ struct VersionStore: Sendable {
     }
 
     /// JSON objects of versions without their contents, from the newest down, from in front of `before`.
-    func list(_ key: DocumentKey, in space: ConfigSpace, before: Int?, limit: Int) async throws -> [(version: Int, json: String)] {
+    func list(_ key: DocumentKey, in space: ConfigSpace, before: Int?, limit: Int) async throws -> [(
+        version: Int, json: String
+    )] {
         let rows = try await postgres.query(
             """
             SELECT v.version, \(Self.json()) \(Self.source(key, space)) AND v.version < \(Int32(clamping: before ?? .max))
@@ -24,22 +26,33 @@ struct VersionStore: Sendable {
     }
 
     /// A version with its content, as JSON objects; nil: there is none.
-    func read(_ version: Int, of key: DocumentKey, in space: ConfigSpace) async throws -> (json: String, content: String)? {
-        try await postgres.query("SELECT \(Self.json()), v.content \(Self.source(key, space)) AND v.version = \(Int32(clamping: version))").first
+    func read(_ version: Int, of key: DocumentKey, in space: ConfigSpace) async throws -> (
+        json: String, content: String
+    )? {
+        try await postgres.query(
+            "SELECT \(Self.json()), v.content \(Self.source(key, space)) AND v.version = \(Int32(clamping: version))"
+        ).first
             .map { (try $0.decode(0), try $0.decode(1)) }
     }
 
     // MARK: In a transaction
 
-    static func content(_ version: Int, of key: DocumentKey, in space: ConfigSpace, _ transaction: PostgresTransaction) async throws -> String? {
-        try await transaction.query("SELECT v.content \(source(key, space)) AND v.version = \(Int32(clamping: version))").first?.decode(0)
+    static func content(_ version: Int, of key: DocumentKey, in space: ConfigSpace, _ transaction: PostgresTransaction)
+        async throws -> String?
+    {
+        try await transaction.query(
+            "SELECT v.content \(source(key, space)) AND v.version = \(Int32(clamping: version))"
+        ).first?.decode(0)
     }
 
     /// The pinned versions that do not exist.
-    static func missing(_ pins: [PinnedVersion], in space: ConfigSpace, _ transaction: PostgresTransaction) async throws -> [PinnedVersion] {
+    static func missing(_ pins: [PinnedVersion], in space: ConfigSpace, _ transaction: PostgresTransaction) async throws
+        -> [PinnedVersion]
+    {
         var missing: [PinnedVersion] = []
         for pin in pins {
-            let rows = try await transaction.query("SELECT 1 \(source(pin.key, space)) AND v.version = \(Int32(clamping: pin.version))")
+            let rows = try await transaction.query(
+                "SELECT 1 \(source(pin.key, space)) AND v.version = \(Int32(clamping: pin.version))")
             if rows.isEmpty { missing.append(pin) }
         }
         return missing
@@ -49,11 +62,17 @@ struct VersionStore: Sendable {
     ///
     /// - Returns: JSON of the version. What is live already makes no other one.
     static func add(
-        _ content: String, pins: [PinnedVersion], to document: DocumentStore.Document, of key: DocumentKey, in space: ConfigSpace, _ origin: Origin,
+        _ content: String, pins: [PinnedVersion], to document: DocumentStore.Document, of key: DocumentKey,
+        in space: ConfigSpace, _ origin: Origin,
         source: Int? = nil, note: String, by author: Author, _ transaction: PostgresTransaction
     ) async throws -> (version: Int, json: String) {
         if let live = document.liveVersion, try await self.content(live, of: key, in: space, transaction) == content {
-            return (live, try await transaction.query("SELECT \(json(isNew: false)) \(self.source(key, space)) AND v.version = \(Int32(live))")[0].decode(0))
+            return (
+                live,
+                try await transaction.query(
+                    "SELECT \(json(isNew: false)) \(self.source(key, space)) AND v.version = \(Int32(live))")[0].decode(
+                        0)
+            )
         }
         let version = document.lastVersion + 1
         let sha256 = Credential.hexDigest(of: content)
@@ -65,14 +84,22 @@ struct VersionStore: Sendable {
                 \(source.map { Int32($0) }), clock_timestamp())
             """)
         try await transaction.execute(
-            "UPDATE config.documents SET last_version = \(Int32(version)), live_version = \(Int32(version)), live_since = now() WHERE id = \(document.id)")
+            "UPDATE config.documents SET last_version = \(Int32(version)), live_version = \(Int32(version)), live_since = now() WHERE id = \(document.id)"
+        )
         try await announce(space, transaction)
-        return (version, try await transaction.query("SELECT \(json()) \(self.source(key, space)) AND v.version = \(Int32(version))")[0].decode(0))
+        return (
+            version,
+            try await transaction.query(
+                "SELECT \(json()) \(self.source(key, space)) AND v.version = \(Int32(version))")[0].decode(0)
+        )
     }
 
     /// Holds a document back.
-    static func withdraw(_ document: DocumentStore.Document, in space: ConfigSpace, _ transaction: PostgresTransaction) async throws {
-        try await transaction.execute("UPDATE config.documents SET live_version = NULL, live_since = NULL WHERE id = \(document.id)")
+    static func withdraw(_ document: DocumentStore.Document, in space: ConfigSpace, _ transaction: PostgresTransaction)
+        async throws
+    {
+        try await transaction.execute(
+            "UPDATE config.documents SET live_version = NULL, live_since = NULL WHERE id = \(document.id)")
         try await announce(space, transaction)
     }
 
@@ -109,7 +136,8 @@ struct VersionStore: Sendable {
 extension PinnedVersion {
     fileprivate var json: JSONValue {
         .object([
-            .init("kind", .string(key.kind.rawValue)), .init("name", .string(key.name)), .init("version", .number(String(version))),
+            .init("kind", .string(key.kind.rawValue)), .init("name", .string(key.name)),
+            .init("version", .number(String(version))),
         ])
     }
 }

@@ -15,14 +15,20 @@ extension ServiceContext {
 }
 
 extension DocumentStore {
-    /// The catalogue of the draft, of what is live, or of a version by its number, as the parameter `version` says: `draft` if it does not.
+    /// The catalogue of the draft, of what is live, or of a version by its number, as the parameter `version` says:
+    /// `draft` if it does not.
     ///
     /// - Throws: `document-not-found`, `version-not-found`, `document-refused` for a draft that is no catalogue.
-    func catalogue(_ key: DocumentKey, in space: ConfigSpace, _ request: Request, _ versions: VersionStore) async throws -> Catalogue {
-        guard let document = try await read(key, in: space), let draft = document.draft else { throw HTTPProblem(.documentNotFound) }
+    func catalogue(_ key: DocumentKey, in space: ConfigSpace, _ request: Request, _ versions: VersionStore) async throws
+        -> Catalogue
+    {
+        guard let document = try await read(key, in: space), let draft = document.draft else {
+            throw HTTPProblem(.documentNotFound)
+        }
         let wanted = request.uri.queryParameters["version"].map(String.init) ?? "draft"
         if wanted == "draft" { return try Catalogue(draft: draft) }
-        guard let version = wanted == "live" ? document.liveVersion : Int(wanted), let (_, content) = try await versions.read(version, of: key, in: space)
+        guard let version = wanted == "live" ? document.liveVersion : Int(wanted),
+            let (_, content) = try await versions.read(version, of: key, in: space)
         else { throw HTTPProblem(.versionNotFound, "There is no such version.", field: "version") }
         return try Catalogue(draft: content)
     }
@@ -34,7 +40,8 @@ extension Catalogue {
         do {
             try self.init(try JSONValue(parsing: draft.utf8))
         } catch let fault as LocalizationFault {
-            throw HTTPProblem(.documentRefused, "The draft is no catalogue: correct it first.", findings: [Finding(fault)])
+            throw HTTPProblem(
+                .documentRefused, "The draft is no catalogue: correct it first.", findings: [Finding(fault)])
         }
     }
 
@@ -60,7 +67,9 @@ extension Catalogue {
 
 extension Catalogue.Changes {
     var members: [JSONValue.Member] {
-        [("added", added), ("changed", changed), ("unchanged", unchanged), ("removed", removed)].map { .init($0, .number(String($1))) }
+        [("added", added), ("changed", changed), ("unchanged", unchanged), ("removed", removed)].map {
+            .init($0, .number(String($1)))
+        }
     }
 }
 
@@ -70,17 +79,22 @@ extension Request {
     /// - Throws: `invalid-parameter`.
     func language(_ name: Substring) throws -> LanguageTag? {
         guard let text = uri.queryParameters[name] else { return nil }
-        guard let language = LanguageTag(String(text)) else { throw HTTPProblem(.invalidParameter, "It must be a language tag such as de or pt-BR.", field: String(name)) }
+        guard let language = LanguageTag(String(text)) else {
+            throw HTTPProblem(.invalidParameter, "It must be a language tag such as de or pt-BR.", field: String(name))
+        }
         return language
     }
 
     /// One of a few words of the query.
     ///
     /// - Throws: `invalid-parameter` listing them.
-    func choice<Choice: RawRepresentable & CaseIterable>(_ name: Substring, _: Choice.Type) throws -> Choice? where Choice.RawValue == String {
+    func choice<Choice: RawRepresentable & CaseIterable>(_ name: Substring, _: Choice.Type) throws -> Choice?
+    where Choice.RawValue == String {
         guard let text = uri.queryParameters[name] else { return nil }
         guard let choice = Choice(rawValue: String(text)) else {
-            throw HTTPProblem(.invalidParameter, "It must be one of \(Choice.allCases.map(\.rawValue).joined(separator: ", ")).", field: String(name))
+            throw HTTPProblem(
+                .invalidParameter, "It must be one of \(Choice.allCases.map(\.rawValue).joined(separator: ", ")).",
+                field: String(name))
         }
         return choice
     }

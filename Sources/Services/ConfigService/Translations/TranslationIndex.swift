@@ -16,6 +16,8 @@ extension LiveSpace {
     func translations(for appVersion: String) -> LiveDocument? {
         if let own = self[DocumentKey(.translation, appVersion)] { return own }
         guard let version = VersionNumber(appVersion) else { return nil }
-        return derived(TranslationIndex.init).entries.last { !version.sortKey.utf8.lexicographicallyPrecedes($0.sortKey.utf8) }?.document
+        return derived(TranslationIndex.init).entries.last {
+            !version.sortKey.utf8.lexicographicallyPrecedes($0.sortKey.utf8)
+        }?.document
     }
 }

@@ -5,7 +5,8 @@ import Synchronization
 
 /// What clients get of a catalogue: a table for each language, made when it is first asked for.
 ///
-/// With 200 languages the tables are many times the catalogue, for each has every key. So only `maximumSizeInBytes` of them are kept.
+/// With 200 languages the tables are many times the catalogue, for each has every key. So only `maximumSizeInBytes` of
+/// them are kept.
 final class TranslationTables: Sendable {
     static let maximumSizeInBytes = 4 << 20
 
@@ -36,7 +37,8 @@ final class TranslationTables: Sendable {
         pseudoLocale = LanguageTag(PseudoLocale.language).flatMap { languages.contains($0) ? nil : $0 }
     }
 
-    /// The table for a reader of a language: that language's, or its next parent's that is published. Nil: there is none.
+    /// The table for a reader of a language: that language's, or its next parent's that is published. Nil: there is
+    /// none.
     ///
     /// - Parameter withPseudoLocale: whether `en-XA` is one of the languages.
     func table(for language: LanguageTag, withPseudoLocale: Bool) -> Table? {

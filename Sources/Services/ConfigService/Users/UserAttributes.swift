@@ -3,15 +3,17 @@ import MartletCore
 import MartletFlags
 import MartletHTTP
 
-/// Lets conditions look at what other services know of a user, beside `user.id`: the roles in storage (`user.roles`), and of auth `user.profile`,
-/// `user.emailVerified` and `user.anonymous`.
+/// Lets conditions look at what other services know of a user, beside `user.id`: the roles in storage (`user.roles`),
+/// and of auth `user.profile`, `user.emailVerified` and `user.anonymous`.
 struct UserAttributes: Sendable {
     /// What somebody has to be asked for.
     struct Needs: Sendable, Equatable {
         var roles = false
         var profile = false
 
-        static func | (one: Needs, other: Needs) -> Needs { Needs(roles: one.roles || other.roles, profile: one.profile || other.profile) }
+        static func | (one: Needs, other: Needs) -> Needs {
+            Needs(roles: one.roles || other.roles, profile: one.profile || other.profile)
+        }
     }
 
     let roles: RoleNames
@@ -20,8 +22,8 @@ struct UserAttributes: Sendable {
 
     /// The attributes with what is known of the user whom the gateway knows, whatever the caller said of them.
     ///
-    /// Nobody is asked where nothing looks at it, or nobody is signed in. What cannot be asked for is marked as unknown, so that no condition on it
-    /// holds.
+    /// Nobody is asked where nothing looks at it, or nobody is signed in. What cannot be asked for is marked as
+    /// unknown, so that no condition on it holds.
     func adding(to attributes: FlagAttributes, of principal: Principal, _ needs: Needs) async -> FlagAttributes {
         guard needs != Needs(), let id = principal.userID else { return attributes }
         var attributes = attributes
@@ -72,7 +74,9 @@ private struct ExperimentNeeds: Sendable {
 
     init(_ space: LiveSpace) {
         all = space.documents(of: .experiment).reduce(.init()) { needs, live in
-            guard let document = (live.compiled as? CompiledExperiment)?.document, document.state == .running else { return needs }
+            guard let document = (live.compiled as? CompiledExperiment)?.document, document.state == .running else {
+                return needs
+            }
             return needs | document.condition.needs
         }
     }

@@ -34,7 +34,8 @@ final class Certificates: Sendable {
                 logger.info("The TLS certificate was reloaded.")
             } catch {
                 // Perhaps only one of the two files has been written yet; the next check tries again.
-                logger.error("Could not reload the TLS certificate; keeping the previous one.", metadata: ["error": "\(error)"])
+                logger.error(
+                    "Could not reload the TLS certificate; keeping the previous one.", metadata: ["error": "\(error)"])
             }
         }
     }
@@ -44,9 +45,12 @@ final class Certificates: Sendable {
     }
 
     private static func load(_ files: GatewayConfiguration.TLS) throws -> NIOSSLContext {
-        let chain = try NIOSSLCertificate.fromPEMFile(files.certificateFile).map { NIOSSLCertificateSource.certificate($0) }
+        let chain = try NIOSSLCertificate.fromPEMFile(files.certificateFile).map {
+            NIOSSLCertificateSource.certificate($0)
+        }
         let key = try NIOSSLPrivateKey(file: files.keyFile, format: .pem)
-        var configuration = TLSConfiguration.makeServerConfiguration(certificateChain: chain, privateKey: .privateKey(key))
+        var configuration = TLSConfiguration.makeServerConfiguration(
+            certificateChain: chain, privateKey: .privateKey(key))
         configuration.applicationProtocols = ["h2", "http/1.1"]
         configuration.minimumTLSVersion = .tlsv12
         return try NIOSSLContext(configuration: configuration)

@@ -61,7 +61,9 @@ final class ClientConnections: Sendable {
     private let maximumPerAddress: Int
     private let state = Mutex(State())
     private let gauge = Gauge(label: "martlet_gateway_connections")
-    private let refusals = ["all", "address"].map { Counter(label: "martlet_gateway_connections_refused", dimensions: [("limit", $0)]) }
+    private let refusals = ["all", "address"].map {
+        Counter(label: "martlet_gateway_connections_refused", dimensions: [("limit", $0)])
+    }
     private let evictions = Counter(label: "martlet_gateway_connections_evicted")
 
     init(maximum: Int, maximumPerAddress: Int) {
@@ -124,7 +126,10 @@ final class ClientConnections: Sendable {
     private static let nowhere = IPAddress(high: 0, low: 0)
 
     private static func add(_ permit: Permit, _ state: inout State) {
-        guard state.permits[permit.address ?? nowhere, default: [:]].updateValue(permit, forKey: ObjectIdentifier(permit)) == nil else { return }
+        guard
+            state.permits[permit.address ?? nowhere, default: [:]].updateValue(permit, forKey: ObjectIdentifier(permit))
+                == nil
+        else { return }
         state.count += 1
     }
 

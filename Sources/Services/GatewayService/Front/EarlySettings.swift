@@ -43,7 +43,9 @@ final class EarlySettings: ChannelInboundHandler {
     /// Returns whether another step may make progress.
     private func step(_ passed: inout ByteBuffer) -> Bool {
         if rest > 0 {
-            guard var part = pending.readSlice(length: min(rest, pending.readableBytes)), part.readableBytes > 0 else { return false }
+            guard var part = pending.readSlice(length: min(rest, pending.readableBytes)), part.readableBytes > 0 else {
+                return false
+            }
             rest -= part.readableBytes
             partOfFrame = rest == 0 ? 0 : partOfFrame + part.readableBytes
             passed.writeBuffer(&part)
@@ -65,7 +67,9 @@ final class EarlySettings: ChannelInboundHandler {
 
     /// Reads the length, type and flags of a frame (RFC 9113 §4.1); false if more bytes are needed.
     private func readHeader() -> Bool {
-        guard let header = pending.getBytes(at: pending.readerIndex, length: Self.acknowledgement.count) else { return false }
+        guard let header = pending.getBytes(at: pending.readerIndex, length: Self.acknowledgement.count) else {
+            return false
+        }
         if header == Self.acknowledgement, phase == .frames {
             pending.moveReaderIndex(forwardBy: header.count)
             phase = .acknowledged

@@ -380,7 +380,9 @@ final class HTTP1Connection: ChannelDuplexHandler, Front {
         exchange = nil
         if case .closed = phase { return }
         let idleDeadline = worker.idleDeadline(worker.settings.idleTimeout)
-        if let context, context.hasUnsentBytes { client.permit?.stays(until: context.whenSent(), atMost: worker.settings.idleTimeout) }
+        if let context, context.hasUnsentBytes {
+            client.permit?.stays(until: context.whenSent(), atMost: worker.settings.idleTimeout)
+        }
         guard !writer.closesConnection, !isReadingBody else { return linger(within: isStream ? idleDeadline : nil) }
         phase = .head
         deadline = idleDeadline

@@ -22,7 +22,9 @@ struct HTTP1ResponseWriter {
         isChunked = false
     }
 
-    mutating func write(_ head: ResponseHead, _ bytes: UnsafeRawBufferPointer, of exchange: Exchange, to buffer: inout ByteBuffer) {
+    mutating func write(
+        _ head: ResponseHead, _ bytes: UnsafeRawBufferPointer, of exchange: Exchange, to buffer: inout ByteBuffer
+    ) {
         let isUpgrade = head.status == 101
         let hasBody = !isHead && !isUpgrade && head.status != 204 && head.status != 304
         isChunked = hasBody && head.contentLength == nil && minor == 1

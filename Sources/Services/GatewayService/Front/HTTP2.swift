@@ -9,14 +9,16 @@ enum HTTP2 {
         let management = NIOHTTP2ServerConnectionManagementHandler(
             eventLoop: channel.eventLoop, configuration: managementConfiguration(worker.settings))
         let multiplexer = NIOHTTP2Handler(
-            mode: .server, eventLoop: channel.eventLoop, connectionConfiguration: connectionConfiguration(worker.settings),
+            mode: .server, eventLoop: channel.eventLoop,
+            connectionConfiguration: connectionConfiguration(worker.settings),
             streamConfiguration: streamConfiguration(), streamDelegate: management.http2StreamDelegate
         ) { stream in
             stream.eventLoop.makeCompletedFuture {
                 try stream.pipeline.syncOperations.addHandler(HTTP2Stream(client: bound.value, worker: worker))
             }
         }
-        let goAway = GoAwayObserver(client: client, closeTimeout: worker.settings.idleTimeout, graceTime: worker.settings.drainTimeout)
+        let goAway = GoAwayObserver(
+            client: client, closeTimeout: worker.settings.idleTimeout, graceTime: worker.settings.drainTimeout)
         try channel.pipeline.syncOperations.addHandlers(
             goAway, EarlySettings(), multiplexer, management, HTTP2ConnectionHandler(worker: worker, goAway: goAway))
     }
@@ -39,7 +41,8 @@ enum HTTP2 {
         ]
         configuration.targetWindowSize = 4 * windowBytes
         // No accepted head needs more frames; a client that sends more is attacking (CVE-2024-27316).
-        configuration.maximumSequentialContinuationFrames = max(3, headerListBytes(settings) / smallestMaximumFrameBytes)
+        configuration.maximumSequentialContinuationFrames = max(
+            3, headerListBytes(settings) / smallestMaximumFrameBytes)
         configuration.maximumBufferedControlFrames = 1000
         return configuration
     }
@@ -165,7 +168,9 @@ final class GoAwayObserver: ChannelOutboundHandler {
     /// Delays closing while the end of an answer is unsent, because NIO drops unsent bytes on close. It does not wait
     /// for anything else: a client that reads nothing must not hold a descriptor for its acknowledgements.
     func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
-        guard mode == .all, !isClosing, client.permit?.isIdle == false, context.hasUnsentBytes else { return context.close(mode: mode, promise: promise) }
+        guard mode == .all, !isClosing, client.permit?.isIdle == false, context.hasUnsentBytes else {
+            return context.close(mode: mode, promise: promise)
+        }
         isClosing = true
         let timeout = context.eventLoop.assumeIsolated().scheduleTask(in: closeTimeout) { context.close(promise: nil) }
         context.whenSent().assumeIsolated().whenComplete { _ in
@@ -195,7 +200,9 @@ final class GoAwayObserver: ChannelOutboundHandler {
         case 7:
             hasFailed = hasFailed || frame.getInteger(at: start + Self.headerBytes + 4, as: UInt32.self) ?? 0 != 0
             if !hasFailed, end == nil {
-                end = context.eventLoop.assumeIsolated().scheduleTask(in: max(graceTime, Self.leastGrace)) { context.close(promise: nil) }
+                end = context.eventLoop.assumeIsolated().scheduleTask(in: max(graceTime, Self.leastGrace)) {
+                    context.close(promise: nil)
+                }
             }
         default: break
         }

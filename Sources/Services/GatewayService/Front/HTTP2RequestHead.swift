@@ -20,7 +20,9 @@ enum HTTP2RequestHead {
                     throw .malformed("HTTP/2 does not allow connection headers.")
                 case "host":
                     // Replaces a missing :authority; if both are present, they must agree.
-                    guard pseudo.authority == nil || pseudo.authority == value else { throw .malformed("The Host header and :authority must be equal.") }
+                    guard pseudo.authority == nil || pseudo.authority == value else {
+                        throw .malformed("The Host header and :authority must be equal.")
+                    }
                     pseudo.authority = value
                 case "cookie":
                     // HTTP/2 may split cookies for better compression; HTTP/1.1 has one line.
@@ -69,7 +71,9 @@ enum HTTP2RequestHead {
             guard let method, let path, let authority, let scheme, ["http", "https"].contains(scheme) else {
                 throw .malformed("A pseudo-header is missing or not valid.")
             }
-            guard Self.isOneWord(method), Self.isOneWord(path) else { throw .malformed("A pseudo-header is not valid.") }
+            guard Self.isOneWord(method), Self.isOneWord(path) else {
+                throw .malformed("A pseudo-header is not valid.")
+            }
             return ByteBuffer(string: "\(method) \(path) HTTP/1.1\r\nhost: \(authority)\r\n")
         }
     }

@@ -90,7 +90,9 @@ final class HTTP2Stream: ChannelDuplexHandler, Front {
             .flatMap { (text: ByteBuffer) -> Result<Void, Refusal> in
                 text.withUnsafeReadableBytes { bytes in
                     Result { () throws(Refusal) in
-                        guard try parser.parse(bytes) == bytes.count else { throw .malformed("The headers are not valid.") }
+                        guard try parser.parse(bytes) == bytes.count else {
+                            throw .malformed("The headers are not valid.")
+                        }
                         expectsContinue = parser.head.expectsContinue
                         let exchange = Exchange(parser.head, bytes, front: self, worker: worker)
                         self.exchange = exchange

@@ -20,7 +20,8 @@ struct Listener: Sendable {
     func bind(host: String, port: Int, shared: Bool, on group: any EventLoopGroup) async throws -> any Channel {
         let isSecure = certificates != nil
         if !shared, port > 0 {
-            try PortSharing.requireFree(try await NIOThreadPool.singleton.runIfActive { try .makeAddressResolvingHost(host, port: port) })
+            try PortSharing.requireFree(
+                try await NIOThreadPool.singleton.runIfActive { try .makeAddressResolvingHost(host, port: port) })
         }
         let server = try await ServerBootstrap(group: group)
             .serverChannelOption(.backlog, value: 1024)
@@ -44,7 +45,8 @@ struct Listener: Sendable {
     func close(_ server: any Channel, on group: any EventLoopGroup) async {
         let isTakenOver = await PortSharing.handOver(server) { await probes.arrives(at: server, on: group) }
         // Connections in the backlog are accepted during this delay.
-        try? await server.eventLoop.scheduleTask(in: isTakenOver ? PortSharing.handshakeTime : .milliseconds(20)) {}.futureResult.get()
+        try? await server.eventLoop.scheduleTask(in: isTakenOver ? PortSharing.handshakeTime : .milliseconds(20)) {}
+            .futureResult.get()
         try? await server.close().get()
     }
 
@@ -64,7 +66,9 @@ struct Listener: Sendable {
         }
     }
 
-    private func secure(_ channel: any Channel, _ client: ClientConnection, _ worker: Worker, _ context: NIOSSLContext) throws {
+    private func secure(_ channel: any Channel, _ client: ClientConnection, _ worker: Worker, _ context: NIOSSLContext)
+        throws
+    {
         let impatience = channel.eventLoop.assumeIsolated().scheduleTask(in: settings.headerTimeout) {
             channel.close(promise: nil)
         }

@@ -36,7 +36,8 @@ enum PortSharing {
         let status = address.withSockAddr { bind(descriptor, $0, socklen_t($1)) }
         guard status == 0 || errno != EADDRINUSE else {
             throw GatewayConfigurationError(
-                "http.port: another process listens on \(address.configured); set http.shared to let a second gateway take over from the first")
+                "http.port: another process listens on \(address.configured); set http.shared to let a second gateway take over from the first"
+            )
         }
     }
 
@@ -87,7 +88,8 @@ enum PortSharing {
         defer { instruction.deallocate() }
         instruction.initialize(to: Instruction(code: returnConstant, constant: place))
         let program = Program(length: 1, instructions: instruction)
-        return (try? await options.unsafeSetSocketOption(level: .socket, name: attachFilter, value: program).get()) != nil
+        return (try? await options.unsafeSetSocketOption(level: .socket, name: attachFilter, value: program).get())
+            != nil
     }
     #else
     static func spread(_: any Channel) async {}

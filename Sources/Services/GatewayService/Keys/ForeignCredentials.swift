@@ -31,7 +31,9 @@ enum ForeignCredentials {
     ///
     /// - Throws: `invalid-token` for anything else that cannot be a token, such as `Bearer null` or a token without its
     ///   scheme, because the sender expects the request to have the user's permissions.
-    static func accessToken(_ head: RequestHead, _ bytes: UnsafeRawBufferPointer) throws(Refusal) -> UnsafeRawBufferPointer? {
+    static func accessToken(_ head: RequestHead, _ bytes: UnsafeRawBufferPointer) throws(Refusal)
+        -> UnsafeRawBufferPointer?
+    {
         guard let header = head.value(head.authorization, in: bytes) else { return nil }
         if header.spells("basic") || afterScheme("basic ", header) != nil { return nil }
         guard let token = bearerToken(head, bytes), hasFormOfToken(token) else {
@@ -46,7 +48,8 @@ enum ForeignCredentials {
         var (parts, length) = (1, 0)
         for byte in text {
             switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"),
                 UInt8(ascii: "_"), UInt8(ascii: "-"):
                 length += 1
             case UInt8(ascii: ".") where length > 0: (parts, length) = (parts + 1, 0)
@@ -66,7 +69,9 @@ enum ForeignCredentials {
     }
 
     private static func basicUser(_ header: UnsafeRawBufferPointer) -> [UInt8]? {
-        guard let encoded = afterScheme("basic ", header), let pair = Data(base64Encoded: encoded.text) else { return nil }
+        guard let encoded = afterScheme("basic ", header), let pair = Data(base64Encoded: encoded.text) else {
+            return nil
+        }
         return Array(pair.prefix { $0 != UInt8(ascii: ":") })
     }
 
@@ -74,14 +79,19 @@ enum ForeignCredentials {
         for parameter in query.dropFirst().split(separator: UInt8(ascii: "&")) {
             let count = prefix.utf8CodeUnitCount
             guard parameter.count >= count else { continue }
-            if UnsafeRawBufferPointer(rebasing: parameter.prefix(count)).spells(prefix) { return Array(parameter.dropFirst(count)) }
+            if UnsafeRawBufferPointer(rebasing: parameter.prefix(count)).spells(prefix) {
+                return Array(parameter.dropFirst(count))
+            }
         }
         return nil
     }
 
-    private static func afterScheme(_ scheme: StaticString, _ header: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
+    private static func afterScheme(_ scheme: StaticString, _ header: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer?
+    {
         let count = scheme.utf8CodeUnitCount
-        guard header.count > count, UnsafeRawBufferPointer(rebasing: header[..<count]).spells(scheme) else { return nil }
+        guard header.count > count, UnsafeRawBufferPointer(rebasing: header[..<count]).spells(scheme) else {
+            return nil
+        }
         return UnsafeRawBufferPointer(rebasing: header[count...]).trimmed
     }
 }

@@ -87,7 +87,8 @@ final class Gatekeeper {
     func visitor(at seconds: Double) throws(Refusal) -> Grant {
         if let visitor, visitor.validUntil > seconds { return visitor }
         let grant = Grant(
-            principal: .visitor, credentialIDs: [], scopes: .all, header: try sign(.visitor, at: seconds), validUntil: seconds + Self.grantSeconds)
+            principal: .visitor, credentialIDs: [], scopes: .all, header: try sign(.visitor, at: seconds),
+            validUntil: seconds + Self.grantSeconds)
         visitor = grant
         return grant
     }
@@ -103,7 +104,9 @@ final class Gatekeeper {
         let now = seconds
         // Naming a user restricts permissions. Where the header has no effect it is refused, so that no caller relies
         // on it.
-        guard presented.user == nil || [.client, .master, .masterBearer].contains(presented.kind) else { throw Refusal(.unauthorized) }
+        guard presented.user == nil || [.client, .master, .masterBearer].contains(presented.kind) else {
+            throw Refusal(.unauthorized)
+        }
         switch presented.kind {
         case .client, .master:
             let key = entry(presented.appKey, .client, from: address, at: now)
@@ -117,7 +120,9 @@ final class Gatekeeper {
             guard presented.user == nil, let secret, secret.app.id == key.app.id else { throw Refusal(.unauthorized) }
             return try grant(presented, key, secret, opens: .client, at: now)
         case .masterBearer:
-            guard let master = entry(presented.masterKey, .master, from: address, at: now) else { throw Refusal(.unauthorized) }
+            guard let master = entry(presented.masterKey, .master, from: address, at: now) else {
+                throw Refusal(.unauthorized)
+            }
             guard presented.user == nil else { throw Refusal(.forbidden, Self.notForUsers) }
             return try grant(.master, master, nil, presented.environment, at: now)
         case .ingest:
@@ -147,20 +152,25 @@ final class Gatekeeper {
     ///
     /// - Parameter kind: The principal's kind if no user is named.
     private func grant(
-        _ presented: Presented, _ first: KeyRingIndex.Entry, _ second: KeyRingIndex.Entry, opens kind: Principal.Kind, at seconds: Double
+        _ presented: Presented, _ first: KeyRingIndex.Entry, _ second: KeyRingIndex.Entry, opens kind: Principal.Kind,
+        at seconds: Double
     ) throws(Refusal) -> Grant {
-        guard presented.user == nil || presented.token == nil else { throw Refusal(.invalidToken, "Send either an access token or X-Martlet-User, not both.") }
+        guard presented.user == nil || presented.token == nil else {
+            throw Refusal(.invalidToken, "Send either an access token or X-Martlet-User, not both.")
+        }
         let isForUser = presented.user != nil || presented.token != nil
         let user = try presented.user.map { text throws(Refusal) in try Self.userID(text) }
         let granted = try grant(
-            isForUser ? .client : kind, first, second, presented.environment, user: user, token: presented.token, at: seconds)
+            isForUser ? .client : kind, first, second, presented.environment, user: user, token: presented.token,
+            at: seconds)
         guard presented.kind == .client || granted.principal.kind == .master else {
             throw Refusal(.forbidden, kind == .master ? Self.notForUsers : "This call needs a master key.")
         }
         return granted
     }
 
-    private static let notForUsers: StaticString = "This call needs a master key alone; omit X-Martlet-User and the user's token."
+    private static let notForUsers: StaticString =
+        "This call needs a master key alone; omit X-Martlet-User and the user's token."
 
     private func isNumber(_ project: UnsafeRawBufferPointer?, _ number: Int) -> Bool {
         guard let project else { return true }
@@ -171,7 +181,8 @@ final class Gatekeeper {
     private func entry(
         _ text: UnsafeRawBufferPointer?, _ kind: CredentialKind, from address: IPAddress?, at seconds: Double
     ) -> KeyRingIndex.Entry? {
-        guard let entry = ring.entry(for: text ?? UnsafeRawBufferPointer(start: nil, count: 0), kind, at: seconds) else { return nil }
+        guard let entry = ring.entry(for: text ?? UnsafeRawBufferPointer(start: nil, count: 0), kind, at: seconds)
+        else { return nil }
         guard let networks = entry.networks ?? (kind == .master ? masterKeyNetworks : nil) else { return entry }
         guard let address, networks.contains(where: { $0.contains(address) }) else { return nil }
         return entry
@@ -183,16 +194,22 @@ final class Gatekeeper {
     ) throws(Refusal) -> Grant {
         let own = first.environment ?? second?.environment ?? .live
         let environment = try Self.environment(header, of: own)
-        let claims = try token.map { text throws(Refusal) in try self.claims(text, appID: first.app.id, environment, at: seconds) }
+        let claims = try token.map { text throws(Refusal) in
+            try self.claims(text, appID: first.app.id, environment, at: seconds)
+        }
         let user = claims?.userID ?? user
-        let key = GrantKey(first: first.id, second: second?.id, environment: environment, user: user, session: claims?.sessionID,
+        let key = GrantKey(
+            first: first.id, second: second?.id, environment: environment, user: user, session: claims?.sessionID,
             expires: claims?.expires)
         return try keep(
             Principal(
-                kind: kind, appID: first.app.id, appNumber: first.app.number, environment: environment, credentialID: first.id,
+                kind: kind, appID: first.app.id, appNumber: first.app.number, environment: environment,
+                credentialID: first.id,
                 userID: user, sessionID: claims?.sessionID),
-            key, of: [first.id] + (second.map { [$0.id] } ?? []), for: first.scopes.intersection(second?.scopes ?? .all),
-            until: min(first.expires, second?.expires ?? .infinity, claims.map { Double($0.expires) } ?? .infinity), at: seconds)
+            key, of: [first.id] + (second.map { [$0.id] } ?? []),
+            for: first.scopes.intersection(second?.scopes ?? .all),
+            until: min(first.expires, second?.expires ?? .infinity, claims.map { Double($0.expires) } ?? .infinity),
+            at: seconds)
     }
 
     /// Returns the cached grant for `key`, or creates one.
@@ -203,7 +220,8 @@ final class Gatekeeper {
         if let grant = grants[key], grant.validUntil > seconds { return grant }
         let principal = principal()
         let grant = Grant(
-            principal: principal, credentialIDs: credentialIDs(), scopes: scopes, header: try sign(principal, at: seconds),
+            principal: principal, credentialIDs: credentialIDs(), scopes: scopes,
+            header: try sign(principal, at: seconds),
             validUntil: min(seconds + Self.grantSeconds, end))
         if let old = grants[key] { noteUse(of: old) }
         if grants.count >= Self.maximumGrants { forgetGrants() }
@@ -213,9 +231,12 @@ final class Gatekeeper {
 
     /// Without a token, the grant is for a staff member who has not signed in; it names no app.
     private func staffGrant(_ presented: Presented, at seconds: Double) throws(Refusal) -> Grant {
-        guard let text = presented.token else { return try keep(Principal.staff(nil), GrantKey(first: "staff", environment: .live), at: seconds) }
+        guard let text = presented.token else {
+            return try keep(Principal.staff(nil), GrantKey(first: "staff", environment: .live), at: seconds)
+        }
         let digest = DigestKey(of: text)
-        guard let token = staffTokens[digest] ?? ring.staffToken(from: text, at: seconds), Double(token.expires) > seconds,
+        guard let token = staffTokens[digest] ?? ring.staffToken(from: text, at: seconds),
+            Double(token.expires) > seconds,
             !revoked.refuses(token), var staff = ring.staff(token.staffID)
         else { throw Refusal(.invalidToken) }
         if staffTokens.count >= Self.maximumTokens { staffTokens = [:] }
@@ -228,15 +249,19 @@ final class Gatekeeper {
         }
         let environment = try Self.environment(presented.environment, of: .live)
         let key = GrantKey(
-            first: "staff", second: app?.id, environment: environment, user: staff.id, session: token.sessionID, expires: token.expires,
+            first: "staff", second: app?.id, environment: environment, user: staff.id, session: token.sessionID,
+            expires: token.expires,
             mustReset: token.mustReset)
         return try keep(
-            Principal.staff(staff, sessionID: token.sessionID, appID: app?.id ?? "", appNumber: app?.number ?? 0, environment), key,
+            Principal.staff(
+                staff, sessionID: token.sessionID, appID: app?.id ?? "", appNumber: app?.number ?? 0, environment), key,
             until: Double(token.expires), at: seconds)
     }
 
     private func sign(_ principal: Principal, at seconds: Double) throws(Refusal) -> String {
-        guard let header = try? signer.header(for: principal, at: Date(timeIntervalSince1970: seconds)) else { throw Refusal(.internalError) }
+        guard let header = try? signer.header(for: principal, at: Date(timeIntervalSince1970: seconds)) else {
+            throw Refusal(.internalError)
+        }
         return header
     }
 
@@ -245,7 +270,8 @@ final class Gatekeeper {
         _ text: UnsafeRawBufferPointer, appID: String, _ environment: AppEnvironment, at seconds: Double
     ) throws(Refusal) -> AccessToken {
         let digest = DigestKey(of: text)
-        guard let token = tokens[digest] ?? ring.token(from: text, at: seconds), Double(token.expires) > seconds, token.appID == appID,
+        guard let token = tokens[digest] ?? ring.token(from: text, at: seconds), Double(token.expires) > seconds,
+            token.appID == appID,
             token.environment == environment, !revoked.refuses(token)
         else { throw Refusal(.invalidToken) }
         if tokens.count >= Self.maximumTokens { tokens = [:] }
@@ -257,7 +283,8 @@ final class Gatekeeper {
     private static func userID(_ bytes: UnsafeRawBufferPointer) throws(Refusal) -> String {
         let isWellFormed = bytes.allSatisfy { byte in
             switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"),
                 UInt8(ascii: "_"), UInt8(ascii: "-"), UInt8(ascii: "."):
                 true
             default: false
@@ -317,7 +344,8 @@ extension Gatekeeper.Presented {
     fileprivate func withMaterial<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
         let parts = (appKey, secret, masterKey, project, environment, user, token, appID)
         func length(_ part: UnsafeRawBufferPointer?) -> Int { (part?.count ?? 0) + 1 }
-        let total = 1 + length(parts.0) + length(parts.1) + length(parts.2) + length(parts.3) + length(parts.4)
+        let total =
+            1 + length(parts.0) + length(parts.1) + length(parts.2) + length(parts.3) + length(parts.4)
             + length(parts.5) + length(parts.6) + length(parts.7)
         return withUnsafeTemporaryAllocation(byteCount: total, alignment: 8) { memory in
             memory[0] = kind.tag
@@ -360,10 +388,12 @@ extension RouteCredential {
 
 extension Principal {
     fileprivate static func staff(
-        _ staff: StaffGrant?, sessionID: String? = nil, appID: String = "", appNumber: Int = 0, _ environment: AppEnvironment = .live
+        _ staff: StaffGrant?, sessionID: String? = nil, appID: String = "", appNumber: Int = 0,
+        _ environment: AppEnvironment = .live
     ) -> Principal {
         Principal(
-            kind: .staff, appID: appID, appNumber: appNumber, environment: environment, credentialID: staff?.id ?? "", sessionID: sessionID,
+            kind: .staff, appID: appID, appNumber: appNumber, environment: environment, credentialID: staff?.id ?? "",
+            sessionID: sessionID,
             staff: staff)
     }
 }

@@ -56,7 +56,9 @@ extension [UpstreamTarget] {
     /// The base URL of one of the service's instances; successive turns rotate through them.
     func address(_ turn: Int) async throws -> String {
         var addresses: [String] = []
-        for target in self { addresses += try await target.resolve().compactMap { UpstreamMonitor.url(of: $0, path: "") } }
+        for target in self {
+            addresses += try await target.resolve().compactMap { UpstreamMonitor.url(of: $0, path: "") }
+        }
         guard !addresses.isEmpty else { throw InternalClient.Failure.noAddress }
         return addresses[turn % addresses.count]
     }

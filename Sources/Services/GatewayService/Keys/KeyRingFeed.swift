@@ -18,7 +18,8 @@ struct KeyRingFeed: Sendable {
             save(ring)
             return ring.version
         } didFail: { error in
-            logger.warning("The key ring feed failed; continuing with the last key ring.", metadata: ["error": "\(error)"])
+            logger.warning(
+                "The key ring feed failed; continuing with the last key ring.", metadata: ["error": "\(error)"])
         }
     }
 

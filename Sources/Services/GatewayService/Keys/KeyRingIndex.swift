@@ -17,7 +17,9 @@ struct DigestKey: Hashable, Sendable {
         var bytes: [UInt8] = []
         var digits = hex.utf8.makeIterator()
         while let first = digits.next() {
-            guard let second = digits.next(), let high = hexadecimal(first), let low = hexadecimal(second) else { return nil }
+            guard let second = digits.next(), let high = hexadecimal(first), let low = hexadecimal(second) else {
+                return nil
+            }
             bytes.append(high << 4 | low)
         }
         guard bytes.count == 32 else { return nil }
@@ -80,8 +82,10 @@ final class KeyRingIndex: Sendable {
                 guard let digest = DigestKey(hex: credential.sha256) else { continue }
                 entries[digest] = Entry(
                     app: App(id: app.id, number: app.number), id: credential.id, kind: credential.kind,
-                    environment: credential.environment, expires: credential.expires?.timeIntervalSince1970 ?? .infinity,
-                    networks: credential.networks.map { $0.compactMap(Network.init) }, scopes: ScopeMask(credential.scopes))
+                    environment: credential.environment,
+                    expires: credential.expires?.timeIntervalSince1970 ?? .infinity,
+                    networks: credential.networks.map { $0.compactMap(Network.init) },
+                    scopes: ScopeMask(credential.scopes))
             }
         }
         self.entries = entries

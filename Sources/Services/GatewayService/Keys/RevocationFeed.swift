@@ -34,7 +34,9 @@ struct RevocationFeed: Sendable {
                 save.yield(revoked)
                 return news.last
             } didFail: { error in
-                logger.warning("The feed of ended sessions failed; known sessions remain refused.", metadata: ["error": "\(error)"])
+                logger.warning(
+                    "The feed of ended sessions failed; known sessions remain refused.", metadata: ["error": "\(error)"]
+                )
             }
             save.finish()
         }

@@ -24,13 +24,15 @@ struct RevocationFile: Sendable {
         guard let data = file.read() else { return nil }
         let lines = data.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
         guard let first = lines.first.map({ String(decoding: $0, as: UTF8.self) }), first.hasPrefix(Self.heading),
-            let cutOff = Int64(first.dropFirst(Self.heading.count)), cutOff >= 0, lines.count > 1, lines.last?.isEmpty == true
+            let cutOff = Int64(first.dropFirst(Self.heading.count)), cutOff >= 0, lines.count > 1,
+            lines.last?.isEmpty == true
         else { throw Failure.unreadable }
         var sessions: [String: Int64] = [:]
         sessions.reserveCapacity(lines.count)
         for line in lines.dropFirst().dropLast() {
             let parts = line.split(separator: UInt8(ascii: " "), omittingEmptySubsequences: false)
-            guard parts.count == 2, !parts[0].isEmpty, let until = Int64(String(decoding: parts[1], as: UTF8.self)) else { throw Failure.unreadable }
+            guard parts.count == 2, !parts[0].isEmpty, let until = Int64(String(decoding: parts[1], as: UTF8.self))
+            else { throw Failure.unreadable }
             sessions[String(decoding: parts[0], as: UTF8.self)] = until
         }
         var revoked = RevokedSessions()

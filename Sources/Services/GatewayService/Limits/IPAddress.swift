@@ -69,7 +69,9 @@ struct Network: Sendable {
     static func parse(_ texts: [String], _ key: String) throws(GatewayConfigurationError) -> [Network] {
         var networks: [Network] = []
         for text in texts {
-            guard let network = Network(text) else { throw GatewayConfigurationError("\(key): '\(text)' is not a network.") }
+            guard let network = Network(text) else {
+                throw GatewayConfigurationError("\(key): '\(text)' is not a network.")
+            }
             networks.append(network)
         }
         return networks

@@ -48,6 +48,7 @@ struct InFlightLimits {
     }
 
     private static var refusal: Refusal {
-        Refusal(.tooManyRequests, "Too many requests are in progress; retry after some have been answered.", retryAfter: 1)
+        Refusal(
+            .tooManyRequests, "Too many requests are in progress; retry after some have been answered.", retryAfter: 1)
     }
 }

@@ -22,10 +22,16 @@ struct GenerationFeed: Sendable {
         await Feed.follow { number in
             do {
                 // After a failure, asks the next instance.
-                let config = InternalClient(baseURL: try await targets.address(failures), client: client, signer: signer)
-                guard let data = try await config.news(at: path, after: number, wait: Self.waitSeconds) else { return number }
+                let config = InternalClient(
+                    baseURL: try await targets.address(failures), client: client, signer: signer)
+                guard let data = try await config.news(at: path, after: number, wait: Self.waitSeconds) else {
+                    return number
+                }
                 let news = try JSONDecoder().decode(LiveVersions.self, from: data)
-                await publish(Dictionary(news.spaces.map { ($0.environment.rawValue + ":" + $0.appID, $0.generation) }, uniquingKeysWith: { $1 }))
+                await publish(
+                    Dictionary(
+                        news.spaces.map { ($0.environment.rawValue + ":" + $0.appID, $0.generation) },
+                        uniquingKeysWith: { $1 }))
                 return news.number
             } catch {
                 failures += 1
@@ -33,7 +39,9 @@ struct GenerationFeed: Sendable {
                 throw error
             }
         } didFail: { error in
-            logger.notice("Could not load generations; forwarding every request to the upstream.", metadata: ["error": "\(error)"])
+            logger.notice(
+                "Could not load generations; forwarding every request to the upstream.", metadata: ["error": "\(error)"]
+            )
         }
     }
 }

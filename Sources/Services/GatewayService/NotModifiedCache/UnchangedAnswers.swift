@@ -26,14 +26,17 @@ final class UnchangedAnswers {
     var generations: [String: Int64]? {
         didSet {
             // After a restore, a space may reach the same generation again with different contents.
-            if let old = oldValue, let new = generations, old.contains(where: { new[$0.key, default: 0] < $0.value }) { known = [:] }
+            if let old = oldValue, let new = generations, old.contains(where: { new[$0.key, default: 0] < $0.value }) {
+                known = [:]
+            }
         }
     }
     private var known: [Key: Known] = [:]
 
     /// Nil for requests whose answers must not be repeated.
     static func key(_ head: RequestHead, _ bytes: UnsafeRawBufferPointer, _ admission: Admission) -> Key? {
-        guard admission.match.route.generationPath != nil, head.method.isSafe, !head.hasBody, let grant = admission.grant,
+        guard admission.match.route.generationPath != nil, head.method.isSafe, !head.hasBody,
+            let grant = admission.grant,
             grant.principal.kind == .client
         else { return nil }
         // The service evaluates all If-None-Match lines, so a key made from only one of them would be wrong.
@@ -53,13 +56,17 @@ final class UnchangedAnswers {
     }
 
     func answer(to key: Key, for grant: Grant) -> Answer? {
-        guard let generations, let known = known[key], generations[Self.space(of: grant)] == known.generation else { return nil }
+        guard let generations, let known = known[key], generations[Self.space(of: grant)] == known.generation else {
+            return nil
+        }
         return known.answer
     }
 
     /// Stores an upstream's answer if it is marked.
     func note(_ head: ResponseHead, _ bytes: UnsafeRawBufferPointer, to key: Key, for grant: Grant) {
-        guard head.status == 304, generations != nil, let mark = head.fields.first(where: { bytes[$0.name].spells("x-martlet-generation") }) else { return }
+        guard head.status == 304, generations != nil,
+            let mark = head.fields.first(where: { bytes[$0.name].spells("x-martlet-generation") })
+        else { return }
         let parts = bytes[mark.value].text.split(separator: " ")
         guard parts.count == 2, parts[0] == Self.space(of: grant), let generation = Int64(parts[1]) else { return }
         var answer = Answer(status: 304)
@@ -73,5 +80,7 @@ final class UnchangedAnswers {
     }
 
     /// The space in the format of the config service.
-    private static func space(of grant: Grant) -> String { grant.principal.environment.rawValue + ":" + grant.principal.appID }
+    private static func space(of grant: Grant) -> String {
+        grant.principal.environment.rawValue + ":" + grant.principal.appID
+    }
 }

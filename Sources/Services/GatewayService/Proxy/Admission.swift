@@ -11,7 +11,9 @@ struct Admission {
 
     /// Checks address, route, length, credentials and rate, in this order, so that rejecting a request costs the
     /// attacker most and the gateway least.
-    init(_ head: RequestHead, _ bytes: UnsafeRawBufferPointer, _ client: ClientConnection, _ worker: Worker) throws(Refusal) {
+    init(_ head: RequestHead, _ bytes: UnsafeRawBufferPointer, _ client: ClientConnection, _ worker: Worker)
+        throws(Refusal)
+    {
         let address = client.address(head, bytes, worker.settings)
         self.address = address?.bucket
         if let buckets = worker.settings.addressBuckets, let name = self.address {
@@ -61,7 +63,9 @@ struct Admission {
         case .masterBearer:
             presented.masterKey = ForeignCredentials.bearerToken(head, bytes)
         case .ingest:
-            let key = route.ingestKeyIndex.map { Array(bytes[match.captures[$0]]) } ?? ForeignCredentials.ingestKey(head, bytes)
+            let key =
+                route.ingestKeyIndex.map { Array(bytes[match.captures[$0]]) }
+                ?? ForeignCredentials.ingestKey(head, bytes)
             guard let key else { throw Refusal(.unauthorized) }
             let result = key.withUnsafeBytes { key in
                 presented.secret = key

@@ -16,7 +16,8 @@ struct EndlessAnswer {
 
     mutating func note(_ data: ByteBuffer) {
         guard isEventStream, let last = data.readableBytesView.last else { return }
-        let before = data.readableBytes > 1 ? data.getInteger(at: data.writerIndex - 2, as: UInt8.self) == 0x0a : endsLine
+        let before =
+            data.readableBytes > 1 ? data.getInteger(at: data.writerIndex - 2, as: UInt8.self) == 0x0a : endsLine
         endsLine = last == 0x0a
         endsEvent = endsLine && before
     }

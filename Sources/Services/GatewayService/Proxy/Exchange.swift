@@ -101,13 +101,17 @@ final class Exchange {
         guard let front else { return }
         requestEnded = !head.hasBody
         do throws(Refusal) {
-            if let preflight = Preflight.answer(head, bytes, origin, worker.routes) { return answer(preflight, closing: head.hasBody) }
+            if let preflight = Preflight.answer(head, bytes, origin, worker.routes) {
+                return answer(preflight, closing: head.hasBody)
+            }
             let admission = try Admission(head, bytes, front.client, worker)
             route = admission.match.route
             grant = admission.grant
             slot = try enter(admission, hasBody: head.hasBody)
             if let key = UnchangedAnswers.key(head, bytes, admission), let grant {
-                if let known = worker.unchanged[admission.match.route.upstreamIndex].answer(to: key, for: grant) { return answer(known, closing: false) }
+                if let known = worker.unchanged[admission.match.route.upstreamIndex].answer(to: key, for: grant) {
+                    return answer(known, closing: false)
+                }
                 unchangedKey = key
             }
             isUpgrade = admission.isUpgrade
@@ -119,7 +123,8 @@ final class Exchange {
             connect()
         } catch {
             // A refused request has no `route`, so look it up for this flag alone.
-            tellsMessage = (try? worker.routes.match(head.path, method: head.method, in: bytes))?.route.tellsMessage ?? false
+            tellsMessage =
+                (try? worker.routes.match(head.path, method: head.method, in: bytes))?.route.tellsMessage ?? false
             refuse(error, closing: head.hasBody)
         }
     }
@@ -137,11 +142,14 @@ final class Exchange {
     func clientBody(_ data: ByteBuffer) {
         bytesIn += Int64(data.readableBytes)
         lastProgress = worker.now
-        if phase != .tunnel, let route, bytesIn > route.maximumBodyBytes { return refuse(Refusal(.payloadTooLarge), closing: true) }
+        if phase != .tunnel, let route, bytesIn > route.maximumBodyBytes {
+            return refuse(Refusal(.payloadTooLarge), closing: true)
+        }
         guard let upstream else { return }
         let settings = worker.settings
         if let route, settings.limits.minimumBodyBytesPerSecond > 0 {
-            let earned = TimeAmount.nanoseconds(Int64(data.readableBytes) * 1_000_000_000 / Int64(settings.limits.minimumBodyBytesPerSecond))
+            let earned = TimeAmount.nanoseconds(
+                Int64(data.readableBytes) * 1_000_000_000 / Int64(settings.limits.minimumBodyBytesPerSecond))
             stallDeadline = min(stallDeadline + earned, worker.now + route.bodyStall)
         }
         // Count before the upstream receives the end of the body and may act on it.
@@ -202,8 +210,12 @@ final class Exchange {
         requestHead = ByteBuffer()
         phase = head.status == 101 ? .tunnel : .answering
         if route?.isStreaming == true, head.status < 500 { backend?.streamBegan() }
-        if route?.isStreaming == true, head.contentLength == nil, method != .head { stream = EndlessAnswer(head, bytes) }
-        if let unchangedKey, let route, let grant { worker.unchanged[route.upstreamIndex].note(head, bytes, to: unchangedKey, for: grant) }
+        if route?.isStreaming == true, head.contentLength == nil, method != .head {
+            stream = EndlessAnswer(head, bytes)
+        }
+        if let unchangedKey, let route, let grant {
+            worker.unchanged[route.upstreamIndex].note(head, bytes, to: unchangedKey, for: grant)
+        }
         front.respond(head, bytes, of: self)
         if phase == .tunnel {
             front.flush()
@@ -353,7 +365,8 @@ final class Exchange {
         guard route?.isStreaming != true, let front else { return false }
         let settings = worker.settings
         let isTooSlow = readingRate.isTooSlow(
-            now, isWaiting: !front.isWritable, bytesTaken: bytesOut, minimum: settings.limits.minimumAnswerBytesPerSecond,
+            now, isWaiting: !front.isWritable, bytesTaken: bytesOut,
+            minimum: settings.limits.minimumAnswerBytesPerSecond,
             window: settings.readingWindow)
         if isTooSlow { worker.metrics.countSlowReader() }
         return isTooSlow
@@ -378,7 +391,9 @@ final class Exchange {
 
     private func enter(_ admission: Admission, hasBody: Bool) throws(Refusal) -> InFlightLimits.Slot {
         let (address, credential) = (admission.address, admission.grant?.limitedCredential)
-        if admission.match.route.isStreaming { return try worker.streams.enter(address: address, credential: credential) }
+        if admission.match.route.isStreaming {
+            return try worker.streams.enter(address: address, credential: credential)
+        }
         laterCredential = hasBody ? credential : nil
         return try worker.inFlight.enter(address: address, credential: hasBody ? nil : credential)
     }
@@ -443,7 +458,9 @@ final class Exchange {
         connection.writeAndFlush(headWithRelay())
         guard !requestEnded else { return }
         bodyDeadline = worker.now + (route?.bodyTimeout ?? .seconds(90))
-        if worker.settings.limits.minimumBodyBytesPerSecond > 0 { stallDeadline = worker.now + (route?.bodyStall ?? .seconds(10)) }
+        if worker.settings.limits.minimumBodyBytesPerSecond > 0 {
+            stallDeadline = worker.now + (route?.bodyStall ?? .seconds(10))
+        }
         front?.readyForBody()
     }
 
@@ -473,7 +490,9 @@ final class Exchange {
     func refuse(_ refusal: Refusal, closing: Bool) {
         if route?.hangsUp == true, refusal.code.status >= 500 { return stop() }
         let hasMessage = tellsMessage || route?.tellsMessage == true
-        answer(worker.answers.problem(refusal, requestID, hasMessage: hasMessage), closing: closing || refusal.code == .malformedRequest)
+        answer(
+            worker.answers.problem(refusal, requestID, hasMessage: hasMessage),
+            closing: closing || refusal.code == .malformedRequest)
     }
 
     private func answer(_ answer: Answer, closing: Bool) {

@@ -70,7 +70,9 @@ final class RequestLines {
     /// Appends the text without characters that would need escaping (RFC 8259 §7); ids and patterns contain none.
     private func append(_ key: StaticString, _ text: String) {
         lines += UnsafeBufferPointer(start: key.utf8Start, count: key.utf8CodeUnitCount)
-        for byte in text.utf8 where byte >= 0x20 && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\") { lines.append(byte) }
+        for byte in text.utf8 where byte >= 0x20 && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\") {
+            lines.append(byte)
+        }
     }
 
     private func appendTime(_ milliseconds: Int) {

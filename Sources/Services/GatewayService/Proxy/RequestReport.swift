@@ -46,11 +46,15 @@ actor RequestReport {
             }
         } catch {
             failures += 1
-            logger.notice("Could not report the number of requests; keeping it for the next report.", metadata: ["error": "\(error)", "minutes": "\(waiting.count)"])
+            logger.notice(
+                "Could not report the number of requests; keeping it for the next report.",
+                metadata: ["error": "\(error)", "minutes": "\(waiting.count)"])
         }
     }
 
-    static func minute(of time: Date) -> Date { Date(timeIntervalSince1970: (time.timeIntervalSince1970 / 60).rounded(.down) * 60) }
+    static func minute(of time: Date) -> Date {
+        Date(timeIntervalSince1970: (time.timeIntervalSince1970 / 60).rounded(.down) * 60)
+    }
 
     private func send(_ counts: RequestCounts) async throws {
         let encoder = JSONEncoder()

@@ -25,7 +25,9 @@ struct UpstreamHead {
     func write(to buffer: inout ByteBuffer) {
         // Host and forwarding headers are written at most twice, a captured parameter once per use in the rewrite.
         // Everything else is bounded.
-        let bound = (2 + (route.rewrite?.count ?? 0)) * bytes.count + route.rewriteBytes + (admission.grant?.headerLine.count ?? 0)
+        let bound =
+            (2 + (route.rewrite?.count ?? 0)) * bytes.count + route.rewriteBytes
+            + (admission.grant?.headerLine.count ?? 0)
             + client.addressText.count + 512
         buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: bound) { memory in
             var writer = HeadWriter(memory)

@@ -66,7 +66,9 @@ final class WorkerMetrics {
         return reported.enumerated().compactMap { index, tally in
             guard tally.count > 0 else { return nil }
             let (name, statusClass) = index.quotientAndRemainder(dividingBy: Self.classes.count)
-            return .init(service: names[name], statusClass: statusClass + 1, count: tally.count, microseconds: tally.microseconds)
+            return .init(
+                service: names[name], statusClass: statusClass + 1, count: tally.count, microseconds: tally.microseconds
+            )
         }
     }
 

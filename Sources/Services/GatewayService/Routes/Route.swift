@@ -56,7 +56,9 @@ final class Route: Sendable {
         func invalid(_ what: String) -> GatewayConfigurationError {
             GatewayConfigurationError("Route \(entry.path): \(what).")
         }
-        guard let upstreamIndex = configuration.upstreams.keys.sorted().firstIndex(of: entry.upstream) else { throw invalid("unknown upstream '\(entry.upstream)'") }
+        guard let upstreamIndex = configuration.upstreams.keys.sorted().firstIndex(of: entry.upstream) else {
+            throw invalid("unknown upstream '\(entry.upstream)'")
+        }
         let (segments, names) = try Self.segments(entry.path, invalid)
         var methods = MethodSet()
         for name in entry.methods {
@@ -89,7 +91,8 @@ final class Route: Sendable {
         self.maximumBodyBytes = maximum == 0 ? .max : maximum
         let seconds = entry.timeoutSeconds ?? 0
         guard seconds >= 0, seconds < 86_400 else { throw invalid("timeoutSeconds is out of range") }
-        self.headTimeout = seconds > 0 ? .milliseconds(Int64(seconds * 1000)) : TimeAmount(configuration.timeouts.responseHead)
+        self.headTimeout =
+            seconds > 0 ? .milliseconds(Int64(seconds * 1000)) : TimeAmount(configuration.timeouts.responseHead)
         let bodySeconds = entry.bodySeconds ?? 0
         guard bodySeconds >= 0, bodySeconds < 86_400 else { throw invalid("bodySeconds is out of range") }
         let (timeouts, hasOwn) = (configuration.timeouts, bodySeconds > 0)
@@ -97,11 +100,16 @@ final class Route: Sendable {
         self.bodyStall = TimeAmount(hasOwn ? timeouts.idle : timeouts.bodyStall)
         self.waits = entry.waits ?? false
         self.isStreaming = entry.streaming ?? false
-        guard entry.relay.map({ $0.hasPrefix("/") && entry.streaming == true && $0.utf8.allSatisfy { (0x21...0x7e).contains($0) } }) ?? true else {
+        guard
+            entry.relay.map({
+                $0.hasPrefix("/") && entry.streaming == true && $0.utf8.allSatisfy { (0x21...0x7e).contains($0) }
+            }) ?? true
+        else {
             throw invalid("relay must be a path, and the route must have streaming")
         }
         self.relayPath = entry.relay
-        guard entry.generations.map({ $0.hasPrefix("/") && $0.utf8.allSatisfy { (0x21...0x7e).contains($0) } }) ?? true else {
+        guard entry.generations.map({ $0.hasPrefix("/") && $0.utf8.allSatisfy { (0x21...0x7e).contains($0) } }) ?? true
+        else {
             throw invalid("generations must be a path")
         }
         self.generationPath = entry.generations
@@ -115,7 +123,9 @@ final class Route: Sendable {
         self.changing = entry.isReading == true ? self.reading : ScopeMask(area, isReading: false)
         let needsAppKey = [.client, .master, .link].contains(entry.credential)
         guard !needsAppKey || appKeyIndex != nil else { throw invalid("this credential needs {appKey} in the path") }
-        guard ingestKeyIndex == nil || entry.credential == .ingest else { throw invalid("{ingestKey} is only allowed with the credential ingest") }
+        guard ingestKeyIndex == nil || entry.credential == .ingest else {
+            throw invalid("{ingestKey} is only allowed with the credential ingest")
+        }
     }
 
     /// The permission that a limited key needs for `method`.

@@ -22,7 +22,8 @@ enum UpstreamTarget: Sendable, Hashable {
         let path = String(text.dropFirst(5))
         // `sockaddr_un` holds at most 107 bytes.
         guard path.hasPrefix("/"), (try? SocketAddress(unixDomainSocketPath: path)) != nil else {
-            throw GatewayConfigurationError("upstreams: '\(text)' must be unix: followed by an absolute path of at most 107 bytes.")
+            throw GatewayConfigurationError(
+                "upstreams: '\(text)' must be unix: followed by an absolute path of at most 107 bytes.")
         }
         self = .socket(path: path)
     }
@@ -51,7 +52,8 @@ struct HostAndPort: Sendable, Hashable {
 
     /// Reads `name:80`, `10.0.0.1:80` or `[::1]:80`.
     init(_ text: String) throws(GatewayConfigurationError) {
-        guard let colon = text.lastIndex(of: ":"), let port = Int(text[text.index(after: colon)...]), (1...65535).contains(port)
+        guard let colon = text.lastIndex(of: ":"), let port = Int(text[text.index(after: colon)...]),
+            (1...65535).contains(port)
         else { throw GatewayConfigurationError("upstreams: '\(text)' is not host:port.") }
         var host = text[..<colon]
         if host.hasPrefix("["), host.hasSuffix("]") { host = host.dropFirst().dropLast() }
@@ -89,7 +91,9 @@ struct HostAndPort: Sendable, Hashable {
             var text = [CChar](repeating: 0, count: Int(NI_MAXHOST))
             let status = getnameinfo(
                 info.pointee.ai_addr, info.pointee.ai_addrlen, &text, socklen_t(text.count), nil, 0, NI_NUMERICHOST)
-            if status == 0 { texts.insert(String(decoding: text.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)) }
+            if status == 0 {
+                texts.insert(String(decoding: text.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self))
+            }
             next = info.pointee.ai_next
         }
         return texts.sorted()

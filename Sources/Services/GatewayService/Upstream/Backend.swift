@@ -100,7 +100,8 @@ final class Backend {
             .assumeIsolated()
             .whenComplete { result in
                 switch result {
-                case .success(let channel): channel.closeFuture.whenComplete { _ in settings.upstreamDescriptors.giveBack() }
+                case .success(let channel):
+                    channel.closeFuture.whenComplete { _ in settings.upstreamDescriptors.giveBack() }
                 case .failure: settings.upstreamDescriptors.giveBack()
                 }
                 completion(result.map { _ in connection })

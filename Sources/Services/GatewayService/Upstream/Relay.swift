@@ -52,7 +52,8 @@ final class Relay: ChannelInboundHandler {
 
     init() {
         var generator = SystemRandomNumberGenerator()
-        id = (0..<4).map { _ in String(UInt32.random(in: .min ... .max, using: &generator) | 0x8000_0000, radix: 16) }.joined()
+        id = (0..<4).map { _ in String(UInt32.random(in: .min ... .max, using: &generator) | 0x8000_0000, radix: 16) }
+            .joined()
     }
 
     var isOpen: Bool {
@@ -65,13 +66,16 @@ final class Relay: ChannelInboundHandler {
 
     func connect(to address: SocketAddress, path: String, signer: PrincipalSigner, on eventLoop: any EventLoop) {
         guard let principal = try? signer.header(for: .service("gateway"), at: Date()) else { return close() }
-        let head = "GET \(path) HTTP/1.1\r\nhost: martlet\r\n\(HeaderName.principal): \(principal)\r\n\(HeaderName.relay): \(id)\r\n\r\n"
+        let head =
+            "GET \(path) HTTP/1.1\r\nhost: martlet\r\n\(HeaderName.principal): \(principal)\r\n\(HeaderName.relay): \(id)\r\n\r\n"
         let bound = NIOLoopBound(self, eventLoop: eventLoop)
         ClientBootstrap(group: eventLoop)
             .connectTimeout(Self.connectTimeout)
             .channelOption(.tcpOption(.tcp_nodelay), value: 1)
             // Allows an event for a thousand streams to arrive in one read.
-            .channelOption(.recvAllocator, value: AdaptiveRecvByteBufferAllocator(minimum: 2048, initial: 16_384, maximum: 262_144))
+            .channelOption(
+                .recvAllocator, value: AdaptiveRecvByteBufferAllocator(minimum: 2048, initial: 16_384, maximum: 262_144)
+            )
             .channelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture { try channel.pipeline.syncOperations.addHandler(bound.value) }
             }
@@ -140,7 +144,8 @@ final class Relay: ChannelInboundHandler {
 
     private func parseHead() throws(Refusal) {
         let buffer = received
-        let outcome = buffer.withUnsafeReadableBytes { bytes in Result { () throws(Refusal) in try parser.parse(bytes) } }
+        let outcome = buffer.withUnsafeReadableBytes { bytes in Result { () throws(Refusal) in try parser.parse(bytes) }
+        }
         guard let length = try outcome.get() else { return }
         received.moveReaderIndex(forwardBy: length)
         guard parser.head.status == 200, parser.head.isChunked else { return close() }
@@ -184,12 +189,18 @@ final class Relay: ChannelInboundHandler {
     }
 
     private func nextFrame() throws(Refusal) -> Frame? {
-        guard let (length, count) = frames.getMultipleIntegers(at: frames.readerIndex, as: (UInt32, UInt32).self) else { return nil }
+        guard let (length, count) = frames.getMultipleIntegers(at: frames.readerIndex, as: (UInt32, UInt32).self) else {
+            return nil
+        }
         let (body, entries) = (Int(length) - 4, Int(count) * Self.entryBytes)
-        guard body >= entries, Int(length) <= Self.maximumFrameBytes else { throw .malformed("A relay frame is not valid.") }
+        guard body >= entries, Int(length) <= Self.maximumFrameBytes else {
+            throw .malformed("A relay frame is not valid.")
+        }
         guard frames.readableBytes >= Self.headerBytes + body else { return nil }
         frames.moveReaderIndex(forwardBy: Self.headerBytes)
-        guard let list = frames.readSlice(length: entries), let data = frames.readSlice(length: body - entries) else { return nil }
+        guard let list = frames.readSlice(length: entries), let data = frames.readSlice(length: body - entries) else {
+            return nil
+        }
         return Frame(entries: list, data: data)
     }
 }

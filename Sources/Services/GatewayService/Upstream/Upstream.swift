@@ -39,7 +39,8 @@ final class Upstream {
         turn = backends.isEmpty ? 0 : (turn + 1) % backends.count
         for offset in backends.indices {
             let backend = backends[(turn + offset) % backends.count]
-            guard backend.isHealthy == healthy, backend.isAvailable(at: now), !tried.contains(where: { $0 === backend }) else { continue }
+            guard backend.isHealthy == healthy, backend.isAvailable(at: now), !tried.contains(where: { $0 === backend })
+            else { continue }
             if best.map({ backend.inFlight < $0.inFlight }) ?? true { best = backend }
         }
         return best

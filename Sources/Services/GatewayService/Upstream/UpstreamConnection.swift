@@ -157,7 +157,9 @@ final class UpstreamConnection: ChannelDuplexHandler {
                     return
                 }
             case .tunnel:
-                guard let data = pending.readSlice(length: pending.readableBytes), data.readableBytes > 0 else { return }
+                guard let data = pending.readSlice(length: pending.readableBytes), data.readableBytes > 0 else {
+                    return
+                }
                 exchange.upstreamBody(data)
                 return
             }
@@ -186,7 +188,9 @@ final class UpstreamConnection: ChannelDuplexHandler {
         let head = parser.head
         switch head.status {
         case 101:
-            guard exchange.isUpgrade else { throw .malformed("The upstream upgraded the connection without a request to do so.") }
+            guard exchange.isUpgrade else {
+                throw .malformed("The upstream upgraded the connection without a request to do so.")
+            }
             state = .tunnel
         case 100..<200:
             // The gateway has sent its own 100; other interim responses are hints that no client waits for.

@@ -28,9 +28,13 @@ struct UpstreamMonitor: Sendable {
             var addresses: [SocketAddress] = []
             for target in targets {
                 do {
-                    for address in try await target.resolve() where !addresses.contains(address) { addresses.append(address) }
+                    for address in try await target.resolve() where !addresses.contains(address) {
+                        addresses.append(address)
+                    }
                 } catch {
-                    logger.warning("Could not resolve an upstream name; retrying.", metadata: ["upstream": "\(name)", "host": "\(target.name)"])
+                    logger.warning(
+                        "Could not resolve an upstream name; retrying.",
+                        metadata: ["upstream": "\(name)", "host": "\(target.name)"])
                 }
             }
             all.append(addresses)
@@ -52,7 +56,9 @@ struct UpstreamMonitor: Sendable {
             round += 1
             await check(addresses, &failures)
             let found = addresses.map { list in
-                list.map { UpstreamAddress(address: $0, isHealthy: failures[$0, default: 0] < Self.failuresUntilUnhealthy) }
+                list.map {
+                    UpstreamAddress(address: $0, isHealthy: failures[$0, default: 0] < Self.failuresUntilUnhealthy)
+                }
             }
             if found != published {
                 note(found, before: published)
@@ -68,7 +74,9 @@ struct UpstreamMonitor: Sendable {
         failures = failures.filter { all.contains($0.key) }
         await withTaskGroup(of: (SocketAddress, Bool).self) { group in
             for address in all { group.addTask { (address, await isHealthy(address)) } }
-            for await (address, isHealthy) in group { failures[address] = isHealthy ? 0 : failures[address, default: 0] + 1 }
+            for await (address, isHealthy) in group {
+                failures[address] = isHealthy ? 0 : failures[address, default: 0] + 1
+            }
         }
     }
 

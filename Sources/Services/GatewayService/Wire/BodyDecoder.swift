@@ -32,7 +32,9 @@ struct BodyDecoder {
             defer { framing = .chunked(decoder) }
             return try decoder.next(&buffer)
         case .untilClose:
-            guard buffer.readableBytes > 0, let data = buffer.readSlice(length: buffer.readableBytes) else { return nil }
+            guard buffer.readableBytes > 0, let data = buffer.readSlice(length: buffer.readableBytes) else {
+                return nil
+            }
             return .data(data)
         }
     }

@@ -67,7 +67,9 @@ struct ChunkedDecoder {
             throw .malformed("A chunk must end in CRLF.")
         }
         guard buffer.readableBytes >= 2 else { return false }
-        guard buffer.getInteger(at: start + 1, as: UInt8.self) == 0x0a else { throw .malformed("A chunk must end in CRLF.") }
+        guard buffer.getInteger(at: start + 1, as: UInt8.self) == 0x0a else {
+            throw .malformed("A chunk must end in CRLF.")
+        }
         buffer.moveReaderIndex(forwardBy: 2)
         return true
     }

@@ -67,7 +67,9 @@ struct RequestParser {
     private mutating func parseRequestLine(_ bytes: UnsafeRawBufferPointer, _ start: Int, _ end: Int) throws(Refusal) {
         var index = start
         while index < end, ByteSet.token.contains(bytes[index]) { index += 1 }
-        guard index > start, index < end, bytes[index] == 0x20 else { throw .malformed("The request line is not valid.") }
+        guard index > start, index < end, bytes[index] == 0x20 else {
+            throw .malformed("The request line is not valid.")
+        }
         let method = Span(start: start, count: index - start)
         // " HTTP/1.x" is nine bytes.
         let targetEnd = end - 9
@@ -75,7 +77,8 @@ struct RequestParser {
             bytes.loadUnaligned(fromByteOffset: targetEnd + 1, as: UInt64.self) | 0xff << 56
                 == (0x002e_312f_5054_5448 as UInt64) | 0xff << 56
         else {
-            let claimsVersion = targetEnd > index && bytes[Span(start: targetEnd, count: 6)].elementsEqual(" HTTP/".utf8)
+            let claimsVersion =
+                targetEnd > index && bytes[Span(start: targetEnd, count: 6)].elementsEqual(" HTTP/".utf8)
             throw claimsVersion
                 ? Refusal(.versionNotSupported) : .malformed("The request line must name HTTP/1.0 or HTTP/1.1.")
         }
@@ -85,7 +88,9 @@ struct RequestParser {
         head.keepsAlive = minor == 1
         head.target = Span(start: index + 1, count: targetEnd - index - 1)
         guard head.target.count <= limits.targetInBytes else { throw Refusal(.uriTooLong) }
-        guard let known = Method(bytes[method]) else { throw Refusal(.notImplemented, "The request method is not supported.") }
+        guard let known = Method(bytes[method]) else {
+            throw Refusal(.notImplemented, "The request method is not supported.")
+        }
         head.method = known
         (head.path, head.query) = try RequestTarget.split(bytes, head.target)
     }
@@ -157,7 +162,9 @@ struct RequestParser {
 
     private func finish() throws(Refusal) {
         if head.isChunked {
-            guard head.contentLength == nil else { throw .malformed("Content-Length and Transfer-Encoding exclude each other.") }
+            guard head.contentLength == nil else {
+                throw .malformed("Content-Length and Transfer-Encoding exclude each other.")
+            }
             guard head.minor == 1 else { throw .malformed("HTTP/1.0 has no Transfer-Encoding.") }
         }
         guard head.host >= 0 || head.minor == 0 else { throw .malformed("The Host header is missing.") }

@@ -32,7 +32,8 @@ enum RequestTarget {
             if byte == UInt8(ascii: "%") {
                 guard let escaped = escape(bytes, index, range.upperBound) else { throw invalidEscape }
                 guard !isControl(escaped), escaped != UInt8(ascii: "/"), escaped != UInt8(ascii: "\\") else {
-                    throw Refusal(.invalidPath, "The path must not contain encoded slashes, backslashes or control characters.")
+                    throw Refusal(
+                        .invalidPath, "The path must not contain encoded slashes, backslashes or control characters.")
                 }
                 // Below, only a dot makes a difference; an escape is never a separator.
                 byte = escaped == UInt8(ascii: ".") ? escaped : 0x80
@@ -86,8 +87,12 @@ enum RequestTarget {
         return high << 4 | low
     }
 
-    private static var invalidEscape: Refusal { Refusal(.invalidPath, "A percent sign must begin an escape of two hexadecimal digits.") }
-    private static var invalidSegment: Refusal { Refusal(.invalidPath, "The path must not contain empty, '.' or '..' segments.") }
+    private static var invalidEscape: Refusal {
+        Refusal(.invalidPath, "A percent sign must begin an escape of two hexadecimal digits.")
+    }
+    private static var invalidSegment: Refusal {
+        Refusal(.invalidPath, "The path must not contain empty, '.' or '..' segments.")
+    }
 }
 
 /// The value of a hexadecimal digit.

@@ -47,7 +47,9 @@ struct ResponseParser {
             if start == 0 {
                 try parseStatusLine(bytes, lineFeed - 1)
             } else if lineFeed - 1 == start {
-                guard !head.isChunked || head.contentLength == nil else { throw .malformed("Content-Length and Transfer-Encoding exclude each other.") }
+                guard !head.isChunked || head.contentLength == nil else {
+                    throw .malformed("Content-Length and Transfer-Encoding exclude each other.")
+                }
                 return position
             } else {
                 try parseField(bytes, start, lineFeed)
@@ -78,7 +80,9 @@ struct ResponseParser {
             }
             head.contentLength = length
         case .transferEncoding:
-            guard !head.isChunked, bytes[field.value].spells("chunked") else { throw .malformed("Transfer-Encoding may only be chunked, given once.") }
+            guard !head.isChunked, bytes[field.value].spells("chunked") else {
+                throw .malformed("Transfer-Encoding may only be chunked, given once.")
+            }
             head.isChunked = true
         case .connection:
             let options = ConnectionOptions(bytes[field.value])

@@ -10,7 +10,8 @@ struct Delivery: Sendable {
     init(postgres: PostgresClient, spaces: Spaces, devices: Devices, settings: DeliverySettings, logger: Logger) {
         sender = DeliverySender(
             queue: DeliveryQueue(postgres: postgres), messageCache: MessageCache(postgres: postgres),
-            transport: PushTransport(credentials: devices.credentials, clients: devices.clients), installations: devices.installations,
+            transport: PushTransport(credentials: devices.credentials, clients: devices.clients),
+            installations: devices.installations,
             settings: settings, logger: logger)
         records = DeliveryRecords(postgres: postgres)
     }

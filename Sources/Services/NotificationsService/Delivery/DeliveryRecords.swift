@@ -6,17 +6,22 @@ import MartletPostgres
 struct DeliveryRecords: Sendable {
     static let states = ["queued", "sending"] + DeliveryEnd.allCases.map(\.rawValue)
     static let exportHeader = CSVLine.text(columns)
-    private static let columns = ["installation", "state", "variant", "attempts", "badge", "due", "updated", "receipt", "reason", "opened"]
+    private static let columns = [
+        "installation", "state", "variant", "attempts", "badge", "due", "updated", "receipt", "reason", "opened",
+    ]
 
     let postgres: PostgresClient
 
     /// - Returns: false: there is no such message in the space.
     func hasMessage(_ message: UUID, in space: Space) async throws -> Bool {
-        !(try await postgres.query("SELECT FROM notifications.messages WHERE id = \(message) AND space = \(space.id)")).isEmpty
+        !(try await postgres.query("SELECT FROM notifications.messages WHERE id = \(message) AND space = \(space.id)"))
+            .isEmpty
     }
 
     /// Deliveries in the order of installations, as JSON; behind `after`.
-    func list(of message: UUID, state: String?, after: UUID?, limit: Int) async throws -> [(installation: UUID, json: String)] {
+    func list(of message: UUID, state: String?, after: UUID?, limit: Int) async throws -> [(
+        installation: UUID, json: String
+    )] {
         try await postgres.query(
             """
             SELECT d.installation, json_strip_nulls(json_build_object('installation', d.installation, 'state', d.state, 'variant', d.variant,
@@ -28,7 +33,9 @@ struct DeliveryRecords: Sendable {
     }
 
     /// Lines of CSV in the order of installations, behind `after`.
-    func exportLines(of message: UUID, state: String?, after: UUID?, limit: Int) async throws -> (text: String, last: UUID?) {
+    func exportLines(of message: UUID, state: String?, after: UUID?, limit: Int) async throws -> (
+        text: String, last: UUID?
+    ) {
         let rows = try await postgres.query(
             """
             SELECT d.installation, ARRAY[d.installation::text, d.state, d.variant::text, d.attempts::text, coalesce(d.badge::text, ''),
@@ -68,7 +75,8 @@ struct DeliveryRecords: Sendable {
             """
         ).map { row in
             DeliveryCounts(
-                variant: try row.decode(0), accepted: try row.decode(1), failed: try row.decode(2), unknown: try row.decode(3), cancelled: try row.decode(4),
+                variant: try row.decode(0), accepted: try row.decode(1), failed: try row.decode(2),
+                unknown: try row.decode(3), cancelled: try row.decode(4),
                 opened: try row.decode(5))
         }
     }

@@ -50,7 +50,8 @@ struct Device: Sendable {
     /// What the icon shows, as far as is known.
     let badge: Int
 
-    /// The columns that `init(_:from:)` reads, of `notifications.installations AS i`. Only of rows where `i.token IS NOT NULL`.
+    /// The columns that `init(_:from:)` reads, of `notifications.installations AS i`. Only of rows where `i.token IS
+    /// NOT NULL`.
     static let columns: PostgresQuery = """
         i.id, i.space, i.platform, i.service, i.is_sandbox, i.token, i.public_key, i.auth_secret, i.bundle_id,
         COALESCE(i.token_registered, i.created), i.user_id, i.app_version, i.locale, i.time_zone, i.badge
@@ -78,8 +79,10 @@ struct Device: Sendable {
     }
 
     init(
-        id: UUID, space: Int32, platform: Platform, service: PushService, isSandbox: Bool = false, token: String, publicKey: String? = nil,
-        authSecret: String? = nil, bundleID: String? = nil, tokenRegistered: Date = Date(), userID: String? = nil, appVersion: String? = nil,
+        id: UUID, space: Int32, platform: Platform, service: PushService, isSandbox: Bool = false, token: String,
+        publicKey: String? = nil,
+        authSecret: String? = nil, bundleID: String? = nil, tokenRegistered: Date = Date(), userID: String? = nil,
+        appVersion: String? = nil,
         locale: String? = nil, timeZone: String? = nil, badge: Int = 0
     ) {
         self.id = id

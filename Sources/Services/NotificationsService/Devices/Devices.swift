@@ -24,7 +24,9 @@ struct Devices: Sendable {
         housekeeping = InstallationHousekeeping(postgres: postgres, days: settings.daysUnseen, logger: logger)
     }
 
-    var background: [any Service] { [clients.apns, PushCredentialsWatch(credentials: credentials, postgres: postgres), housekeeping] }
+    var background: [any Service] {
+        [clients.apns, PushCredentialsWatch(credentials: credentials, postgres: postgres), housekeeping]
+    }
 
     var userData: any UserDataHolder { InstallationUserData(postgres: postgres, spaces: spaces) }
 }

@@ -13,32 +13,42 @@ struct PushHosts: Sendable {
 
     init() {}
 
-    /// Reads `push.apns.production` and `push.apns.sandbox` (each `host:port`), `push.apns.certificates` (a PEM file), `push.fcm.url`, and
-    /// `push.private.allowed`.
+    /// Reads `push.apns.production` and `push.apns.sandbox` (each `host:port`), `push.apns.certificates` (a PEM file),
+    /// `push.fcm.url`, and `push.private.allowed`.
     ///
     /// - Throws: `SettingsError`; what reading the file throws.
     init(_ settings: Settings) throws {
-        let named = [APNsEnvironment.production: settings.optionalString("push.apns.production"), .sandbox: settings.optionalString("push.apns.sandbox")]
-        let addresses = try Dictionary(uniqueKeysWithValues: named.compactMap { environment, text in
-            try text.map { (environment, try Self.address($0, in: "push.apns.\(environment.rawValue)")) }
-        })
-        let certificates = try settings.optionalString("push.apns.certificates").map { try String(contentsOfFile: $0, encoding: .utf8) }
+        let named = [
+            APNsEnvironment.production: settings.optionalString("push.apns.production"),
+            .sandbox: settings.optionalString("push.apns.sandbox"),
+        ]
+        let addresses = try Dictionary(
+            uniqueKeysWithValues: named.compactMap { environment, text in
+                try text.map { (environment, try Self.address($0, in: "push.apns.\(environment.rawValue)")) }
+            })
+        let certificates = try settings.optionalString("push.apns.certificates").map {
+            try String(contentsOfFile: $0, encoding: .utf8)
+        }
         apns = { environment in
             guard let (host, port) = addresses[environment] else { return APNsConfiguration(environment) }
             return APNsConfiguration(host: host, port: port, trustedCertificates: certificates)
         }
         fcmAddress = settings.string("push.fcm.url", default: FCMClient.address)
-        if try settings.flag("push.private.allowed", default: false) { outgoing = OutgoingClient(.anywhere, version: .upToHTTP2) }
+        if try settings.flag("push.private.allowed", default: false) {
+            outgoing = OutgoingClient(.anywhere, version: .upToHTTP2)
+        }
     }
 
     private static func address(_ text: String, in key: String) throws -> (host: String, port: Int) {
-        guard let colon = text.lastIndex(of: ":"), colon > text.startIndex, let port = Int(text[text.index(after: colon)...]), (1...65_535).contains(port)
+        guard let colon = text.lastIndex(of: ":"), colon > text.startIndex,
+            let port = Int(text[text.index(after: colon)...]), (1...65_535).contains(port)
         else { throw SettingsError(key: key, problem: "is not host:port") }
         return (String(text[..<colon]), port)
     }
 }
 
-/// The clients of push services, shared by all that send: one provider token for each key, one access token for each account.
+/// The clients of push services, shared by all that send: one provider token for each key, one access token for each
+/// account.
 ///
 /// `apns` has to run as a service.
 final class PushClients: Sendable {
@@ -84,7 +94,8 @@ final class PushClients: Sendable {
         }
     }
 
-    /// The client for one host that browsers named: each has a line of its own, for each app, so that one that is slow holds up no other.
+    /// The client for one host that browsers named: each has a line of its own, for each app, so that one that is slow
+    /// holds up no other.
     func webPush(_ host: String, of space: Int32) -> WebPushClient {
         let host = Host(space: space, name: host)
         return state.withLock { state in
@@ -110,7 +121,9 @@ private struct LatelyUsed<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         set {
             uses += 1
             entries[key] = newValue.map { ($0, uses) }
-            guard entries.count > maximumCount, let oldest = entries.min(by: { $0.value.lastUse < $1.value.lastUse })?.key else { return }
+            guard entries.count > maximumCount,
+                let oldest = entries.min(by: { $0.value.lastUse < $1.value.lastUse })?.key
+            else { return }
             entries[oldest] = nil
         }
     }

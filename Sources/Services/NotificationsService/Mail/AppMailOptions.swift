@@ -2,8 +2,9 @@ import Foundation
 import MartletHTTP
 import MartletMail
 
-/// Settings of apps' mail: those of `MailSettings`, `public.url` (http://127.0.0.1:8080: where links to unsubscribe lead), `mail.limit.app` (1000)
-/// and `mail.limit.address` (20), both in any hour, `mail.limit.day` (ten times `mail.limit.app`), and `mail.retention.days` (90).
+/// Settings of apps' mail: those of `MailSettings`, `public.url` (http://127.0.0.1:8080: where links to unsubscribe
+/// lead), `mail.limit.app` (1000) and `mail.limit.address` (20), both in any hour, `mail.limit.day` (ten times
+/// `mail.limit.app`), and `mail.retention.days` (90).
 struct AppMailOptions: Sendable {
     var server = MailSettings()
     var publicURL = URL(string: "http://127.0.0.1:8080")!
@@ -26,7 +27,8 @@ struct AppMailOptions: Sendable {
         publicURL = try settings.url("public.url", default: publicURL)
         mailsPerHour = try settings.integer("mail.limit.app", default: mailsPerHour, in: 1...1_000_000)
         mailsPerDay = try settings.integer("mail.limit.day", default: 10 * mailsPerHour, in: 1...10_000_000)
-        mailsPerAddressAndHour = try settings.integer("mail.limit.address", default: mailsPerAddressAndHour, in: 1...10_000)
+        mailsPerAddressAndHour = try settings.integer(
+            "mail.limit.address", default: mailsPerAddressAndHour, in: 1...10_000)
         retentionInDays = try settings.integer("mail.retention.days", default: retentionInDays, in: 1...3_650)
     }
 }

@@ -30,12 +30,17 @@ struct Mail: Sendable {
     private let options: AppMailOptions
     private let logger: Logger
 
-    init(postgres: PostgresClient, spaces: Spaces, credentials: PushCredentials, options: NotificationsOptions, logger: Logger) {
+    init(
+        postgres: PostgresClient, spaces: Spaces, credentials: PushCredentials, options: NotificationsOptions,
+        logger: Logger
+    ) {
         self.postgres = postgres
         self.spaces = spaces
         self.options = options.mail
         self.logger = logger
-        mails = MailStore(postgres: postgres, sealing: SealingKey(internalSecret: options.internalSecret, for: "martlet-notifications-mails"))
+        mails = MailStore(
+            postgres: postgres,
+            sealing: SealingKey(internalSecret: options.internalSecret, for: "martlet-notifications-mails"))
         templates = AppMailTemplateStore(postgres: postgres)
         let digest = AddressDigest(internalSecret: options.internalSecret)
         unsubscribed = UnsubscribedStore(postgres: postgres, digest: digest)
@@ -43,11 +48,16 @@ struct Mail: Sendable {
         permission = MailPermission(postgres: postgres, digest: digest)
         eraser = AddressEraser(postgres: postgres, digest: digest)
         unsubscribing = Unsubscribing(
-            sealing: SealingKey(internalSecret: options.internalSecret, for: "martlet-notifications-unsubscribe"), publicURL: options.mail.publicURL)
+            sealing: SealingKey(internalSecret: options.internalSecret, for: "martlet-notifications-unsubscribe"),
+            publicURL: options.mail.publicURL)
         jobs = JobQueue(postgres: postgres, schema: NotificationsService.name)
         orders = MailOrders(postgres: postgres, mails: mails, templates: templates, jobs: jobs, options: options.mail)
         senders = MailSenders(credentials: credentials, settings: options.mail.server)
-        contacts = options.mail.contacts ?? MailContactBook(of: options.auth, calls: ServiceCalls(caller: NotificationsService.name, internalSecret: options.internalSecret))
+        contacts =
+            options.mail.contacts
+            ?? MailContactBook(
+                of: options.auth,
+                calls: ServiceCalls(caller: NotificationsService.name, internalSecret: options.internalSecret))
         writer = MailWriter(templates: templates, unsubscribing: unsubscribing)
     }
 
@@ -68,7 +78,8 @@ struct Mail: Sendable {
     var handlers: [any JobHandler] {
         [
             SendAppMail(
-                spaces: spaces, mails: mails, permission: permission, suppressed: suppressed, writer: writer, senders: senders, contacts: contacts,
+                spaces: spaces, mails: mails, permission: permission, suppressed: suppressed, writer: writer,
+                senders: senders, contacts: contacts,
                 client: client, places: places, options: options, logger: logger)
         ]
     }

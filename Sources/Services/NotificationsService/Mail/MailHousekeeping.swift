@@ -3,7 +3,8 @@ import Logging
 import MartletJobs
 import MartletPostgres
 
-/// Deletes records of mail that are too old, and ends those that nobody works on any more. Every copy of the service may do this at any time.
+/// Deletes records of mail that are too old, and ends those that nobody works on any more. Every copy of the service
+/// may do this at any time.
 struct MailHousekeeping: PeriodicWork {
     let interval: Duration = .seconds(3_600)
     private static let pageLength = 1_000
@@ -25,7 +26,9 @@ struct MailHousekeeping: PeriodicWork {
             """) == Self.pageLength
         {}
         let border = now.addingTimeInterval(-Double(retentionInDays) * 86_400)
-        for space: Int32 in try await postgres.query("SELECT id FROM notifications.spaces ORDER BY id").map({ try $0.decode(0) }) {
+        for space: Int32 in try await postgres.query("SELECT id FROM notifications.spaces ORDER BY id").map({
+            try $0.decode(0)
+        }) {
             while try await postgres.execute(
                 """
                 DELETE FROM notifications.mails WHERE id IN (

@@ -5,10 +5,11 @@ import MartletHTTP
 import MartletPostgres
 import NIOCore
 
-/// What mail has of a user: records of what was sent to them, what they have unsubscribed from, and addresses of theirs where mail came back.
+/// What mail has of a user: records of what was sent to them, what they have unsubscribed from, and addresses of theirs
+/// where mail came back.
 ///
-/// What was sent to an address that somebody named is not known to be theirs: others may have it now. It goes with `retentionInDays`, or by
-/// `EraseMailAddress`.
+/// What was sent to an address that somebody named is not known to be theirs: others may have it now. It goes with
+/// `retentionInDays`, or by `EraseMailAddress`.
 struct MailUserData: UserDataHolder {
     static let rowsPerSlice = AddressEraser.rowsPerSlice
 
@@ -23,7 +24,9 @@ struct MailUserData: UserDataHolder {
         let lists = try await eraser.erase(.user(user), in: space.id)
         let areListsDone = max(lists.unsubscribed, lists.suppressed) < Self.rowsPerSlice
         let mails = areListsDone ? try await eraseMails(of: user, in: space) : 0
-        let erased = ["unsubscribed": lists.unsubscribed, "suppressed": lists.suppressed, "mails": mails].filter { $0.value > 0 }
+        let erased = ["unsubscribed": lists.unsubscribed, "suppressed": lists.suppressed, "mails": mails].filter {
+            $0.value > 0
+        }
         guard (erased.values.max() ?? 0) >= Self.rowsPerSlice else { return UserErasure(erased: erased) }
         return UserErasure(erased: erased, next: UserErasure.further)
     }
@@ -46,7 +49,9 @@ struct MailUserData: UserDataHolder {
             """)
         var lines = ByteBuffer()
         for row in rows { lines.writeUserData("mail", try row.decode(1)) }
-        if rows.count == Self.rowsPerSlice, let last: UUID = try rows.last?.decode(0) { return UserDataPortion(lines: lines, next: last.uuidString) }
+        if rows.count == Self.rowsPerSlice, let last: UUID = try rows.last?.decode(0) {
+            return UserDataPortion(lines: lines, next: last.uuidString)
+        }
         let topics = try await postgres.query(
             """
             SELECT jsonb_build_object('address', u.address, 'topic', u.topic, 'since', \(PostgresQuery.rfc3339("u.since")))::text
@@ -54,7 +59,8 @@ struct MailUserData: UserDataHolder {
             """)
         for row in topics { lines.writeUserData("unsubscribed", try row.decode(0)) }
         let suppressed = try await postgres.query(
-            "SELECT \(SuppressedStore.json) FROM notifications.mail_suppressed AS s WHERE s.space = \(space.id) AND s.user_id = \(user) ORDER BY s.address LIMIT 1000")
+            "SELECT \(SuppressedStore.json) FROM notifications.mail_suppressed AS s WHERE s.space = \(space.id) AND s.user_id = \(user) ORDER BY s.address LIMIT 1000"
+        )
         for row in suppressed { lines.writeUserData("suppressed", try row.decode(0)) }
         return UserDataPortion(lines: lines)
     }

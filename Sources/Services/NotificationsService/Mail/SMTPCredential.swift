@@ -27,7 +27,8 @@ struct SMTPCredential: CredentialContent {
         if let bounceAddress { members.append(.init("bounceAddress", .string(bounceAddress))) }
         if let server {
             members += [
-                .init("host", .string(server.host)), .init("port", .number(String(server.port))), .init("tls", .string(server.tls.rawValue)),
+                .init("host", .string(server.host)), .init("port", .number(String(server.port))),
+                .init("tls", .string(server.tls.rawValue)),
                 .init("hasPassword", .bool(server.password != nil)),
             ]
             if let user = server.user { members.append(.init("user", .string(user))) }
@@ -39,7 +40,8 @@ struct SMTPCredential: CredentialContent {
     var sender: MailSender {
         get throws {
             MailSender(
-                address: try MailAddress(name: name, address: address), server: server, bounces: try bounceAddress.map { try MailAddress(address: $0) })
+                address: try MailAddress(name: name, address: address), server: server,
+                bounces: try bounceAddress.map { try MailAddress(address: $0) })
         }
     }
 }

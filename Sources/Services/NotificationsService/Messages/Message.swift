@@ -12,7 +12,8 @@ struct MessageOrder: Sendable {
     var due: Date?
     /// What has not left by then is given up. Nil: as long after it is due as the content says, or four weeks.
     var expires: Date?
-    /// A second order with the same one gives the first one's message: a change that a rule acted on, or an `Idempotency-Key`.
+    /// A second order with the same one gives the first one's message: a change that a rule acted on, or an
+    /// `Idempotency-Key`.
     var origin: String?
     /// Of the request behind an `Idempotency-Key`: the same key with another one is refused.
     var originDigest: [UInt8]?
@@ -64,7 +65,9 @@ struct Message: Sendable {
         template = try row.decode(column + 3)
         content = try MessageContent(try row.json(column + 4))
         audience = try Audience(try row.json(column + 5))
-        segment = try row.decode(column + 6, as: PostgresJSON?.self).map { try Audience(try JSONValue(parsing: $0.bytes)) }
+        segment = try row.decode(column + 6, as: PostgresJSON?.self).map {
+            try Audience(try JSONValue(parsing: $0.bytes))
+        }
         timing = try MessageTiming(try row.json(column + 7))
         state = try row.word(column + 8)
         isPaused = try row.decode(column + 9)
@@ -81,9 +84,12 @@ struct Message: Sendable {
     /// As it is answered.
     var json: [JSONValue.Member] {
         var members: [JSONValue.Member] = [
-            .init("id", .string(id.uuidString.lowercased())), .init("state", .string(state.rawValue)), .init("isPaused", .bool(isPaused)),
-            .init("author", .string(author)), .init("content", content.json), .init("audience", audience.json), .init("timing", timing.json),
-            .init("due", .string(due.rfc3339)), .init("expires", .string(expires.rfc3339)), .init("planned", .number("\(planned)")),
+            .init("id", .string(id.uuidString.lowercased())), .init("state", .string(state.rawValue)),
+            .init("isPaused", .bool(isPaused)),
+            .init("author", .string(author)), .init("content", content.json), .init("audience", audience.json),
+            .init("timing", timing.json),
+            .init("due", .string(due.rfc3339)), .init("expires", .string(expires.rfc3339)),
+            .init("planned", .number("\(planned)")),
             .init("isPlanned", .bool(isPlanned)), .init("created", .string(created.rfc3339)),
         ]
         if let template { members.append(.init("template", .string(template))) }
@@ -95,5 +101,7 @@ struct Message: Sendable {
 
 extension PostgresRow {
     /// A column of JSON.
-    func json(_ column: Int) throws -> JSONValue { try JSONValue(parsing: try decode(column, as: PostgresJSON.self).bytes) }
+    func json(_ column: Int) throws -> JSONValue {
+        try JSONValue(parsing: try decode(column, as: PostgresJSON.self).bytes)
+    }
 }

@@ -17,7 +17,8 @@ struct MessageSettings: Sendable {
     }
 }
 
-/// Removes messages that were finished long ago, a few thousand deliveries at a time. Every copy of the service may do this at any time.
+/// Removes messages that were finished long ago, a few thousand deliveries at a time. Every copy of the service may do
+/// this at any time.
 struct MessageHousekeeping: PeriodicWork {
     let interval: Duration = .seconds(3_600)
     private static let rowsPerStatement = 5_000

@@ -14,8 +14,8 @@ struct MessageUserData: UserDataHolder {
     let postgres: PostgresClient
     let spaces: Spaces
 
-    /// Messages to nobody else, and what the user sent, go as a whole, what is queued of them included; in others and in segments the user is
-    /// named no more.
+    /// Messages to nobody else, and what the user sent, go as a whole, what is queued of them included; in others and
+    /// in segments the user is named no more.
     func erase(_ request: UserDataRequest) async throws -> UserErasure {
         let (user, space) = try await spaces.owner(of: request)
         let author = "user:" + user
@@ -31,8 +31,10 @@ struct MessageUserData: UserDataHolder {
         let changed = try await forget(user, in: space)
         if changed == Self.rowsPerSlice { return UserErasure(erased: ["mentions": changed], next: UserErasure.further) }
         let segments = try await forgetInSegments(user, in: space)
-        try await postgres.execute("DELETE FROM notifications.client_receipts WHERE space = \(space.id) AND recipient = \("user:" + user)")
-        return UserErasure(erased: ["messages": gone, "mentions": changed, "segments": segments].filter { $0.value > 0 })
+        try await postgres.execute(
+            "DELETE FROM notifications.client_receipts WHERE space = \(space.id) AND recipient = \("user:" + user)")
+        return UserErasure(
+            erased: ["messages": gone, "mentions": changed, "segments": segments].filter { $0.value > 0 })
     }
 
     private func forget(_ user: String, in space: Space) async throws -> Int {
@@ -46,7 +48,8 @@ struct MessageUserData: UserDataHolder {
                 let id = try row.decode(0, as: UUID.self)
                 guard let (audience, segment) = try? Self.audiences(row, without: user) else {
                     // The name cannot be taken out of what cannot be read.
-                    try await transaction.execute("DELETE FROM notifications.messages WHERE id = \(id)", timeout: .seconds(60))
+                    try await transaction.execute(
+                        "DELETE FROM notifications.messages WHERE id = \(id)", timeout: .seconds(60))
                     continue
                 }
                 try await transaction.execute(
@@ -59,14 +62,19 @@ struct MessageUserData: UserDataHolder {
         }
     }
 
-    private static func audiences(_ row: PostgresRow, without user: String) throws -> (audience: Audience, segment: Audience?) {
-        let segment = try row.decode(2, as: PostgresJSON?.self).map { try Audience(try JSONValue(parsing: $0.bytes)).without(user) }
+    private static func audiences(_ row: PostgresRow, without user: String) throws -> (
+        audience: Audience, segment: Audience?
+    ) {
+        let segment = try row.decode(2, as: PostgresJSON?.self).map {
+            try Audience(try JSONValue(parsing: $0.bytes)).without(user)
+        }
         return (try Audience(try row.json(1)).without(user), segment)
     }
 
     private func forgetInSegments(_ user: String, in space: Space) async throws -> Int {
         try await postgres.withTransaction { transaction in
-            let rows = try await transaction.query("SELECT name, audience FROM notifications.segments WHERE space = \(space.id) FOR UPDATE")
+            let rows = try await transaction.query(
+                "SELECT name, audience FROM notifications.segments WHERE space = \(space.id) FOR UPDATE")
             var changed = 0
             for row in rows {
                 let audience = try Audience(try row.json(1))

@@ -16,12 +16,15 @@ struct RuleStore: Sendable {
 
     /// JSON objects, by name.
     func list(in space: Space) async throws -> [String] {
-        try await postgres.query("SELECT \(Self.json) FROM notifications.rules AS r WHERE space = \(space.id) ORDER BY name").map { try $0.decode(0) }
+        try await postgres.query(
+            "SELECT \(Self.json) FROM notifications.rules AS r WHERE space = \(space.id) ORDER BY name"
+        ).map { try $0.decode(0) }
     }
 
     /// Its JSON object and version; nil: there is none.
     func read(_ name: String, in space: Space) async throws -> (json: String, version: Int64)? {
-        let rows = try await postgres.query("SELECT \(Self.json), version FROM notifications.rules AS r WHERE space = \(space.id) AND name = \(name)")
+        let rows = try await postgres.query(
+            "SELECT \(Self.json), version FROM notifications.rules AS r WHERE space = \(space.id) AND name = \(name)")
         return try rows.first.map { (try $0.decode(0), try $0.decode(1)) }
     }
 
@@ -46,12 +49,14 @@ struct RuleStore: Sendable {
 
     /// Whether enabled or not; nil: there is none.
     func rule(_ name: String, in space: Space) async throws -> Rule? {
-        try await postgres.query("SELECT rule FROM notifications.rules WHERE space = \(space.id) AND name = \(name)").first
+        try await postgres.query("SELECT rule FROM notifications.rules WHERE space = \(space.id) AND name = \(name)")
+            .first
             .map { try Rule(name: name, try $0.json(0)) }
     }
 
     /// What it did lately, the newest first; JSON objects with their numbers.
-    func runs(of name: String, before: Int64?, limit: Int, in space: Space) async throws -> [(id: Int64, json: String)] {
+    func runs(of name: String, before: Int64?, limit: Int, in space: Space) async throws -> [(id: Int64, json: String)]
+    {
         try await postgres.query(
             """
             SELECT u.id, jsonb_strip_nulls(jsonb_build_object(
@@ -77,18 +82,24 @@ struct RuleStore: Sendable {
     /// - Parameter end: of storage's log, as it was before; for a rule on changes.
     /// - Throws: `precondition-failed`, `limit-exceeded`.
     func write(
-        _ rule: Rule, _ condition: Precondition?, mustBeNew: Bool, end: StoredChanges.Page?, by author: Author, in space: Space
+        _ rule: Rule, _ condition: Precondition?, mustBeNew: Bool, end: StoredChanges.Page?, by author: Author,
+        in space: Space
     ) async throws -> Written {
         try await postgres.withTransaction { transaction in
             try await Self.lock(space, transaction)
             let former = try await transaction.query(
-                "SELECT version, is_enabled, rule, salt FROM notifications.rules WHERE space = \(space.id) AND name = \(rule.name) FOR UPDATE").first
+                "SELECT version, is_enabled, rule, salt FROM notifications.rules WHERE space = \(space.id) AND name = \(rule.name) FOR UPDATE"
+            ).first
             try Self.check(former, condition, mustBeNew: mustBeNew)
             if former == nil { try await Self.checkRoom(in: space, transaction) }
-            let goesOn = try former.map { try $0.decode(1) && (try? Rule(name: rule.name, try $0.json(2)))?.trigger == rule.trigger } ?? false
+            let goesOn =
+                try former.map {
+                    try $0.decode(1) && (try? Rule(name: rule.name, try $0.json(2)))?.trigger == rule.trigger
+                } ?? false
             let formerSalt = try former?.decode(3, as: [UInt8]?.self)
             let salt = rule.webhookURL == nil ? nil : formerSalt ?? WebhookSecrets.makeSalt()
-            let due: Date? = if case .schedule(let schedule) = rule.trigger { schedule.next(after: Date()) } else { nil }
+            let due: Date? =
+                if case .schedule(let schedule) = rule.trigger { schedule.next(after: Date()) } else { nil }
             let rows = try await transaction.query(
                 """
                 INSERT INTO notifications.rules AS r (space, name, rule, is_enabled, author, since, due, salt)
@@ -113,37 +124,49 @@ struct RuleStore: Sendable {
         guard let condition else { return }
         guard let former else { throw HTTPProblem(.preconditionFailed, "There is no rule of this name.") }
         let version = String(try former.decode(0, as: Int64.self))
-        guard condition.tags?.contains(version) ?? true else { throw HTTPProblem(.preconditionFailed, "The rule has version \(version) by now.") }
+        guard condition.tags?.contains(version) ?? true else {
+            throw HTTPProblem(.preconditionFailed, "The rule has version \(version) by now.")
+        }
     }
 
     private static func checkRoom(in space: Space, _ transaction: PostgresTransaction) async throws {
-        let count = try await transaction.query("SELECT count(*) FROM notifications.rules WHERE space = \(space.id)")[0].decode(0, as: Int.self)
-        guard count < Rule.maximumPerSpace else { throw HTTPProblem(.limitExceeded, "An app may have \(Rule.maximumPerSpace) rules.") }
+        let count = try await transaction.query("SELECT count(*) FROM notifications.rules WHERE space = \(space.id)")[0]
+            .decode(0, as: Int.self)
+        guard count < Rule.maximumPerSpace else {
+            throw HTTPProblem(.limitExceeded, "An app may have \(Rule.maximumPerSpace) rules.")
+        }
     }
 
     /// - Throws: `rule-not-found`, `precondition-failed`.
     func delete(_ name: String, _ condition: Precondition?, in space: Space) async throws {
         try await postgres.withTransaction { transaction in
             try await Self.lock(space, transaction)
-            let former = try await transaction.query("SELECT version FROM notifications.rules WHERE space = \(space.id) AND name = \(name) FOR UPDATE").first
+            let former = try await transaction.query(
+                "SELECT version FROM notifications.rules WHERE space = \(space.id) AND name = \(name) FOR UPDATE"
+            ).first
             guard former != nil else { throw HTTPProblem(.ruleNotFound) }
             try Self.check(former, condition, mustBeNew: false)
-            try await transaction.execute("DELETE FROM notifications.rules WHERE space = \(space.id) AND name = \(name)")
+            try await transaction.execute(
+                "DELETE FROM notifications.rules WHERE space = \(space.id) AND name = \(name)")
             try await Self.updateFeed(of: space, from: nil, transaction)
         }
     }
 
     private static func lock(_ space: Space, _ transaction: PostgresTransaction) async throws {
-        try await transaction.execute("SELECT pg_advisory_xact_lock(hashtextextended(\("martlet.notifications.rules \(space.id)"), 0))")
+        try await transaction.execute(
+            "SELECT pg_advisory_xact_lock(hashtextextended(\("martlet.notifications.rules \(space.id)"), 0))")
         // As who follows does: the feed, then rules.
         try await transaction.execute("SELECT FROM notifications.rule_feeds WHERE space = \(space.id) FOR UPDATE")
     }
 
     /// Has the space's log followed while there are rules that want to know; from the cursor on where it was not.
-    private static func updateFeed(of space: Space, from cursor: String?, _ transaction: PostgresTransaction) async throws {
+    private static func updateFeed(of space: Space, from cursor: String?, _ transaction: PostgresTransaction)
+        async throws
+    {
         if let cursor {
             try await transaction.execute(
-                "INSERT INTO notifications.rule_feeds (space, cursor, is_active) VALUES (\(space.id), \(cursor), FALSE) ON CONFLICT DO NOTHING")
+                "INSERT INTO notifications.rule_feeds (space, cursor, is_active) VALUES (\(space.id), \(cursor), FALSE) ON CONFLICT DO NOTHING"
+            )
         }
         try await transaction.execute(
             """
@@ -178,7 +201,8 @@ struct RuleStore: Sendable {
     }
 
     /// Of the row `r`. Never its secret. What went wrong last stands there until it is more than a week old. `state` is
-    /// `active`, `disabled`, or `stuck` with `since` and `reason`: nothing that it waits for can be acted on, and that is tried again and again.
+    /// `active`, `disabled`, or `stuck` with `since` and `reason`: nothing that it waits for can be acted on, and that
+    /// is tried again and again.
     private static let json: PostgresQuery = """
         (r.rule || jsonb_strip_nulls(jsonb_build_object(
             'name', r.name, 'enabled', r.is_enabled, 'version', r.version, 'author', r.author, 'created', \(PostgresQuery.rfc3339("r.created")),

@@ -19,16 +19,22 @@ struct Rules: Sendable {
     private let following: RuleFollowing
     private let logger: Logger
 
-    init(postgres: PostgresClient, spaces: Spaces, messages: Messages, mail: Mail, options: NotificationsOptions, logger: Logger) {
+    init(
+        postgres: PostgresClient, spaces: Spaces, messages: Messages, mail: Mail, options: NotificationsOptions,
+        logger: Logger
+    ) {
         self.postgres = postgres
         self.spaces = spaces
         self.logger = logger
         let secret = options.internalSecret
         let rules = options.rules
         let store = RuleStore(postgres: postgres, secrets: WebhookSecrets(internalSecret: secret))
-        let stored = StoredChanges(rules, calls: ServiceCalls(caller: NotificationsService.name, internalSecret: secret))
+        let stored = StoredChanges(
+            rules, calls: ServiceCalls(caller: NotificationsService.name, internalSecret: secret))
         let acts = RuleActionBuilder(templates: messages.templates, mail: mail)
-        let work = RuleWork(messages: messages.store, orders: mail.orders, queue: JobQueue(postgres: postgres, schema: NotificationsService.name))
+        let work = RuleWork(
+            messages: messages.store, orders: mail.orders,
+            queue: JobQueue(postgres: postgres, schema: NotificationsService.name))
         self.store = store
         self.stored = stored
         self.acts = acts
@@ -36,16 +42,24 @@ struct Rules: Sendable {
         webhooks = RuleWebhooks(
             postgres: postgres, store: store,
             sender: WebhookSender(arePrivateAddressesAllowed: options.rules.arePrivateAddressesAllowed))
-        let (feeds, news, stuck) = (RuleFeeds(postgres: postgres, spaces: spaces, copy: UUID()), RuleChangeSignal(), StuckRules())
-        clock = RuleClock(postgres: postgres, spaces: spaces, stored: stored, acts: acts, work: work, news: news, logger: logger)
+        let (feeds, news, stuck) = (
+            RuleFeeds(postgres: postgres, spaces: spaces, copy: UUID()), RuleChangeSignal(), StuckRules()
+        )
+        clock = RuleClock(
+            postgres: postgres, spaces: spaces, stored: stored, acts: acts, work: work, news: news, logger: logger)
         following = RuleFollowing(feeds: feeds, postgres: postgres, news: news, logger: logger) { space in
             // What waits for changes holds a connection: each has its own.
-            let own = StoredChanges(rules, calls: ServiceCalls(caller: NotificationsService.name, internalSecret: secret))
-            return RuleFollower(space: space, store: store, feeds: feeds, stored: own, acts: acts, work: work, news: news, stuck: stuck, logger: logger)
+            let own = StoredChanges(
+                rules, calls: ServiceCalls(caller: NotificationsService.name, internalSecret: secret))
+            return RuleFollower(
+                space: space, store: store, feeds: feeds, stored: own, acts: acts, work: work, news: news, stuck: stuck,
+                logger: logger)
         }
     }
 
-    var background: [any Service] { [following, clock, RuleHousekeeping(webhooks: webhooks, limits: work.limits, logger: logger)] }
+    var background: [any Service] {
+        [following, clock, RuleHousekeeping(webhooks: webhooks, limits: work.limits, logger: logger)]
+    }
 
     var handlers: [any JobHandler] { [DeliverWebhook(webhooks: webhooks)] }
 }

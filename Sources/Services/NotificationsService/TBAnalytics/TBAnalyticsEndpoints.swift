@@ -6,11 +6,12 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// `POST /thesis/notification`, of the gateway's `/api/{appKey}/notification`: a notification in the thesis's form; 201 with the object as storage
-/// would answer it. With an `_id` that has come before nothing is sent.
+/// `POST /thesis/notification`, of the gateway's `/api/{appKey}/notification`: a notification in the thesis's form; 201
+/// with the object as storage would answer it. With an `_id` that has come before nothing is sent.
 ///
-/// The app's own server may send to anybody. A signed-in user may where the app's rules allow the template `TBNotification`, whose variables are
-/// `title`, `message` and `badge`; to users only. 409 `push-credential-missing` as `PostMessage`.
+/// The app's own server may send to anybody. A signed-in user may where the app's rules allow the template
+/// `TBNotification`, whose variables are `title`, `message` and `badge`; to users only. 409 `push-credential-missing`
+/// as `PostMessage`.
 struct SendTBAnalyticsNotification: Endpoint {
     let messages: Messages
 
@@ -20,26 +21,44 @@ struct SendTBAnalyticsNotification: Endpoint {
         guard principal.kind == .client || principal.kind == .master else { throw HTTPProblem(.forbidden) }
         let notification = try TBAnalyticsNotification(try await request.json(upTo: 64 << 10))
         let space = try await messages.spaces.space(of: principal)
-        let message = principal.kind == .master ? try await order(notification, by: principal, in: space) : try await send(notification, by: principal, in: space)
+        let message =
+            principal.kind == .master
+            ? try await order(notification, by: principal, in: space)
+            : try await send(notification, by: principal, in: space)
         return try Self.stored(notification, message)
     }
 
-    private func order(_ notification: TBAnalyticsNotification, by principal: Principal, in space: Space) async throws -> Message {
+    private func order(_ notification: TBAnalyticsNotification, by principal: Principal, in space: Space) async throws
+        -> Message
+    {
         let origin = notification.id.map { "thesis:" + $0 }
         if let origin, let known = try await messages.store.known(origin, in: space)?.message { return known }
-        let audience = notification.users.isEmpty ? Audience.installations(try await installations(notification.devices, in: space)) : .users(notification.users)
+        let audience =
+            notification.users.isEmpty
+            ? Audience.installations(try await installations(notification.devices, in: space))
+            : .users(notification.users)
         let order = MessageOrder(
-            content: notification.content, audience: audience, origin: origin, author: Author(text: "key:" + principal.credentialID))
+            content: notification.content, audience: audience, origin: origin,
+            author: Author(text: "key:" + principal.credentialID))
         try await messages.reach.unreached(order.audience, content: order.content, isExact: false, in: space).check()
-        return try await messages.store.postgres.withTransaction { try await messages.store.create(order, in: space, $0) }
+        return try await messages.store.postgres.withTransaction {
+            try await messages.store.create(order, in: space, $0)
+        }
     }
 
-    private func send(_ notification: TBAnalyticsNotification, by principal: Principal, in space: Space) async throws -> Message {
-        guard let sender = principal.userID else { throw HTTPProblem(.forbidden, "Sign in first, or send it from the app's server.") }
-        guard notification.devices.isEmpty else { throw HTTPProblem(.forbidden, "Users send to users; only the app's server sends to a device.") }
+    private func send(_ notification: TBAnalyticsNotification, by principal: Principal, in space: Space) async throws
+        -> Message
+    {
+        guard let sender = principal.userID else {
+            throw HTTPProblem(.forbidden, "Sign in first, or send it from the app's server.")
+        }
+        guard notification.devices.isEmpty else {
+            throw HTTPProblem(.forbidden, "Users send to users; only the app's server sends to a device.")
+        }
         return try await messages.clients.send(
             ClientSend(
-                template: TBAnalyticsNotification.template, variables: notification.variables, users: notification.users, sender: sender,
+                template: TBAnalyticsNotification.template, variables: notification.variables,
+                users: notification.users, sender: sender,
                 idempotencyKey: notification.id.map { "thesis:" + $0 }, allowsOtherVariables: true),
             in: space
         ).message
@@ -70,18 +89,20 @@ struct SendTBAnalyticsNotification: Endpoint {
     private static func stored(_ notification: TBAnalyticsNotification, _ message: Message) throws -> Response {
         let time = JSONValue.string(message.created.rfc3339)
         let own: [JSONValue.Member] = [
-            .init("_id", .string(notification.id ?? message.id.uuidString.lowercased())), .init("created", time), .init("updated", time),
+            .init("_id", .string(notification.id ?? message.id.uuidString.lowercased())), .init("created", time),
+            .init("updated", time),
             .init("deleted", .null), .init("_version", .number("1")),
         ]
-        var response = Response.json(ByteBuffer(string: JSONValue.object(own + notification.members).text), status: .created)
+        var response = Response.json(
+            ByteBuffer(string: JSONValue.object(own + notification.members).text), status: .created)
         // Relative to the gateway's `/api/{appKey}/notification`.
         response.headers[.location] = "notifications/messages/" + message.id.uuidString.lowercased()
         return response
     }
 }
 
-/// `GET /thesis/notifications?limit=&cursor=`, of the gateway's `/api/{appKey}/storage/TBNotification`: the app's messages in the thesis's form, the
-/// newest first; master key, as they are everyone's.
+/// `GET /thesis/notifications?limit=&cursor=`, of the gateway's `/api/{appKey}/storage/TBNotification`: the app's
+/// messages in the thesis's form, the newest first; master key, as they are everyone's.
 struct ListTBAnalyticsNotifications: Endpoint {
     let messages: Messages
 
@@ -92,6 +113,8 @@ struct ListTBAnalyticsNotifications: Endpoint {
         let limit = try request.number("limit", default: 50, in: 1...100)
         let list = try await messages.store.list(in: space, state: nil, before: before, limit: limit + 1)
         let page = list.prefix(limit)
-        return .page(page.compactMap(\.message?.thesis.text), next: list.count > limit ? page.last.map { $0.id.uuidString.lowercased() } : nil)
+        return .page(
+            page.compactMap(\.message?.thesis.text),
+            next: list.count > limit ? page.last.map { $0.id.uuidString.lowercased() } : nil)
     }
 }

@@ -5,7 +5,8 @@ import MartletHTTP
 
 /// A notification in the words of the thesis: user or device, title, message, badge.
 ///
-/// Its library has `setUserID(11)`, `setTitle`, `setMessage`; a device it names by the token that APNs gave it. Both may be lists here.
+/// Its library has `setUserID(11)`, `setTitle`, `setMessage`; a device it names by the token that APNs gave it. Both
+/// may be lists here.
 struct TBAnalyticsNotification: Sendable {
     /// The template by whose rule users may send it: see `ClientRules`.
     static let template = "TBNotification"
@@ -28,7 +29,9 @@ struct TBAnalyticsNotification: Sendable {
 
     /// - Throws: `invalid-body` naming the member.
     init(_ json: JSONValue) throws {
-        let names = Self.ownNames.union(Self.userNames).union(Self.deviceNames).union(Self.badgeNames).union(["title", "message"])
+        let names = Self.ownNames.union(Self.userNames).union(Self.deviceNames).union(Self.badgeNames).union([
+            "title", "message",
+        ])
         let fields = try BodyFields(json, names)
         guard case .object(let members) = json else { throw HTTPProblem(.invalidBody) }
         self.members = members.filter { !Self.ownNames.contains($0.name) }
@@ -41,18 +44,22 @@ struct TBAnalyticsNotification: Sendable {
         title = try fields.text("title", upTo: 1_000)
         message = try fields.text("message", upTo: 4_096)
         badge = try Self.badgeNames.lazy.compactMap { try fields.integer($0, in: 0...99_999) }.first
-        guard title != nil || message != nil || badge != nil else { throw HTTPProblem(.invalidBody, "There must be a message.", field: "message") }
+        guard title != nil || message != nil || badge != nil else {
+            throw HTTPProblem(.invalidBody, "There must be a message.", field: "message")
+        }
     }
 
     private static func recipients(_ fields: BodyFields, _ names: [String]) throws -> [String] {
-        guard let name = names.first(where: { fields[$0] != nil && fields[$0] != .null }), let value = fields[name] else { return [] }
+        guard let name = names.first(where: { fields[$0] != nil && fields[$0] != .null }), let value = fields[name]
+        else { return [] }
         let values: [JSONValue] = if case .array(let elements) = value { elements } else { [value] }
         guard (1...maximumRecipients).contains(values.count) else {
             throw HTTPProblem(.invalidBody, "These are 1 to \(maximumRecipients).", field: name)
         }
         return try values.map { value in
             switch value {
-            case .string(let text) where (1...Audience.maximumNameLength).contains(text.utf8.count) && !text.utf8.contains(0): return text
+            case .string(let text)
+            where (1...Audience.maximumNameLength).contains(text.utf8.count) && !text.utf8.contains(0): return text
             case .number(let literal): return literal
             default: throw HTTPProblem(.invalidBody, "This must be an id, or a list of them.", field: name)
             }
@@ -81,7 +88,8 @@ extension Message {
         let texts = content.texts(variant: 0, in: nil)
         var members: [JSONValue.Member] = [
             .init("_id", .string(id.uuidString.lowercased())), .init("created", .string(created.rfc3339)),
-            .init("updated", .string((finished ?? created).rfc3339)), .init("deleted", .null), .init("_version", .number("1")),
+            .init("updated", .string((finished ?? created).rfc3339)), .init("deleted", .null),
+            .init("_version", .number("1")),
         ]
         func add(_ name: String, _ list: [String]?) {
             guard let list, let first = list.first else { return }

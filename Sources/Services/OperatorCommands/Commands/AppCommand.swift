@@ -18,7 +18,9 @@ struct AppCommand: AsyncParsableCommand {
         var json = false
 
         func validate() throws {
-            guard (1...200).contains(name.unicodeScalars.count) else { throw ValidationError("a name must have 1 to 200 characters") }
+            guard (1...200).contains(name.unicodeScalars.count) else {
+                throw ValidationError("a name must have 1 to 200 characters")
+            }
         }
 
         func run() async throws {

@@ -6,8 +6,11 @@ import MartletPostgres
 /// `martlet doctor`
 struct DoctorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "doctor", abstract: "Checks a running server, reports problems, and exits with status 1 if there are any.",
-        discussion: "Reads .martlet/connection.json of a server started by deploy/up. Without that file, uses MARTLET_DATABASE_URL and skips the processes.")
+        commandName: "doctor",
+        abstract: "Checks a running server, reports problems, and exits with status 1 if there are any.",
+        discussion:
+            "Reads .martlet/connection.json of a server started by deploy/up. Without that file, uses MARTLET_DATABASE_URL and skips the processes."
+    )
 
     @Option(help: "The server's state folder.")
     var state = ".martlet"
@@ -32,13 +35,15 @@ struct DoctorCommand: AsyncParsableCommand {
         do {
             return try await Database.withClient(url: connection.map { Secret($0.databaseURL) }) { client in
                 let version: String = try await client.query("SELECT current_setting('server_version')")[0].decode(0)
-                let number: Int = try await client.query("SELECT current_setting('server_version_num')::int")[0].decode(0)
+                let number: Int = try await client.query("SELECT current_setting('server_version_num')::int")[0].decode(
+                    0)
                 var findings = [Finding(name: "PostgreSQL \(version) (15 or newer)", isGood: number >= 150_000)]
                 for service in ServiceRole.all {
                     findings.append(try await Self.migrationFinding(service, client))
                 }
                 findings.append(try await Self.ruleFinding(client))
-                let skew: Double = try await client.query("SELECT extract(epoch FROM clock_timestamp())::double precision")[0].decode(0)
+                let skew: Double = try await client.query(
+                    "SELECT extract(epoch FROM clock_timestamp())::double precision")[0].decode(0)
                 let difference = abs(skew - Date().timeIntervalSince1970)
                 findings.append(Finding(name: "local and database clocks agree within 5 s", isGood: difference < 5))
                 return findings
@@ -50,7 +55,9 @@ struct DoctorCommand: AsyncParsableCommand {
 
     private static func migrationFinding(_ service: ServiceRole, _ client: PostgresClient) async throws -> Finding {
         let name = "schema \(service.name) is up to date (\(service.migrations.count) migrations)"
-        guard let table = PostgresIdentifier(schema: service.name, name: "migrations") else { return Finding(name: name, isGood: false) }
+        guard let table = PostgresIdentifier(schema: service.name, name: "migrations") else {
+            return Finding(name: name, isGood: false)
+        }
         do {
             let count: Int = try await client.query("SELECT count(*) FROM \(table)")[0].decode(0)
             return Finding(name: name, isGood: count == service.migrations.count)
@@ -70,8 +77,11 @@ struct DoctorCommand: AsyncParsableCommand {
                     UNION ALL SELECT space, stuck_since FROM notifications.rules WHERE is_enabled) AS stuck
                 JOIN notifications.spaces AS s ON s.id = stuck.space WHERE stuck.since IS NOT NULL GROUP BY 1 ORDER BY 2 LIMIT 5
                 """)
-            let apps = try rows.map { "\(try $0.decode(0, as: String.self)) since \(try $0.decode(1, as: String.self))" }
-            return Finding(name: apps.isEmpty ? name : name + "; stuck: " + apps.joined(separator: ", "), isGood: apps.isEmpty)
+            let apps = try rows.map {
+                "\(try $0.decode(0, as: String.self)) since \(try $0.decode(1, as: String.self))"
+            }
+            return Finding(
+                name: apps.isEmpty ? name : name + "; stuck: " + apps.joined(separator: ", "), isGood: apps.isEmpty)
         } catch let error as PostgresError where ["42P01", "42703", "3F000"].contains(error.sqlState) {
             // The finding about its schema already reports that it is missing.
             return Finding(name: name, isGood: true)

@@ -7,7 +7,8 @@ import NIOHTTP1
 /// `martlet health URL`
 struct HealthCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "health", abstract: "Exits with status 0 if the address answers 200, otherwise 1. For container health checks.")
+        commandName: "health",
+        abstract: "Exits with status 0 if the address answers 200, otherwise 1. For container health checks.")
 
     @Argument(help: "For example http://127.0.0.1:9202/health/ready.")
     var url: String

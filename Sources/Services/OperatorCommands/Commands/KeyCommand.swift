@@ -8,11 +8,13 @@ import MartletCore
 struct KeyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "key", abstract: "Creates, lists and revokes an app's keys and secrets.",
-        discussion: "To rotate a key without an outage, create a new one, deploy it, and revoke the old one once its `last used` time stops changing.",
+        discussion:
+            "To rotate a key without an outage, create a new one, deploy it, and revoke the old one once its `last used` time stops changing.",
         subcommands: [Create.self, List.self, Revoke.self])
 
     struct Create: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Creates a key or secret and prints it. It is shown only once.")
+        static let configuration = CommandConfiguration(
+            abstract: "Creates a key or secret and prints it. It is shown only once.")
 
         @Option(help: "The app's id.")
         var app: String
@@ -48,21 +50,32 @@ struct KeyCommand: AsyncParsableCommand {
             guard let environment = AppEnvironment(rawValue: environment) else {
                 throw ValidationError("an environment must be live or test")
             }
-            guard label.unicodeScalars.count <= 200 else { throw ValidationError("a label must have at most 200 characters") }
+            guard label.unicodeScalars.count <= 200 else {
+                throw ValidationError("a label must have at most 200 characters")
+            }
             guard expiresInDays.map({ (1...36_500).contains($0) }) ?? true else {
                 throw ValidationError("days must be 1 to 36500")
             }
-            guard network.allSatisfy(NetworkBlock.isOne) else { throw ValidationError("a network must be a CIDR block such as 10.0.0.0/8") }
-            guard scope.allSatisfy({ KeyScope($0) != nil }) else {
-                throw ValidationError("a scope must be one of \(KeyArea.allCases.map(\.rawValue).joined(separator: ", ")), optionally followed by :read")
+            guard network.allSatisfy(NetworkBlock.isOne) else {
+                throw ValidationError("a network must be a CIDR block such as 10.0.0.0/8")
             }
-            guard scope.isEmpty || kind == .secret || kind == .master else { throw ValidationError("only secrets and master keys can be limited") }
+            guard scope.allSatisfy({ KeyScope($0) != nil }) else {
+                throw ValidationError(
+                    "a scope must be one of \(KeyArea.allCases.map(\.rawValue).joined(separator: ", ")), optionally followed by :read"
+                )
+            }
+            guard scope.isEmpty || kind == .secret || kind == .master else {
+                throw ValidationError("only secrets and master keys can be limited")
+            }
             let expires = expiresInDays.map { Date(timeIntervalSinceNow: Double($0) * 86_400) }
             let made = try await Database.withClient { client in
-                guard try await AppStore(postgres: client).find(app) != nil else { throw ValidationError("no such app: \(app)") }
+                guard try await AppStore(postgres: client).find(app) != nil else {
+                    throw ValidationError("no such app: \(app)")
+                }
                 return try await CredentialStore(postgres: client).create(
                     NewCredential(
-                        kind: kind, environment: environment, label: label, expires: expires, networks: network.isEmpty ? nil : network,
+                        kind: kind, environment: environment, label: label, expires: expires,
+                        networks: network.isEmpty ? nil : network,
                         scopes: scope.isEmpty ? nil : scope), of: app)
             }
             let key = made.text.withValue { $0 }
@@ -89,14 +102,16 @@ struct KeyCommand: AsyncParsableCommand {
                 records.map {
                     [
                         $0.id.uuidString.lowercased(), $0.kind.rawValue, $0.environment?.rawValue ?? "-", "…" + $0.hint,
-                        $0.label, $0.scopes?.joined(separator: " ") ?? "all", text($0.created), text($0.expires), text($0.revoked), text($0.lastUsed),
+                        $0.label, $0.scopes?.joined(separator: " ") ?? "all", text($0.created), text($0.expires),
+                        text($0.revoked), text($0.lastUsed),
                     ]
                 })
         }
     }
 
     struct Revoke: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Revokes a key or secret. Takes effect at every gateway within two seconds.")
+        static let configuration = CommandConfiguration(
+            abstract: "Revokes a key or secret. Takes effect at every gateway within two seconds.")
 
         @Argument(help: "Its id, from `martlet key list`.")
         var id: String

@@ -13,18 +13,22 @@ struct StaffCommand: AsyncParsableCommand {
     struct Create: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Creates an administrator.",
-            discussion: "Reads the password from the first line of standard input. If it is empty, generates one and prints it.")
+            discussion:
+                "Reads the password from the first line of standard input. If it is empty, generates one and prints it."
+        )
 
         @Option(help: "1 to 100 characters from a-z 0-9 . _ @ -, starting with a letter or digit.")
         var userName: String
 
         func run() async throws {
             guard userName.wholeMatch(of: /[a-z0-9][a-z0-9._@-]{0,99}/) != nil else {
-                throw ValidationError("a user name must be 1 to 100 characters from a-z 0-9 . _ @ -, starting with a letter or digit")
+                throw ValidationError(
+                    "a user name must be 1 to 100 characters from a-z 0-9 . _ @ -, starting with a letter or digit")
             }
             let password = try NewPassword.read()
             let isNew = try await Database.withClient {
-                try await StaffStore(postgres: $0).create(userName: userName, password: password.text, isAdministrator: true)
+                try await StaffStore(postgres: $0).create(
+                    userName: userName, password: password.text, isAdministrator: true)
             }
             guard isNew else { throw ValidationError("this user name is taken") }
             print(password.isGiven ? "created" : password.text.withValue { $0 })
@@ -45,7 +49,8 @@ struct StaffCommand: AsyncParsableCommand {
                 ["user name", "administrator", "disabled", "must reset", "second factor", "last sign-in"],
                 records.map {
                     [
-                        $0.userName, text($0.isAdministrator), text($0.isDisabled), text($0.mustReset), text($0.hasSecondFactor),
+                        $0.userName, text($0.isAdministrator), text($0.isDisabled), text($0.mustReset),
+                        text($0.hasSecondFactor),
                         $0.lastSignIn?.formatted(.iso8601) ?? "-",
                     ]
                 })
@@ -55,7 +60,9 @@ struct StaffCommand: AsyncParsableCommand {
     struct ResetPassword: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Sets a staff member's password, to be changed at the next sign-in, and ends all their sessions.",
-            discussion: "Reads the password from the first line of standard input. If it is empty, generates one and prints it.")
+            discussion:
+                "Reads the password from the first line of standard input. If it is empty, generates one and prints it."
+        )
 
         @Argument(help: "The user name.")
         var userName: String
@@ -66,7 +73,8 @@ struct StaffCommand: AsyncParsableCommand {
         func run() async throws {
             let password = try NewPassword.read()
             let isThere = try await Database.withClient {
-                try await StaffStore(postgres: $0).resetPassword(of: userName, to: password.text, removesSecondFactor: removeSecondFactor)
+                try await StaffStore(postgres: $0).resetPassword(
+                    of: userName, to: password.text, removesSecondFactor: removeSecondFactor)
             }
             guard isThere else { throw ValidationError("no staff member has this user name") }
             print(password.isGiven ? "reset" : password.text.withValue { $0 })
@@ -76,7 +84,8 @@ struct StaffCommand: AsyncParsableCommand {
     struct Disable: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Disables a staff member. Takes effect at every gateway within two seconds.",
-            discussion: "An administrator can enable them again with PATCH /admin/staff/{id} with {\"disabled\":false}.")
+            discussion: "An administrator can enable them again with PATCH /admin/staff/{id} with {\"disabled\":false}."
+        )
 
         @Argument(help: "The user name.")
         var userName: String

@@ -53,13 +53,15 @@ struct UpCommand: AsyncParsableCommand {
             state: folder, programs: programFolder, routes: routes, environment: environment, logger: logger)
         let group = ServiceGroup(
             configuration: .init(
-                services: server.services.map { .init(service: $0) }, gracefulShutdownSignals: [.sigterm, .sigint], logger: logger))
+                services: server.services.map { .init(service: $0) }, gracefulShutdownSignals: [.sigterm, .sigint],
+                logger: logger))
         try await group.run()
     }
 
     private var programFolder: URL {
         if let programs { return URL(fileURLWithPath: programs).standardizedFileURL }
-        let link = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? CommandLine.arguments[0]
+        let link =
+            (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? CommandLine.arguments[0]
         return URL(fileURLWithPath: link).deletingLastPathComponent()
     }
 

@@ -17,7 +17,9 @@ struct AnnouncementStep: Service {
         await cancelWhenGracefulShutdown { await gate.pass() }
         if Task.isShuttingDownGracefully || Task.isCancelled { return }
         for entry in plan.entries {
-            try await Readiness.wait(for: entry.name, log: state.appending(path: "log/\(entry.name).log"), limit: .seconds(60)) {
+            try await Readiness.wait(
+                for: entry.name, log: state.appending(path: "log/\(entry.name).log"), limit: .seconds(60)
+            ) {
                 await Health.isOK(entry.internalAddress + "/health/ready")
             }
         }
@@ -61,10 +63,12 @@ struct AnnouncementStep: Service {
     private func setAddresses(_ connection: inout Connection) {
         connection.url = publicURL
         connection.oidcIssuer = plan.issuer(of: connection.appId)
-        connection.sentryDSN = plan.sentryDSN(key: connection.ingestKey, appNumber: connection.appNumber, publicURL: publicURL)
+        connection.sentryDSN = plan.sentryDSN(
+            key: connection.ingestKey, appNumber: connection.appNumber, publicURL: publicURL)
         connection.databaseURL = superuserURL.withValue { $0 }
         connection.services = Dictionary(uniqueKeysWithValues: plan.entries.map { ($0.name, $0.address) })
-        connection.internalServices = Dictionary(uniqueKeysWithValues: plan.entries.map { ($0.name, $0.internalAddress) })
+        connection.internalServices = Dictionary(
+            uniqueKeysWithValues: plan.entries.map { ($0.name, $0.internalAddress) })
     }
 
     /// Creates `admin`, or a numbered name if `admin` exists but its password was lost with `connection.json`.

@@ -41,7 +41,9 @@ final class ChildProcess: Service {
             let start = ContinuousClock.now
             let (status, wasKilled) = try await runOnce()
             if Task.isShuttingDownGracefully || Task.isCancelled { break }
-            logger.warning("A process ended unexpectedly; restarting it unless it keeps failing.", metadata: ["process.name": "\(name)", "process.status": "\(status)"])
+            logger.warning(
+                "A process ended unexpectedly; restarting it unless it keeps failing.",
+                metadata: ["process.name": "\(name)", "process.status": "\(status)"])
             if ContinuousClock.now - start > Self.longStart {
                 (pause, failedStarts) = (.milliseconds(200), .min)
             } else if !wasKilled {
@@ -85,13 +87,17 @@ final class ChildProcess: Service {
     private func end(of process: Process) async -> End {
         await withCheckedContinuation { continuation in
             process.terminationHandler = {
-                continuation.resume(returning: ($0.terminationStatus, $0.terminationReason == .uncaughtSignal && $0.terminationStatus == SIGKILL))
+                continuation.resume(
+                    returning: (
+                        $0.terminationStatus, $0.terminationReason == .uncaughtSignal && $0.terminationStatus == SIGKILL
+                    ))
             }
             do {
                 try Self.start.withLock { _ in try process.run() }
             } catch {
                 process.terminationHandler = nil
-                logger.error("Could not start a process.", metadata: ["process.name": "\(name)", "error.cause": "\(error)"])
+                logger.error(
+                    "Could not start a process.", metadata: ["process.name": "\(name)", "error.cause": "\(error)"])
                 return continuation.resume(returning: (-1, false))
             }
             try? Data("\(process.processIdentifier)\n".utf8).write(to: pidFile)

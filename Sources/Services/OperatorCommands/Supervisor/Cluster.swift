@@ -59,15 +59,18 @@ struct Cluster: Sendable {
         if getuid() == 0 { try run(["/bin/chown", "postgres", passwordFile.path]) }
         try run(
             asOwner([
-                binaries.appending(path: "initdb").path, "--pgdata", dataFolder.path, "--username", "postgres", "--pwfile",
-                passwordFile.path, "--auth", "scram-sha-256", "--encoding", "UTF8", "--locale", "C.UTF-8", "--data-checksums",
+                binaries.appending(path: "initdb").path, "--pgdata", dataFolder.path, "--username", "postgres",
+                "--pwfile",
+                passwordFile.path, "--auth", "scram-sha-256", "--encoding", "UTF8", "--locale", "C.UTF-8",
+                "--data-checksums",
             ]))
     }
 
     /// The server's command line, to be run by a supervisor.
     var command: [String] {
         asOwner([
-            binaries.appending(path: "postgres").path, "-D", dataFolder.path, "-k", socketFolder.path, "-p", String(port),
+            binaries.appending(path: "postgres").path, "-D", dataFolder.path, "-k", socketFolder.path, "-p",
+            String(port),
             "-c", "listen_addresses=127.0.0.1", "-c", "max_connections=200", "-c", "shared_buffers=256MB",
             "-c", "timezone=UTC", "-c", "log_min_error_statement=panic", "-c", "log_parameter_max_length_on_error=0",
             // Omits DETAIL, which contains the values that violated an index.
@@ -76,7 +79,8 @@ struct Cluster: Sendable {
     }
 
     private func asOwner(_ command: [String]) -> [String] {
-        getuid() == 0 ? ["/usr/bin/setpriv", "--reuid=postgres", "--regid=postgres", "--init-groups"] + command : command
+        getuid() == 0
+            ? ["/usr/bin/setpriv", "--reuid=postgres", "--regid=postgres", "--init-groups"] + command : command
     }
 
     private func makeFolder(_ folder: URL, mode: Int) throws {
@@ -112,7 +116,9 @@ struct Cluster: Sendable {
     private static func postgresUserReaches(_ folder: URL) -> Bool {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/setpriv")
-        process.arguments = ["--reuid=postgres", "--regid=postgres", "--init-groups", "/usr/bin/test", "-x", folder.path]
+        process.arguments = [
+            "--reuid=postgres", "--regid=postgres", "--init-groups", "/usr/bin/test", "-x", folder.path,
+        ]
         guard (try? process.run()) != nil else { return false }
         process.waitUntilExit()
         return process.terminationStatus == 0

@@ -43,7 +43,8 @@ enum PrivateFile {
     static func write(_ data: Data, to file: URL) throws {
         let fresh = file.appendingPathExtension("new")
         try? FileManager.default.removeItem(at: fresh)
-        guard FileManager.default.createFile(atPath: fresh.path, contents: data, attributes: [.posixPermissions: 0o600]),
+        guard
+            FileManager.default.createFile(atPath: fresh.path, contents: data, attributes: [.posixPermissions: 0o600]),
             rename(fresh.path, file.path) == 0
         else { throw CocoaError(.fileWriteUnknown) }
     }

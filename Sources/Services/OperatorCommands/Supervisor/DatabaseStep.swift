@@ -36,19 +36,27 @@ struct DatabaseStep: Service {
     private func checkRole(of service: String, _ url: Secret) async throws {
         let isRight = try await Database.withClient(url: url) { client -> Bool in
             try await client.query(
-                "SELECT rolname = \("martlet_" + service) AND NOT rolsuper FROM pg_roles WHERE rolname = current_user")[0].decode(0)
+                "SELECT rolname = \("martlet_" + service) AND NOT rolsuper FROM pg_roles WHERE rolname = current_user")[
+                    0
+                ].decode(0)
         }
-        guard isRight else { throw UpError("the database address of \(service) must log in as martlet_\(service), which must not be a superuser") }
+        guard isRight else {
+            throw UpError(
+                "the database address of \(service) must log in as martlet_\(service), which must not be a superuser")
+        }
     }
 
     private func makeDatabase() async throws {
         let maintenance = superuserURL.withValue { Secret(String($0.dropLast(Cluster.database.count)) + "postgres") }
         try await Readiness.wait(for: "PostgreSQL", log: log, limit: .seconds(60)) {
-            (try? await Database.withClient(url: maintenance) { try await $0.execute("SELECT 1", timeout: .seconds(2)) }) != nil
+            (try? await Database.withClient(url: maintenance) { try await $0.execute("SELECT 1", timeout: .seconds(2)) })
+                != nil
         }
         try await Database.withClient(url: maintenance) { client in
             guard let name = PostgresIdentifier(Cluster.database) else { return }
-            guard try await client.query("SELECT FROM pg_database WHERE datname = \(Cluster.database)").isEmpty else { return }
+            guard try await client.query("SELECT FROM pg_database WHERE datname = \(Cluster.database)").isEmpty else {
+                return
+            }
             var create: PostgresQuery = "CREATE DATABASE \(name)"
             create.isPrepared = false
             try await client.execute(create)

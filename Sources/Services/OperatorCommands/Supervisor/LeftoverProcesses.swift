@@ -16,7 +16,9 @@ struct LeftoverProcesses {
         for names in [["gateway"], ServerPlan.serviceNames, ["postgres"]] {
             let processes = names.compactMap(running)
             for process in processes {
-                logger.warning("Stopping a process left behind by an earlier supervisor.", metadata: ["process.name": "\(process.name)"])
+                logger.warning(
+                    "Stopping a process left behind by an earlier supervisor.",
+                    metadata: ["process.name": "\(process.name)"])
                 kill(process.pid, ChildProcess.stopSignal(of: process.name))
             }
             try await waitForEnd(of: processes.map(\.pid))

@@ -21,10 +21,13 @@ struct LocalServer {
         let fixed = try ServerPlan.fixedPorts(environment).compactMap(\.self)
         guard Set(fixed + [port]).count == fixed.count + 1 else { throw UpError("two settings name the same port") }
         let free = try FreePort.find(1 + ServerPlan.portCount, besides: Set(fixed + [port]))
-        let cluster = try external == nil ? Cluster(state: state, port: free[0], password: Secret(secrets.superuserPassword)) : nil
+        let cluster =
+            try external == nil
+            ? Cluster(state: state, port: free[0], password: Secret(secrets.superuserPassword)) : nil
         let superuserURL = external ?? cluster?.superuserURL ?? ""
         let plan = try ServerPlan(
-            publicHost: environment["MARTLET_HOST"] ?? "127.0.0.1", publicPort: port, ports: Array(free.dropFirst()), state: state, routes: routes,
+            publicHost: environment["MARTLET_HOST"] ?? "127.0.0.1", publicPort: port, ports: Array(free.dropFirst()),
+            state: state, routes: routes,
             secrets: secrets, inherited: environment
         ) { name in
             let (user, password) = ("martlet_" + name, secrets.servicePasswords[name] ?? "")
@@ -40,12 +43,14 @@ struct LocalServer {
                     name: "postgres", command: cluster.command, environment: environment, state: state, logger: logger))
         }
         let announcement = AnnouncementStep(
-            plan: plan, publicURL: Self.publicURL(environment, port: port), superuserURL: Secret(superuserURL), state: state, gate: gate)
+            plan: plan, publicURL: Self.publicURL(environment, port: port), superuserURL: Secret(superuserURL),
+            state: state, gate: gate)
         let setup = DatabaseStep(
             superuserURL: Secret(superuserURL), makesDatabase: cluster != nil, secrets: secrets,
             serviceURLs: plan.entries.compactMap { entry in
                 entry.environment["MARTLET_DATABASE_URL"].map { (entry.name, Secret($0)) }
-            }, announcement: announcement, gate: gate, log: cluster == nil ? nil : state.appending(path: "log/postgres.log"))
+            }, announcement: announcement, gate: gate,
+            log: cluster == nil ? nil : state.appending(path: "log/postgres.log"))
         services.append(setup)
         for entry in plan.entries {
             let child = ChildProcess(

@@ -66,7 +66,8 @@ struct ServerPlan: Sendable {
         }
         var gateway = base
         for entry in entries {
-            gateway["MARTLET_UPSTREAM_" + entry.name.uppercased()] = entry.socket.map { "unix:" + $0 } ?? "127.0.0.1:\(entry.port)"
+            gateway["MARTLET_UPSTREAM_" + entry.name.uppercased()] =
+                entry.socket.map { "unix:" + $0 } ?? "127.0.0.1:\(entry.port)"
         }
         gateway["MARTLET_KEYRING_URL"] = entries.first { $0.name == "auth" }?.address
         gateway["MARTLET_ROUTES_FILE"] = routes.path
@@ -86,7 +87,8 @@ struct ServerPlan: Sendable {
     /// The ports that the operator has set, in the order of `init`'s `ports`; nil for those that may be any.
     static func fixedPorts(_ inherited: [String: String]) throws -> [Int?] {
         let given = try GivenSettings(inherited)
-        let names = serviceNames.flatMap { [($0, "http.port"), ($0, "internal.port")] } + [("gateway", "internal.port")]
+        let names =
+            serviceNames.flatMap { [($0, "http.port"), ($0, "internal.port")] } + [("gateway", "internal.port")]
         return try names.map { process, key in
             let text = given.settings(of: process)[SettingNames.variable(key)]
             return try LocalServer.port(text, of: SettingNames.variable(process + "." + key))
@@ -95,14 +97,17 @@ struct ServerPlan: Sendable {
 
     /// The address of an app's OIDC provider, as published by the auth service.
     func issuer(of appID: String) -> String? {
-        entries.first { $0.name == AuthService.name }?.environment["MARTLET_PUBLIC_URL"].map { Issuer.url(publicURL: $0, appID, .live) }
+        entries.first { $0.name == AuthService.name }?.environment["MARTLET_PUBLIC_URL"].map {
+            Issuer.url(publicURL: $0, appID, .live)
+        }
     }
 
     /// The DSN of an app for Sentry clients.
     func sentryDSN(key: String, appNumber: Int, publicURL: String) -> String? {
         guard var address = URLComponents(string: publicURL) else { return nil }
         address.user = key
-        address.path = (address.path.hasSuffix("/") ? String(address.path.dropLast()) : address.path) + "/crash/\(appNumber)"
+        address.path =
+            (address.path.hasSuffix("/") ? String(address.path.dropLast()) : address.path) + "/crash/\(appNumber)"
         return address.string
     }
 }

@@ -24,7 +24,9 @@ enum StartChecks {
         guard let data = FileManager.default.contents(atPath: routes.path) else {
             throw UpError("the gateway's route file is not at \(routes.path) (set it with --routes)")
         }
-        guard (try? JSONSerialization.jsonObject(with: data)) != nil else { throw UpError("\(routes.path) is not JSON") }
+        guard (try? JSONSerialization.jsonObject(with: data)) != nil else {
+            throw UpError("\(routes.path) is not JSON")
+        }
         for name in ServerPlan.serviceNames + ["gateway"] {
             let path = programs.appending(path: name).path
             guard FileManager.default.isExecutableFile(atPath: path) else {
@@ -41,9 +43,13 @@ enum StartChecks {
                 .bind(host: host, port: port).get()
             try await channel.close()
         } catch let error as IOError where error.errnoCode == EADDRINUSE {
-            throw UpError("port \(port) of \(host) is in use by another program (MARTLET_PORT or MARTLET_GATEWAY_HTTP_PORT sets another one)")
+            throw UpError(
+                "port \(port) of \(host) is in use by another program (MARTLET_PORT or MARTLET_GATEWAY_HTTP_PORT sets another one)"
+            )
         } catch let error as IOError where error.errnoCode == EACCES {
-            throw UpError("port \(port) needs more permissions than this user has (MARTLET_PORT or MARTLET_GATEWAY_HTTP_PORT sets another one)")
+            throw UpError(
+                "port \(port) needs more permissions than this user has (MARTLET_PORT or MARTLET_GATEWAY_HTTP_PORT sets another one)"
+            )
         } catch {
             throw UpError("\(host) is not an address of this machine (MARTLET_HOST sets another one)")
         }
@@ -56,10 +62,14 @@ enum StartChecks {
     static func checkDataFolder(_ folder: URL, owner: uid_t) throws {
         guard let attributes = try? FileManager.default.attributesOfItem(atPath: folder.path) else { return }
         if let id = (attributes[.ownerAccountID] as? NSNumber)?.uint32Value, id != owner {
-            throw UpError("the data folder \(folder.path) belongs to the user \(id), not to \(owner), which PostgreSQL runs as (chown)")
+            throw UpError(
+                "the data folder \(folder.path) belongs to the user \(id), not to \(owner), which PostgreSQL runs as (chown)"
+            )
         }
         if let mode = (attributes[.posixPermissions] as? NSNumber)?.intValue, mode & 0o027 != 0 {
-            throw UpError("the data folder \(folder.path) has the mode \(String(mode, radix: 8)); PostgreSQL requires 700 (chmod)")
+            throw UpError(
+                "the data folder \(folder.path) has the mode \(String(mode, radix: 8)); PostgreSQL requires 700 (chmod)"
+            )
         }
     }
 }

@@ -5,8 +5,8 @@ import MartletHTTP
 
 /// How far a follower has come in a space's change log, as text that it keeps and sends back.
 ///
-/// Processes of ours keep base64url of `1|<body>`; clients get what `CursorSigner` makes of the body: `epoch|…`. `epoch` tells one log from
-/// another: transaction numbers of one database mean nothing in the next.
+/// Processes of ours keep base64url of `1|<body>`; clients get what `CursorSigner` makes of the body: `epoch|…`.
+/// `epoch` tells one log from another: transaction numbers of one database mean nothing in the next.
 struct ChangeCursor: Sendable, Hashable {
     static let maximumSizeInBytes = 6 << 10
 
@@ -35,7 +35,8 @@ struct ChangeCursor: Sendable, Hashable {
     /// - Throws: `invalid-parameter`.
     init(_ text: some StringProtocol, parameter: String) throws {
         guard text.utf8.count <= Self.maximumSizeInBytes, let bytes = Base64URL.decode(text[...]),
-            let text = String(bytes: bytes, encoding: .utf8), text.hasPrefix("1|"), let cursor = Self(body: text.dropFirst(2))
+            let text = String(bytes: bytes, encoding: .utf8), text.hasPrefix("1|"),
+            let cursor = Self(body: text.dropFirst(2))
         else { throw HTTPProblem(.invalidParameter, "This is not a cursor.", field: parameter) }
         self = cursor
     }
@@ -53,7 +54,9 @@ struct ChangeCursor: Sendable, Hashable {
             guard let snapshot = Snapshot(parts[2]) else { return nil }
             position = .at(snapshot)
         case ("b", 5):
-            guard let from = Snapshot(parts[2]), let to = Snapshot(parts[3]), let seq = Int64(parts[4]), seq >= 0 else { return nil }
+            guard let from = Snapshot(parts[2]), let to = Snapshot(parts[3]), let seq = Int64(parts[4]), seq >= 0 else {
+                return nil
+            }
             position = .within(from: from, to: to, seq: seq)
         case ("w", 4):
             guard let snapshot = Snapshot(parts[2]), let last = try? ObjectID(String(parts[3])) else { return nil }

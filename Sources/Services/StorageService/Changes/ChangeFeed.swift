@@ -2,9 +2,11 @@ import MartletAPI
 import MartletHTTP
 import MartletPostgres
 
-/// What was written to objects of some collections, each write by itself and in the order of the log: for processes of ours that act on it.
+/// What was written to objects of some collections, each write by itself and in the order of the log: for processes of
+/// ours that act on it.
 ///
-/// Whoever keeps the cursor of what it has acted on gets every write once, also one whose transaction began long before and committed late.
+/// Whoever keeps the cursor of what it has acted on gets every write once, also one whose transaction began long before
+/// and committed late.
 struct ChangeFeed: Sendable {
     static let maximumCollections = 100
     static let maximumChanges = 500
@@ -14,7 +16,8 @@ struct ChangeFeed: Sendable {
     static let maximumWaiting = 1_000
     /// Between two looks of one who waits, when there are signs of writes.
     private static let pause: Duration = .milliseconds(50)
-    /// How long one who waits goes without looking: signs come by themselves, and could only be lost with a notification that PostgreSQL did not take.
+    /// How long one who waits goes without looking: signs come by themselves, and could only be lost with a
+    /// notification that PostgreSQL did not take.
     private static let lookInterval: Duration = .seconds(10)
 
     let changes: ChangeStore
@@ -53,19 +56,25 @@ struct ChangeFeed: Sendable {
         let deadline = ContinuousClock.now + query.wait
         let place = query.wait > .zero && query.cursor != nil ? waiting.take() : nil
         while true {
-            // A stream of its own each time: the wait that is given up ends it. Before reading, so that nothing slips between.
+            // A stream of its own each time: the wait that is given up ends it. Before reading, so that nothing slips
+            // between.
             let signs = place != nil ? signal.follow(query.space) : nil
             let page = try await pageNow(query)
             let isEmpty = page.changes.isEmpty && !page.hasMore && !page.isExpired && page.lost.isEmpty
-            guard isEmpty, let signs, await SyncFeed.sign(signs, until: deadline, every: Self.lookInterval) else { return page }
+            guard isEmpty, let signs, await SyncFeed.sign(signs, until: deadline, every: Self.lookInterval) else {
+                return page
+            }
             try await Task.sleep(for: Self.pause)
         }
     }
 
     private func pageNow(_ query: Query) async throws -> Page {
         let isWithin = if case .within = query.cursor?.position { true } else { false }
-        let view = try await changes.view(of: query.collections, after: query.cursor, findsFirst: query.cursor != nil && !isWithin, in: query.space)
-        guard let cursor = query.cursor, !view.isForeign else { return Page(cursor: view.end.cursor, isExpired: view.isForeign, now: view.now) }
+        let view = try await changes.view(
+            of: query.collections, after: query.cursor, findsFirst: query.cursor != nil && !isWithin, in: query.space)
+        guard let cursor = query.cursor, !view.isForeign else {
+            return Page(cursor: view.end.cursor, isExpired: view.isForeign, now: view.now)
+        }
         var page: Page
         switch cursor.position {
         case .at(let snapshot):
@@ -82,19 +91,26 @@ struct ChangeFeed: Sendable {
         return page
     }
 
-    private func read(_ query: Query, from: Snapshot, to: Snapshot, after seq: Int64, _ view: ChangeStore.View) async throws -> Page {
-        let (rows, hasMore) = try await changes.log(of: query.collections, from: from, to: to, after: seq, limit: query.limit, in: query.space)
+    private func read(_ query: Query, from: Snapshot, to: Snapshot, after seq: Int64, _ view: ChangeStore.View)
+        async throws -> Page
+    {
+        let (rows, hasMore) = try await changes.log(
+            of: query.collections, from: from, to: to, after: seq, limit: query.limit, in: query.space)
         let last = try rows.last?.decode(0, as: Int64.self) ?? seq
-        let cursor = ChangeCursor(epoch: view.end.epoch, position: hasMore ? .within(from: from, to: to, seq: last) : .at(to))
-        return Page(cursor: cursor, changes: try rows.map { try $0.decode(1) }, hasMore: hasMore || to != view.end.snapshot, now: view.now)
+        let cursor = ChangeCursor(
+            epoch: view.end.epoch, position: hasMore ? .within(from: from, to: to, seq: last) : .at(to))
+        return Page(
+            cursor: cursor, changes: try rows.map { try $0.decode(1) }, hasMore: hasMore || to != view.end.snapshot,
+            now: view.now)
     }
 }
 
 extension ChangeStore {
-    /// The writes that `to` sees and `from` does not, from behind the number `seq` on: number and JSON text of each. And whether there are more.
+    /// The writes that `to` sees and `from` does not, from behind the number `seq` on: number and JSON text of each.
+    /// And whether there are more.
     ///
-    /// Reads each collection's log in its order by the index on (collection, seq), and no more of it than the page: of a long log `seq` must be near
-    /// the first that is wanted.
+    /// Reads each collection's log in its order by the index on (collection, seq), and no more of it than the page: of
+    /// a long log `seq` must be near the first that is wanted.
     func log(
         of collections: [String], from: Snapshot, to: Snapshot, after seq: Int64, limit: Int, in space: AppSpace
     ) async throws -> (rows: PostgresRows, hasMore: Bool) {

@@ -4,8 +4,9 @@ import Synchronization
 
 /// Tells whoever follows a space's change log that it has grown. Never waited for: the log itself is the truth.
 ///
-/// Followers in this process are woken at once; those of other copies by a notification of its own, because one in the write's
-/// transaction would make all writes take turns at their commit. A follower has to look by itself too, every `pollInterval`.
+/// Followers in this process are woken at once; those of other copies by a notification of its own, because one in the
+/// write's transaction would make all writes take turns at their commit. A follower has to look by itself too, every
+/// `pollInterval`.
 final class ChangeSignal: Sendable {
     static let channel = "martlet_storage_changes"
     static let pollInterval: Duration = .seconds(1)

@@ -46,11 +46,16 @@ struct ChangeStore: Sendable {
     }
 
     /// - Parameter findsFirst: whether `first` is wanted.
-    func view(of collections: [String], after cursor: ChangeCursor?, findsFirst: Bool = false, in space: AppSpace) async throws -> View {
+    func view(of collections: [String], after cursor: ChangeCursor?, findsFirst: Bool = false, in space: AppSpace)
+        async throws -> View
+    {
         let start = cursor?.start.text
         let columns = try Self.end(of: collections, in: space)
         // The log is read by the index on (collection, txid, seq), from the cursor on.
-        let first: PostgresQuery = !findsFirst ? "NULL::bigint" : """
+        let first: PostgresQuery =
+            !findsFirst
+            ? "NULL::bigint"
+            : """
             (SELECT min(seq) FROM \(try space.own("_changes"))
             WHERE collection = ANY (\(collections)) AND txid >= pg_snapshot_xmin(\(start)::pg_snapshot) AND NOT pg_visible_in_snapshot(txid, \(start)::pg_snapshot)
                 AND pg_visible_in_snapshot(txid, pg_current_snapshot()))
@@ -72,11 +77,14 @@ struct ChangeStore: Sendable {
             return Lost(collection: String(parts[0]), transaction: String(parts[1]))
         }
         return View(
-            end: end, now: try row.decode(3), isForeign: cursor.map { $0.epoch != end.epoch || isAhead } ?? false, lost: lost, first: try row.decode(6))
+            end: end, now: try row.decode(3), isForeign: cursor.map { $0.epoch != end.epoch || isAhead } ?? false,
+            lost: lost, first: try row.decode(6))
     }
 
     /// The end of the log, and which of `collections` have anything that `snapshot` does not see.
-    func news(of collections: [String], since snapshot: Snapshot?, in space: AppSpace) async throws -> (end: End, changed: Set<String>) {
+    func news(of collections: [String], since snapshot: Snapshot?, in space: AppSpace) async throws -> (
+        end: End, changed: Set<String>
+    ) {
         let rows = try await run(
             """
             SELECT \(try Self.end(of: collections, in: space)), ARRAY(
@@ -104,16 +112,22 @@ struct ChangeStore: Sendable {
 
     /// The changes that `to` sees and `from` does not, from behind the number `seq` on; nil: none.
     ///
-    /// - Parameter isPast: the changes may have happened long ago. Cells 11 and 12 then say whether the rules open the object as it is now, and
-    ///   who its readers are now: a caller who has lost access since is not shown earlier states. Nobody can say who may read an object that
-    ///   was deleted for good, so only its deletion shows it.
+    /// - Parameter isPast: the changes may have happened long ago. Cells 11 and 12 then say whether the rules open the
+    ///   object as it is now, and who its readers are now: a caller who has lost access since is not shown earlier
+    ///   states. Nobody can say who may read an object that was deleted for good, so only its deletion shows it.
     func changes(
         from: Snapshot, to: Snapshot, after seq: Int64, of shape: LiveShape, isPast: Bool, in space: AppSpace
     ) async throws -> Batch? {
-        guard let table = PostgresIdentifier(schema: space.schema, name: shape.collection) else { throw HTTPProblem(.invalidName) }
+        guard let table = PostgresIdentifier(schema: space.schema, name: shape.collection) else {
+            throw HTTPProblem(.invalidName)
+        }
         let object = isPast ? shape.past : shape.object
-        let now: PostgresQuery = !isPast ? "TRUE, NULL::text[]" : "coalesce(now.may, log.kind = 'd' AND present.id IS NULL), present.readers"
-        let present: PostgresQuery = !isPast ? "" : """
+        let now: PostgresQuery =
+            !isPast ? "TRUE, NULL::text[]" : "coalesce(now.may, log.kind = 'd' AND present.id IS NULL), present.readers"
+        let present: PostgresQuery =
+            !isPast
+            ? ""
+            : """
             LEFT JOIN \(table) AS present ON present.id = log.id
             LEFT JOIN LATERAL (
                 SELECT coalesce((\(shape.may)), FALSE) AS may FROM \(Self.stateAfter("present")) OFFSET 0) AS now ON present.id IS NOT NULL
@@ -121,9 +135,11 @@ struct ChangeStore: Sendable {
         let rows: PostgresRows
         do {
             rows = try await run(
-                try Self.changing(from: from, to: to, after: seq, of: shape, object, now, present, in: space), in: space)
+                try Self.changing(from: from, to: to, after: seq, of: shape, object, now, present, in: space), in: space
+            )
         } catch let error as PostgresError where error.isUndefinedTable {
-            // Nothing was written yet, or the collection was dropped a moment ago; the next look at the log's floor tells which.
+            // Nothing was written yet, or the collection was dropped a moment ago; the next look at the log's floor
+            // tells which.
             return nil
         }
         guard let row = rows.last else { return nil }
@@ -132,7 +148,8 @@ struct ChangeStore: Sendable {
     }
 
     private static func changing(
-        from: Snapshot, to: Snapshot, after seq: Int64, of shape: LiveShape, _ object: PostgresQuery, _ now: PostgresQuery,
+        from: Snapshot, to: Snapshot, after seq: Int64, of shape: LiveShape, _ object: PostgresQuery,
+        _ now: PostgresQuery,
         _ present: PostgresQuery, in space: AppSpace
     ) throws -> PostgresQuery {
         """
@@ -178,7 +195,8 @@ struct ChangeStore: Sendable {
         """
     }
 
-    /// A row called `state` with the columns that an object has, so that conditions on objects hold for it as they stand.
+    /// A row called `state` with the columns that an object has, so that conditions on objects hold for it as they
+    /// stand.
     static func stateAfter(_ log: StaticString) -> PostgresQuery {
         """
         (SELECT \(unescaped: log).id, \(unescaped: log).created, \(unescaped: log).updated, NULL::timestamptz AS deleted,
@@ -194,14 +212,14 @@ struct ChangeStore: Sendable {
         """
     }
 
-    /// Another text for every log whose transaction numbers mean something else: another cluster, another line of recovery (a restore to
-    /// a point in time, a standby that took over), another table (a restore from a dump).
+    /// Another text for every log whose transaction numbers mean something else: another cluster, another line of
+    /// recovery (a restore to a point in time, a standby that took over), another table (a restore from a dump).
     static func epoch(of space: AppSpace) throws -> PostgresQuery {
         "(SELECT left(md5(\(PostgresQuery.lineOfRecovery) || '/' || to_regclass(\(try space.own("_changes").quoted))::oid), 12))"
     }
 
-    /// The columns that `end(_:)` reads: the snapshot, the epoch, and the last transaction that the snapshot sees in the logs of `collections`,
-    /// including what has been pruned from them.
+    /// The columns that `end(_:)` reads: the snapshot, the epoch, and the last transaction that the snapshot sees in
+    /// the logs of `collections`, including what has been pruned from them.
     static func end(of collections: [String], in space: AppSpace) throws -> PostgresQuery {
         """
         pg_current_snapshot()::text, \(try epoch(of: space)), greatest(

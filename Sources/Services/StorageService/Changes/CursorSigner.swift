@@ -6,8 +6,9 @@ import MartletHTTP
 
 /// Makes the cursors that clients keep, and takes back only those it made for the same collection of the same space.
 ///
-/// A cursor says which part of the log is read, so whoever could forge one could choose the moment as of which objects are shown.
-/// On the wire it is base64url of `2|<key>|<cursor>` and its HMAC-SHA-256 (RFC 2104) with space and collection.
+/// A cursor says which part of the log is read, so whoever could forge one could choose the moment as of which objects
+/// are shown. On the wire it is base64url of `2|<key>|<cursor>` and its HMAC-SHA-256 (RFC 2104) with space and
+/// collection.
 struct CursorSigner: Sendable {
     static let maximumSizeInBytes = ChangeCursor.maximumSizeInBytes + 128
 
@@ -15,11 +16,13 @@ struct CursorSigner: Sendable {
     /// Tells one key from another: under a new internal secret a cursor is old, not forged.
     private let keyName: String
 
-    /// - Parameter secret: the internal secret, so that any copy takes the cursors of every other; the key is derived from it (HKDF, RFC 5869).
+    /// - Parameter secret: the internal secret, so that any copy takes the cursors of every other; the key is derived
+    ///   from it (HKDF, RFC 5869).
     init(secret: Secret) {
         let key = secret.withValue { secret in
             HKDF<SHA256>.deriveKey(
-                inputKeyMaterial: SymmetricKey(data: Data(secret.utf8)), info: Data("martlet storage cursors".utf8), outputByteCount: 32)
+                inputKeyMaterial: SymmetricKey(data: Data(secret.utf8)), info: Data("martlet storage cursors".utf8),
+                outputByteCount: 32)
         }
         self.key = key
         keyName = Base64URL.encode(HMAC<SHA256>.authenticationCode(for: Data("name".utf8), using: key).prefix(6))
@@ -27,25 +30,37 @@ struct CursorSigner: Sendable {
 
     func text(of cursor: ChangeCursor, _ collection: String, in space: AppSpace) -> String {
         let body = Data("2|\(keyName)|\(cursor.body)".utf8)
-        return Base64URL.encode(body + HMAC<SHA256>.authenticationCode(for: Self.message(body, collection, space), using: key))
+        return Base64URL.encode(
+            body + HMAC<SHA256>.authenticationCode(for: Self.message(body, collection, space), using: key))
     }
 
-    /// - Throws: `cursor-expired` for one that was made under another internal secret, or by a version that did not sign them;
-    ///   `invalid-parameter` for anything else that is not of this collection.
-    func cursor(_ text: some StringProtocol, parameter: String = "since", of collection: CollectionName, in space: AppSpace) throws -> ChangeCursor {
+    /// - Throws: `cursor-expired` for one that was made under another internal secret, or by a version that did not
+    ///   sign them; `invalid-parameter` for anything else that is not of this collection.
+    func cursor(
+        _ text: some StringProtocol, parameter: String = "since", of collection: CollectionName, in space: AppSpace
+    ) throws -> ChangeCursor {
         let refusal = HTTPProblem(
-            .invalidParameter, "Expected the cursor of an earlier answer for this collection, app and environment, unchanged.", field: parameter)
+            .invalidParameter,
+            "Expected the cursor of an earlier answer for this collection, app and environment, unchanged.",
+            field: parameter)
         guard text.utf8.count <= Self.maximumSizeInBytes, let bytes = Base64URL.decode(text[...]) else { throw refusal }
         if bytes.starts(with: Data("1|".utf8)) {
-            guard let text = String(bytes: bytes, encoding: .utf8), ChangeCursor(body: text.dropFirst(2)) != nil else { throw refusal }
+            guard let text = String(bytes: bytes, encoding: .utf8), ChangeCursor(body: text.dropFirst(2)) != nil else {
+                throw refusal
+            }
             throw HTTPProblem(.cursorExpired)
         }
         let (body, mac) = (Data(bytes.dropLast(SHA256.Digest.byteCount)), Data(bytes.suffix(SHA256.Digest.byteCount)))
-        guard let parts = String(bytes: body, encoding: .utf8)?.split(separator: "|", maxSplits: 2, omittingEmptySubsequences: false),
+        guard
+            let parts = String(bytes: body, encoding: .utf8)?.split(
+                separator: "|", maxSplits: 2, omittingEmptySubsequences: false),
             parts.count == 3, parts[0] == "2", let cursor = ChangeCursor(body: parts[2])
         else { throw refusal }
         guard parts[1] == keyName else { throw HTTPProblem(.cursorExpired) }
-        guard HMAC<SHA256>.isValidAuthenticationCode(mac, authenticating: Self.message(body, collection.text, space), using: key) else {
+        guard
+            HMAC<SHA256>.isValidAuthenticationCode(
+                mac, authenticating: Self.message(body, collection.text, space), using: key)
+        else {
             throw refusal
         }
         return cursor

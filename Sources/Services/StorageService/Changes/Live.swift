@@ -1,8 +1,8 @@
+import CoreMetrics
 import Hummingbird
 import MartletAPI
 import MartletCore
 import MartletHTTP
-import CoreMetrics
 import ServiceLifecycle
 import Synchronization
 
@@ -40,7 +40,9 @@ final class Live: Sendable {
     }
 
     /// - Throws: what would stop `follow` from beginning.
-    func check(_ request: LiveRequest, as principal: Principal, after cursor: ChangeCursor?, in space: AppSpace) async throws {
+    func check(_ request: LiveRequest, as principal: Principal, after cursor: ChangeCursor?, in space: AppSpace)
+        async throws
+    {
         let rights = try await rights.rights(of: principal, in: space, to: [request.collection])
         _ = try request.shape(rights, in: space)
         _ = try await changes.end(of: request.collection, after: cursor, in: space)
@@ -50,7 +52,8 @@ final class Live: Sendable {
     /// Writes events until the reader is gone, is too slow, may no longer see anything, or the service stops.
     func follow(
         _ request: LiveRequest, as principal: Principal, after cursor: ChangeCursor?, in space: AppSpace,
-        _ writer: inout any ResponseBodyWriter, _ direct: DirectBody? = nil, relay: (relay: LiveRelay, number: UInt32)? = nil
+        _ writer: inout any ResponseBodyWriter, _ direct: DirectBody? = nil,
+        relay: (relay: LiveRelay, number: UInt32)? = nil
     ) async throws {
         let (tail, number) = try enter(space)
         defer { leave(space) }
@@ -90,7 +93,8 @@ final class Live: Sendable {
     }
 
     private static func fill(
-        _ outbox: Outbox, _ tail: LiveTail, _ request: LiveRequest, _ principal: Principal, _ cursor: ChangeCursor?, _ number: Int
+        _ outbox: Outbox, _ tail: LiveTail, _ request: LiveRequest, _ principal: Principal, _ cursor: ChangeCursor?,
+        _ number: Int
     ) async {
         do {
             try await tail.join(request, as: principal, after: cursor, as: number, outbox)
@@ -111,7 +115,9 @@ final class Live: Sendable {
     }
 
     private func check(_ space: AppSpace, _ state: State) throws {
-        guard state.count < limits.subscribers else { throw HTTPProblem(.unavailable, "This copy has all the subscribers it may have.") }
+        guard state.count < limits.subscribers else {
+            throw HTTPProblem(.unavailable, "This copy has all the subscribers it may have.")
+        }
         guard state.counts[space.schema, default: 0] < limits.subscribersPerApp else {
             throw HTTPProblem(.tooManyRequests, "The app has \(limits.subscribersPerApp) subscribers here.")
         }

@@ -42,7 +42,9 @@ struct LiveFrame: Sendable {
     static func error(_ problem: HTTPProblem) -> LiveFrame {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        let body = (try? encoder.encode(Problem(problem.code, detail: problem.detail, field: problem.field, requestId: nil))) ?? Data()
+        let body =
+            (try? encoder.encode(Problem(problem.code, detail: problem.detail, field: problem.field, requestId: nil)))
+            ?? Data()
         return LiveFrame { $0.append("event: error\ndata: ", String(decoding: body, as: UTF8.self), "\n\n") }
     }
 }

@@ -4,8 +4,8 @@ import Synchronization
 
 /// A connection of a gateway by which one event goes to many of its streams at once; the gateway's `Relay` says how.
 ///
-/// What is said of one stream alone goes by the stream's own connection. When a relay breaks, all its streams end, and their clients come back by
-/// their cursors.
+/// What is said of one stream alone goes by the stream's own connection. When a relay breaks, all its streams end, and
+/// their clients come back by their cursors.
 final class LiveRelay: Sendable {
     /// What a gateway may leave untaken.
     private static let maximumBacklog = 64 << 20
@@ -46,7 +46,8 @@ final class LiveRelay: Sendable {
         for outbox in outboxes { outbox.finish() }
     }
 
-    /// Sends `frame` to those of the outboxes that keep up, and leaves it to the tasks of the others. On the event loop only.
+    /// Sends `frame` to those of the outboxes that keep up, and leaves it to the tasks of the others. On the event loop
+    /// only.
     func hand(_ frame: LiveFrame, to outboxes: [Outbox]) {
         var streams: [(number: UInt32, own: UInt64)] = []
         streams.reserveCapacity(outboxes.count)
@@ -90,7 +91,8 @@ final class LiveRelays: Sendable {
     /// The relay and the number in it that a request for a stream names; nil when this copy has no such relay.
     func find(_ text: String) -> (relay: LiveRelay, number: UInt32)? {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
-        guard parts.count == 2, let number = UInt32(parts[1]), let relay = relays.withLock({ $0[String(parts[0])] }) else { return nil }
+        guard parts.count == 2, let number = UInt32(parts[1]), let relay = relays.withLock({ $0[String(parts[0])] })
+        else { return nil }
         return (relay, number)
     }
 }

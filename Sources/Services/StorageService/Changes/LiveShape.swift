@@ -14,7 +14,8 @@ struct LiveRequest: Sendable, Hashable {
     /// The top-level fields to show; nil: all.
     let keys: [String]?
 
-    /// A filter that can be followed: its answer on an object changes by writes to that object alone, and is quick to find.
+    /// A filter that can be followed: its answer on an object changes by writes to that object alone, and is quick to
+    /// find.
     ///
     /// - Throws: `invalid-json`, `invalid-filter`, and what `FilterCompiler` throws.
     static func condition(_ filter: String, in scope: QueryScope) throws -> PostgresQuery {
@@ -27,11 +28,14 @@ struct LiveRequest: Sendable, Hashable {
         let compiled = try FilterCompiler.filter(value, in: scope)
         guard !compiled.dependsOnMore else {
             throw HTTPProblem(
-                .invalidFilter, "What is followed has no $inQuery, $notInQuery, $select, $dontSelect, $relatedTo or $relativeTime.", field: "where")
+                .invalidFilter,
+                "What is followed has no $inQuery, $notInQuery, $select, $dontSelect, $relatedTo or $relativeTime.",
+                field: "where")
         }
         guard !compiled.isCostly else {
             throw HTTPProblem(
-                .invalidFilter, "A $regex in what is followed begins with ^ and plain text, and has nothing else.", field: "where")
+                .invalidFilter, "A $regex in what is followed begins with ^ and plain text, and has nothing else.",
+                field: "where")
         }
         return compiled
     }
@@ -48,7 +52,8 @@ struct LiveRequest: Sendable, Hashable {
     }
 }
 
-/// What a subscriber gets to see, but for the objects' own lists of readers: subscribers of one shape share their queries and bytes.
+/// What a subscriber gets to see, but for the objects' own lists of readers: subscribers of one shape share their
+/// queries and bytes.
 ///
 /// Compiled, so that whatever makes a difference — rules, roles, hidden fields, filters — makes another shape.
 struct LiveShape: Sendable, Hashable {
@@ -122,7 +127,8 @@ struct LiveChange: Sendable {
         row.withBytes(9) { object in
             let object = shows ? object : nil
             return LiveFrame(minimumCapacity: 128 + cursor.utf8.count + (object?.count ?? 0)) { text in
-                text.append("id: ", cursor, "\nevent: ", event.rawValue, "\ndata: {\"seq\":", "\(seq)", ",\"id\":\"", id, "\"")
+                text.append(
+                    "id: ", cursor, "\nevent: ", event.rawValue, "\ndata: {\"seq\":", "\(seq)", ",\"id\":\"", id, "\"")
                 if let object {
                     text.append(",\"object\":")
                     text.writeBytes(object)

@@ -5,8 +5,8 @@ import NIOCore
 
 /// Follows the change log of one space for all subscribers that this copy of the service has there.
 ///
-/// Subscribers of one shape are a group: one query per group looks for what is new, and each event's text is made once. A group is
-/// always at one place of the log, which a snapshot says; what failed is simply asked for again from there.
+/// Subscribers of one shape are a group: one query per group looks for what is new, and each event's text is made once.
+/// A group is always at one place of the log, which a snapshot says; what failed is simply asked for again from there.
 actor LiveTail {
     static let heartbeatInterval: Duration = .seconds(15)
     /// A stream ends after this long and is taken up again by the client, so that keys and tokens are looked at anew.
@@ -72,7 +72,8 @@ actor LiveTail {
 
     // MARK: Coming and going
 
-    /// Fills the outbox with every event behind `cursor`, or from now on, until `leave`. The first element says where that is.
+    /// Fills the outbox with every event behind `cursor`, or from now on, until `leave`. The first element says where
+    /// that is.
     ///
     /// Returns when what was missed is in the outbox, which has to be read meanwhile.
     ///
@@ -178,7 +179,8 @@ actor LiveTail {
                 tasks.addTask {
                     while (try? await Task.sleep(for: ChangeSignal.pollInterval)) != nil { signal.wake(space.schema) }
                 }
-                // Ahead of the turn that would need it: for two thousand users it takes a tenth of a second, and events would wait.
+                // Ahead of the turn that would need it: for two thousand users it takes a tenth of a second, and events
+                // would wait.
                 tasks.addTask { [weak self] in
                     while (try? await Task.sleep(for: ChangeSignal.pollInterval)) != nil {
                         try? await self?.refreshRights(ahead: RightsStore.validity / 2)
@@ -264,7 +266,7 @@ actor LiveTail {
             guard generation == self.generation else { return }
             groups[shape]?.position = end
             groups[shape]?.isPartial = false
-        } catch where generation != self.generation {
+        } catch  where generation != self.generation {
             return
         } catch let problem as HTTPProblem where problem.code.status < 500 {
             close(shape, with: .error(problem))
@@ -276,14 +278,18 @@ actor LiveTail {
 
     /// Reads the changes between two snapshots in order, with the cursor behind each.
     ///
-    /// - Parameter pace: the outbox of one subscriber who catches up; what it missed is shown only as far as it may see the objects now.
+    /// - Parameter pace: the outbox of one subscriber who catches up; what it missed is shown only as far as it may see
+    ///   the objects now.
     private func read(
-        from: Snapshot, to: Snapshot, after seq: Int64, _ shape: LiveShape, pace: Outbox? = nil, _ body: (Delivery) -> Void
+        from: Snapshot, to: Snapshot, after seq: Int64, _ shape: LiveShape, pace: Outbox? = nil,
+        _ body: (Delivery) -> Void
     ) async throws {
         guard from != to else { return }
         var seq = seq
         let isPast = pace != nil
-        while let batch = try await changes.changes(from: from, to: to, after: seq, of: shape, isPast: isPast, in: space) {
+        while let batch = try await changes.changes(
+            from: from, to: to, after: seq, of: shape, isPast: isPast, in: space)
+        {
             for row in batch.rows {
                 let change = try LiveChange(row)
                 guard !change.isForNone else { continue }
@@ -306,7 +312,9 @@ actor LiveTail {
             if subscriber.held == nil {
                 handout.add(frame, for: subscriber.outbox)
                 handed += 1
-            } else if subscriber.held!.count < Outbox.maximumFrames, subscriber.heldSize + frame.size <= Outbox.maximumSizeInBytes {
+            } else if subscriber.held!.count < Outbox.maximumFrames,
+                subscriber.heldSize + frame.size <= Outbox.maximumSizeInBytes
+            {
                 groups[shape]?.subscribers[number]?.held?.append(frame)
                 groups[shape]?.subscribers[number]?.heldSize += frame.size
             } else {
@@ -329,14 +337,16 @@ actor LiveTail {
 
     // MARK: Rights
 
-    /// Rules and roles may have changed: whoever no longer sees the same comes back with the new rights, or is told why not.
+    /// Rules and roles may have changed: whoever no longer sees the same comes back with the new rights, or is told why
+    /// not.
     ///
     /// - Parameter ahead: how long before their time rights are looked at anew.
     private func refreshRights(ahead: Duration = .zero) async throws {
         let (revision, now) = (rights.revision, ContinuousClock.now)
         let isTurn = ahead == .zero
         guard revision != rightsRevision || rightsUntil < now + ahead || (isTurn && hasStaleRights) else { return }
-        // The turn waits for it, and turns come one after the other. Set again meanwhile, it concerns somebody whom this pass does not know.
+        // The turn waits for it, and turns come one after the other. Set again meanwhile, it concerns somebody whom
+        // this pass does not know.
         let wasStale = isTurn && hasStaleRights
         if isTurn { hasStaleRights = false }
         do {
@@ -351,7 +361,9 @@ actor LiveTail {
         let principals = Set(groups.values.flatMap(\.subscribers.values).map(\.principal))
         try await rights.prepare(principals.compactMap(\.userID), in: space, for: ahead)
         var known: [Principal: Rights] = [:]
-        for principal in principals { known[principal] = try await rights.rights(of: principal, in: space, evenIfClosed: true) }
+        for principal in principals {
+            known[principal] = try await rights.rights(of: principal, in: space, evenIfClosed: true)
+        }
         // Another pass, which began later, knows better.
         guard revision >= rightsRevision else { return }
         apply(known)
@@ -365,7 +377,8 @@ actor LiveTail {
             // Who is not known came meanwhile, with rights of that time.
             for (number, subscriber) in group.subscribers {
                 guard let rights = known[subscriber.principal] else { continue }
-                let result = shapes[subscriber.request]?[rights.identity]
+                let result =
+                    shapes[subscriber.request]?[rights.identity]
                     ?? Result { try subscriber.request.shape(rights, in: space) }
                 shapes[subscriber.request, default: [:]][rights.identity] = result
                 switch result {
@@ -389,7 +402,11 @@ actor LiveTail {
             let frame = LiveFrame.heartbeat(text(of: ChangeCursor(epoch: epoch, position: .at(group.position)), shape))
             var handout = Handout()
             for subscriber in group.subscribers.values where subscriber.held == nil {
-                if subscriber.ends < now { subscriber.outbox.finish() } else { handout.add(frame, for: subscriber.outbox) }
+                if subscriber.ends < now {
+                    subscriber.outbox.finish()
+                } else {
+                    handout.add(frame, for: subscriber.outbox)
+                }
             }
             handout.end()
         }

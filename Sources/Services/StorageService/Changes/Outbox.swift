@@ -4,7 +4,8 @@ import Synchronization
 
 /// What waits to be written to one subscriber; bounded, so that one who does not read costs no more than that.
 ///
-/// The subscriber's task writes what waits. As long as nothing does, and the subscriber keeps up, `hand` writes at once from the event loop.
+/// The subscriber's task writes what waits. As long as nothing does, and the subscriber keeps up, `hand` writes at once
+/// from the event loop.
 final class Outbox: Sendable {
     static let maximumFrames = 1_000
     static let maximumSizeInBytes = 4 << 20
@@ -45,7 +46,8 @@ final class Outbox: Sendable {
     /// Where frames are handed to it.
     var eventLoop: (any EventLoop)? { relay?.relay.direct.eventLoop ?? direct?.eventLoop }
 
-    /// What a relay's frame says of this subscriber; nil when it gets it by the task. From the first such frame on nothing is left to the task any more.
+    /// What a relay's frame says of this subscriber; nil when it gets it by the task. From the first such frame on
+    /// nothing is left to the task any more.
     var relayed: (number: UInt32, own: UInt64)? {
         guard let relay else { return nil }
         return state.withLock { $0.isDirect && !$0.isFinished ? (relay.number, $0.own) : nil }
@@ -69,7 +71,9 @@ final class Outbox: Sendable {
             guard !state.isFinished else { return (false, nil) }
             state.isDirect = false
             state.pushes += 1
-            let isFull = isBounded && (state.frames.count >= Self.maximumFrames || state.size + frame.size > Self.maximumSizeInBytes)
+            let isFull =
+                isBounded
+                && (state.frames.count >= Self.maximumFrames || state.size + frame.size > Self.maximumSizeInBytes)
             // A single frame may be larger than all that may wait.
             if isFull && !state.frames.isEmpty {
                 state.frames = []
@@ -186,7 +190,8 @@ struct Handout: ~Copyable {
             outbox.push(frame)
             return
         }
-        let way = Way(via: outbox.relay.map { ObjectIdentifier($0.relay) } ?? ObjectIdentifier(loop), frame: frame.identity)
+        let way = Way(
+            via: outbox.relay.map { ObjectIdentifier($0.relay) } ?? ObjectIdentifier(loop), frame: frame.identity)
         let batch = batch(way, frame)
         batch.outboxes.append(outbox)
         guard batch.outboxes.count >= (outbox.relay == nil ? Self.batchSize : Self.relayBatchSize) else { return }

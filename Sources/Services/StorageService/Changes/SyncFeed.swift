@@ -36,7 +36,8 @@ struct SyncFeed: Sendable {
         var cursor: ChangeCursor
         /// Whether asking again at once is worth it.
         var hasMore: Bool
-        /// Cell 2 is the changed objects' JSON texts, cell 3 the deleted ones' ids, both joined by commas; nil: neither.
+        /// Cell 2 is the changed objects' JSON texts, cell 3 the deleted ones' ids, both joined by commas; nil:
+        /// neither.
         var row: PostgresRow?
         fileprivate var isEmpty = false
     }
@@ -47,7 +48,8 @@ struct SyncFeed: Sendable {
         let deadline = ContinuousClock.now + query.wait
         let place = query.wait > .zero ? waiting.take() : nil
         while true {
-            // A stream of its own each time: the wait that is given up ends it. Before reading, so that nothing slips between.
+            // A stream of its own each time: the wait that is given up ends it. Before reading, so that nothing slips
+            // between.
             let signs = place != nil ? signal.follow(scope.space) : nil
             let page = try await pageNow(query, after: cursor, in: scope)
             guard page.isEmpty, !page.hasMore, let signs, await Self.sign(signs, until: deadline) else { return page }
@@ -61,8 +63,10 @@ struct SyncFeed: Sendable {
             switch cursor?.position {
             case nil: try await walk(query, since: end.snapshot, after: "", end, scope)
             case .walking(let snapshot, let last): try await walk(query, since: snapshot, after: last, end, scope)
-            case .at(let snapshot): try await changed(query, from: snapshot, to: end.snapshot, after: 0, cursor, end, scope)
-            case .within(let from, let to, let seq): try await changed(query, from: from, to: to, after: seq, cursor, end, scope)
+            case .at(let snapshot):
+                try await changed(query, from: snapshot, to: end.snapshot, after: 0, cursor, end, scope)
+            case .within(let from, let to, let seq):
+                try await changed(query, from: from, to: to, after: seq, cursor, end, scope)
             }
         // What was read may have been taken out of the log just before.
         if let cursor { _ = try await changes.end(of: scope.collection, after: cursor, in: scope.space) }
@@ -78,16 +82,20 @@ struct SyncFeed: Sendable {
         do {
             rows = try await changes.run(try Self.walking(query, after: last, in: scope), in: scope.space)
         } catch let error as PostgresError where error.isUndefinedTable {
-            return Page(cursor: ChangeCursor(epoch: end.epoch, position: .at(snapshot), isWalked: true), hasMore: false, isEmpty: true)
+            return Page(
+                cursor: ChangeCursor(epoch: end.epoch, position: .at(snapshot), isWalked: true), hasMore: false,
+                isEmpty: true)
         }
         let hasMore = try rows[0].decode(1, as: Bool.self)
         let last = try rows[0].decode(0, as: String?.self)
         let position: ChangeCursor.Position = hasMore ? .walking(since: snapshot, last: last ?? "") : .at(snapshot)
         return Page(
-            cursor: ChangeCursor(epoch: end.epoch, position: position, isWalked: !hasMore), hasMore: hasMore, row: rows[0], isEmpty: last == nil)
+            cursor: ChangeCursor(epoch: end.epoch, position: position, isWalked: !hasMore), hasMore: hasMore,
+            row: rows[0], isEmpty: last == nil)
     }
 
-    /// The statement of one page of the walk. With a filter that an index serves it is planned for its values, like a list.
+    /// The statement of one page of the walk. With a filter that an index serves it is planned for its values, like a
+    /// list.
     static func walking(_ query: Query, after last: String, in scope: QueryScope) throws -> PostgresQuery {
         let access = scope.access
         let parts = [access.readable(for: .find), query.condition].compactMap(\.self)
@@ -110,11 +118,12 @@ struct SyncFeed: Sendable {
 
     // MARK: The log
 
-    /// For each object that changed, how it was at `from` and how it was at `to`. One that the asker could see then and not at `to` counts as
-    /// deleted; one that the asker could see neither then nor at `to` is not told of. `to` may be long ago: what the asker may not see now
-    /// counts as not seen at `to`.
+    /// For each object that changed, how it was at `from` and how it was at `to`. One that the asker could see then and
+    /// not at `to` counts as deleted; one that the asker could see neither then nor at `to` is not told of. `to` may be
+    /// long ago: what the asker may not see now counts as not seen at `to`.
     private func changed(
-        _ query: Query, from: Snapshot, to: Snapshot, after seq: Int64, _ cursor: ChangeCursor?, _ end: ChangeStore.End, _ scope: QueryScope
+        _ query: Query, from: Snapshot, to: Snapshot, after seq: Int64, _ cursor: ChangeCursor?, _ end: ChangeStore.End,
+        _ scope: QueryScope
     ) async throws -> Page {
         let isWalked = cursor?.isWalked ?? false
         let access = scope.access
@@ -122,7 +131,10 @@ struct SyncFeed: Sendable {
         let visible = Self.visible(query, access)
         let readable = access.readable(for: .find) ?? "TRUE"
         // A walk may have shown any of the states in between.
-        let wasSeen: PostgresQuery = !isWalked ? "FALSE" : """
+        let wasSeen: PostgresQuery =
+            !isWalked
+            ? "FALSE"
+            : """
             EXISTS (
                 SELECT FROM range AS meant
                 JOIN \(log) AS passed ON passed.collection = \(scope.collection.text) AND passed.txid = meant.txid AND passed.seq = meant.seq
@@ -168,7 +180,8 @@ struct SyncFeed: Sendable {
         do {
             rows = try await changes.run(statement, in: scope.space)
         } catch let error as PostgresError where error.isUndefinedTable {
-            // Nothing was written yet, or the collection was dropped a moment ago; the next look at the log's floor tells which.
+            // Nothing was written yet, or the collection was dropped a moment ago; the next look at the log's floor
+            // tells which.
             let cursor = ChangeCursor(epoch: end.epoch, position: .at(to))
             return Page(cursor: cursor, hasMore: to != end.snapshot, isEmpty: true)
         }
@@ -177,7 +190,8 @@ struct SyncFeed: Sendable {
         let isEmpty = rows[0].withBytes(2) { $0?.isEmpty ?? true } && rows[0].withBytes(3) { $0?.isEmpty ?? true }
         let position: ChangeCursor.Position = isCut ? .within(from: from, to: to, seq: last ?? seq) : .at(to)
         return Page(
-            cursor: ChangeCursor(epoch: end.epoch, position: position, isWalked: isWalked && isCut), hasMore: isCut || to != end.snapshot, row: rows[0], isEmpty: isEmpty)
+            cursor: ChangeCursor(epoch: end.epoch, position: position, isWalked: isWalked && isCut),
+            hasMore: isCut || to != end.snapshot, row: rows[0], isEmpty: isEmpty)
     }
 
     private static func visible(_ query: Query, _ access: Access) -> PostgresQuery {
@@ -189,7 +203,8 @@ struct SyncFeed: Sendable {
 
     /// Whether a sign came, or it is time to look anyway; false at the deadline.
     static func sign(
-        _ signs: AsyncStream<Void>, until deadline: ContinuousClock.Instant, every interval: Duration = ChangeSignal.pollInterval
+        _ signs: AsyncStream<Void>, until deadline: ContinuousClock.Instant,
+        every interval: Duration = ChangeSignal.pollInterval
     ) async -> Bool {
         let now = ContinuousClock.now
         guard now < deadline, !Task.isCancelled else { return false }

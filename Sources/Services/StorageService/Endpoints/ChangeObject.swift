@@ -2,7 +2,8 @@ import Hummingbird
 import MartletAPI
 import MartletHTTP
 
-/// `PATCH /storage/{collection}/{id}`: sets the fields in the body, carries out its operations and leaves the other fields.
+/// `PATCH /storage/{collection}/{id}`: sets the fields in the body, carries out its operations and leaves the other
+/// fields.
 ///
 /// `If-Match` holds it back when the object has another entity tag, 412. Answers the object as it is stored.
 /// With `upsert=true` an object that is not there is made, by the body and its operations, 201.
@@ -23,7 +24,9 @@ struct ChangeObject: Endpoint {
         let write = BeforeHooks.Write.change(id, sent, isUpsert: isUpsert && precondition == nil)
         let document = isAsked ? try await before.saving(write, sent, in: scope) : sent
         return try await idempotency.perform(request, body, in: scope) { objects in
-            if let written = try await objects.change(id, by: document, if: precondition, in: scope) { return try .object(written) }
+            if let written = try await objects.change(id, by: document, if: precondition, in: scope) {
+                return try .object(written)
+            }
             guard isUpsert, precondition == nil else { throw HTTPProblem(.objectNotFound) }
             return try .object(try await objects.create(document, at: id, mustBeNew: true, in: scope), status: .created)
         }

@@ -2,7 +2,8 @@ import Hummingbird
 import MartletAPI
 import MartletHTTP
 
-/// `PUT /roles/{role}` with `{"add"?:[…],"remove"?:[…]}`: makes the role when it is missing and changes who has it; master key.
+/// `PUT /roles/{role}` with `{"add"?:[…],"remove"?:[…]}`: makes the role when it is missing and changes who has it;
+/// master key.
 ///
 /// A member is a user's id or `role:<name>`, whose members have this role too, to any depth.
 struct ChangeRole: Endpoint {
@@ -18,7 +19,8 @@ struct ChangeRole: Endpoint {
         let (role, space) = (try context.role, try context.managedSpace)
         let body = try await request.decoded(Body.self, upTo: 1 << 20)
         let change = RoleStore.Change(
-            add: try RoleStore.Change.checked(body.add ?? [], "add"), remove: try RoleStore.Change.checked(body.remove ?? [], "remove"))
+            add: try RoleStore.Change.checked(body.add ?? [], "add"),
+            remove: try RoleStore.Change.checked(body.remove ?? [], "remove"))
         try await roles.change(role, by: change, of: space)
         return Response(status: .noContent)
     }

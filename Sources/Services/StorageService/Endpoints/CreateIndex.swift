@@ -3,10 +3,11 @@ import MartletAPI
 import MartletHTTP
 import MartletPostgres
 
-/// `POST /collections/{collection}/indexes` with `{"fields":["age","-name"],"kind"?,"name"?,"unique"?,"language"?}`, 201; master key.
+/// `POST /collections/{collection}/indexes` with `{"fields":["age","-name"],"kind"?,"name"?,"unique"?,"language"?}`,
+/// 201; master key.
 ///
-/// Kinds: `ordered` (comparisons and orders on these fields), `prefix`, `text`, `geo`. Equality needs none. Of a large collection 202 with the job
-/// that builds it.
+/// Kinds: `ordered` (comparisons and orders on these fields), `prefix`, `text`, `geo`. Equality needs none. Of a large
+/// collection 202 with the job that builds it.
 struct CreateIndex: Endpoint {
     let indexes: IndexStore
     let rights: RightsStore
@@ -29,13 +30,16 @@ struct CreateIndex: Endpoint {
         guard let kind = IndexDefinition.Kind(rawValue: body.kind ?? "ordered") else {
             throw HTTPProblem(.invalidBody, "A kind is ordered, prefix, text or geo.", field: "kind")
         }
-        guard body.language == nil || kind == .text else { throw HTTPProblem(.invalidBody, "Only a text index has a language.", field: "language") }
+        guard body.language == nil || kind == .text else {
+            throw HTTPProblem(.invalidBody, "Only a text index has a language.", field: "language")
+        }
         let name = body.name ?? ((kind == .ordered ? [] : [kind.rawValue]) + body.fields).joined(separator: "_")
         guard (1...128).contains(name.utf8.count) else {
             throw HTTPProblem(.invalidName, "An index's name has 1 to 128 bytes.", field: "name")
         }
         guard (body.fields + [name]).allSatisfy({ PostgresLiteral($0) != nil && !$0.contains("\"") }) else {
-            throw HTTPProblem(.invalidName, "Names in an index have no quote, backslash or control character.", field: "fields")
+            throw HTTPProblem(
+                .invalidName, "Names in an index have no quote, backslash or control character.", field: "fields")
         }
         let index = IndexDefinition(
             name: name, kind: kind, fields: body.fields, unique: body.unique ?? false,

@@ -4,7 +4,8 @@ import MartletHTTP
 
 /// `POST /storage/{collection}`: stores the object in the body, 201; with an `_id` that exists, replaces that one, 200.
 ///
-/// Operations count from nothing. With `If-None-Match: *` an `_id` that exists is refused, 412. Answers the object as it is stored.
+/// Operations count from nothing. With `If-None-Match: *` an `_id` that exists is refused, 412. Answers the object as
+/// it is stored.
 struct CreateObject: Endpoint {
     let idempotency: Idempotency
     let rights: RightsStore

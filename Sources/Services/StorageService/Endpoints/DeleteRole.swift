@@ -8,7 +8,9 @@ struct DeleteRole: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         try request.allowParameters()
-        guard try await roles.delete(try context.role, of: context.managedSpace) else { throw HTTPProblem(.roleNotFound) }
+        guard try await roles.delete(try context.role, of: context.managedSpace) else {
+            throw HTTPProblem(.roleNotFound)
+        }
         return Response(status: .noContent)
     }
 }

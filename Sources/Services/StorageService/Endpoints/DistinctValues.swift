@@ -14,6 +14,7 @@ struct DistinctValues: Endpoint {
         try request.allowParameters()
         let scope = try await context.scope(rights)
         let value = try await request.json(upTo: QueryObjects.maximumFilterSizeInBytes)
-        return envelope.response(try await objects.summarize(try DistinctQuery(value, in: scope), in: scope), of: scope.space)
+        return envelope.response(
+            try await objects.summarize(try DistinctQuery(value, in: scope), in: scope), of: scope.space)
     }
 }

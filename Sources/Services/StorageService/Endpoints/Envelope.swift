@@ -6,19 +6,23 @@ import NIOCore
 
 /// The answer of every list read (A2): `{"config":…,"translation":…,"count":n,"data":[…]}`.
 ///
-/// `config` and `translation` name the versions that were published last, by what this process knows; null where nothing is live.
+/// `config` and `translation` name the versions that were published last, by what this process knows; null where
+/// nothing is live.
 struct Envelope: Sendable {
     let versions: KnownVersions
 
     func response(_ page: ObjectStore.Page, of space: AppSpace, status: HTTPResponse.Status = .ok) -> Response {
         let notice = versions[space]
-        let body = page.rows?.first.map { row in row.withBytes(1) { text(page, notice, objects: $0) } } ?? text(page, notice, objects: nil)
+        let body =
+            page.rows?.first.map { row in row.withBytes(1) { text(page, notice, objects: $0) } }
+            ?? text(page, notice, objects: nil)
         var response = Response.json(body, status: status)
         for field in notice.headers { response.headers[field.name] = field.value }
         return response
     }
 
-    private func text(_ page: ObjectStore.Page, _ notice: VersionNotice, objects: UnsafeRawBufferPointer?) -> ByteBuffer {
+    private func text(_ page: ObjectStore.Page, _ notice: VersionNotice, objects: UnsafeRawBufferPointer?) -> ByteBuffer
+    {
         var body = ByteBuffer()
         body.reserveCapacity(notice.head.utf8.count + 32 + (objects?.count ?? 0))
         body.writeString(notice.head)
@@ -39,7 +43,9 @@ extension Response {
     static func object(
         _ written: ObjectStore.Written, status: HTTPResponse.Status = .ok, hasTag: Bool = true
     ) throws -> Response {
-        let body = written.rows[0].withBytes(0) { ByteBuffer(bytes: $0 ?? UnsafeRawBufferPointer(start: nil, count: 0)) }
+        let body = written.rows[0].withBytes(0) {
+            ByteBuffer(bytes: $0 ?? UnsafeRawBufferPointer(start: nil, count: 0))
+        }
         var response = Response.json(body, status: status)
         if hasTag { response.headers[.eTag] = try written.entityTag.header }
         return response

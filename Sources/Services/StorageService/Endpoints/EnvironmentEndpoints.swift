@@ -4,10 +4,11 @@ import MartletHTTP
 import MartletJobs
 import MartletPostgres
 
-/// `POST /environment/copy`: puts a copy of the live data in place of the test data, by a job, 202 with it; master key, with a live key.
+/// `POST /environment/copy`: puts a copy of the live data in place of the test data, by a job, 202 with it; master key,
+/// with a live key.
 ///
-/// Clients are kept out of the copy until `OpenEnvironment`: test may let people sign up who could not sign up in live. An app can have one copy
-/// waiting or running at a time; another is 409.
+/// Clients are kept out of the copy until `OpenEnvironment`: test may let people sign up who could not sign up in live.
+/// An app can have one copy waiting or running at a time; another is 409.
 struct StartEnvironmentCopy: Endpoint {
     let transfers: TransferStores
 
@@ -17,15 +18,16 @@ struct StartEnvironmentCopy: Endpoint {
         try await request.allowNoBody()
         var options = transfers.options(space)
         options.uniqueKey = space.appID
-        guard let job = try await transfers.jobs.enqueue(CopyEnvironment.self, .init(appID: space.appID), options) else {
+        guard let job = try await transfers.jobs.enqueue(CopyEnvironment.self, .init(appID: space.appID), options)
+        else {
             throw HTTPProblem(.conflict, "A copy of this app waits or runs.")
         }
         return try await .job(job, transfers, space, status: .accepted)
     }
 }
 
-/// `PUT /environment` with `{"open":true}`: lets clients into the test environment after a copy, or with `false` keeps them out; 200 with the same.
-/// Master key, with a live key, because test may hold live's data.
+/// `PUT /environment` with `{"open":true}`: lets clients into the test environment after a copy, or with `false` keeps
+/// them out; 200 with the same. Master key, with a live key, because test may hold live's data.
 ///
 /// In force at once in this copy of the service and within a second in the others.
 struct OpenEnvironment: Endpoint {
@@ -59,7 +61,9 @@ extension ServiceContext {
         get throws {
             let space = try managedSpace
             guard space.environment == .live else {
-                throw HTTPProblem(.forbidden, "This call needs a live key, and no X-Martlet-Environment: test, as it shows live data in test.")
+                throw HTTPProblem(
+                    .forbidden,
+                    "This call needs a live key, and no X-Martlet-Environment: test, as it shows live data in test.")
             }
             return space
         }
@@ -75,7 +79,9 @@ struct WipeEnvironment: Endpoint {
         let test = try SpaceName(appID: context.managedSpace.appID, environment: .test).space
         try await transfers.spaces.prepare(test)
         try await transfers.builds.stop(of: test)
-        try await transfers.postgres.withTransaction(role: test.role) { try await EnvironmentCopy.dropCollections(of: test, in: $0) }
+        try await transfers.postgres.withTransaction(role: test.role) {
+            try await EnvironmentCopy.dropCollections(of: test, in: $0)
+        }
         transfers.rights.forgetAll()
         transfers.signal.written(in: test)
         _ = try await transfers.postgres.query("SELECT pg_notify(\(RightsStore.channel), \(test.schema))")

@@ -3,10 +3,12 @@ import Hummingbird
 import MartletAPI
 import MartletHTTP
 
-/// `GET /live/{collection}?where=&keys=&since=`: what happens in a collection, as server-sent events, until the client goes.
+/// `GET /live/{collection}?where=&keys=&since=`: what happens in a collection, as server-sent events, until the client
+/// goes.
 ///
-/// Events `create`, `enter`, `update`, `leave`, `delete`, each with the cursor behind it as its id; `Last-Event-ID`, or else `since`,
-/// takes a stream up again without loss and without anything twice. The first event, `open`, has the cursor of the start.
+/// Events `create`, `enter`, `update`, `leave`, `delete`, each with the cursor behind it as its id; `Last-Event-ID`, or
+/// else `since`, takes a stream up again without loss and without anything twice. The first event, `open`, has the
+/// cursor of the start.
 struct FollowCollection: Endpoint {
     private static let lastEventID = HTTPField.Name("Last-Event-ID")!
 
@@ -18,9 +20,10 @@ struct FollowCollection: Endpoint {
         let wanted = LiveRequest(
             collection: try context.collection, filter: try request.filter, keys: try request.keys)
         let signer = live.changes.signer
-        let cursor = try request.headers[Self.lastEventID].map {
-            try signer.cursor($0, parameter: "Last-Event-ID", of: wanted.collection, in: space)
-        } ?? request.since(of: wanted.collection, in: space, by: signer)
+        let cursor =
+            try request.headers[Self.lastEventID].map {
+                try signer.cursor($0, parameter: "Last-Event-ID", of: wanted.collection, in: space)
+            } ?? request.since(of: wanted.collection, in: space, by: signer)
         try await live.check(wanted, as: principal, after: cursor, in: space)
         let relay = request.headers[OpenRelay.header].flatMap { live.relays.find($0) }
         return Response(
@@ -46,7 +49,8 @@ extension Request {
             guard let text = uri.queryParameters["where"] else { return nil }
             guard text.utf8.count <= LiveRequest.maximumFilterSizeInBytes else {
                 throw HTTPProblem(
-                    .limitExceeded, "The filter may have \(LiveRequest.maximumFilterSizeInBytes) bytes.", field: "where")
+                    .limitExceeded, "The filter may have \(LiveRequest.maximumFilterSizeInBytes) bytes.", field: "where"
+                )
             }
             return String(text)
         }

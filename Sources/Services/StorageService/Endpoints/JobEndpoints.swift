@@ -40,14 +40,17 @@ struct ReadJob: Endpoint {
     }
 }
 
-/// `DELETE /jobs/{id}`: cancels it, 202 with the job as it is; a running one ends a little later, a finished one stays. Master key.
+/// `DELETE /jobs/{id}`: cancels it, 202 with the job as it is; a running one ends a little later, a finished one stays.
+/// Master key.
 struct CancelJob: Endpoint {
     let transfers: TransferStores
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         try request.allowParameters()
         let space = try context.managedSpace
-        guard let job = try await transfers.jobs.cancel(context.jobID, scope: space.jobScope) else { throw HTTPProblem(.jobNotFound) }
+        guard let job = try await transfers.jobs.cancel(context.jobID, scope: space.jobScope) else {
+            throw HTTPProblem(.jobNotFound)
+        }
         if job.state == .cancelled { try await transfers.spool.deleteFiles(of: job.id) }
         return .json(ByteBuffer(string: job.json.text), status: .accepted)
     }
@@ -60,8 +63,12 @@ struct FetchJobResult: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         try request.allowParameters()
         let space = try context.managedSpace
-        guard let job = try await transfers.jobs.job(context.jobID, scope: space.jobScope) else { throw HTTPProblem(.jobNotFound) }
-        guard job.kind == ExportCollection.kind, job.state == .done, let file = try await transfers.spool.file(of: job.id) else {
+        guard let job = try await transfers.jobs.job(context.jobID, scope: space.jobScope) else {
+            throw HTTPProblem(.jobNotFound)
+        }
+        guard job.kind == ExportCollection.kind, job.state == .done,
+            let file = try await transfers.spool.file(of: job.id)
+        else {
             throw HTTPProblem(.conflict, "The job has no file to fetch, or not yet.")
         }
         let body = ResponseBody(contentLength: file.sizeInBytes) { [transfers] writer in
@@ -112,7 +119,9 @@ extension Job {
         if let bytes = self.result?.bytes, let value = try? JSONValue(parsing: bytes) { result = value }
         members.append(.init("result", result))
         var error = JSONValue.null
-        if let failure { error = .object([.init("code", .string(failure.code)), .init("detail", .string(failure.detail))]) }
+        if let failure {
+            error = .object([.init("code", .string(failure.code)), .init("detail", .string(failure.detail))])
+        }
         members.append(.init("error", error))
         members.append(.init("created", .string(Timestamps.text(created))))
         members.append(.init("started", Self.text(started.map(Timestamps.text))))

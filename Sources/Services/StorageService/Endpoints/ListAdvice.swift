@@ -1,8 +1,8 @@
 import Hummingbird
 import MartletHTTP
 
-/// `GET /collections/{collection}/advice`: slow lists and summaries that this copy of the service has met, and the index that would serve each, unless it is
-/// there by now; master key.
+/// `GET /collections/{collection}/advice`: slow lists and summaries that this copy of the service has met, and the
+/// index that would serve each, unless it is there by now; master key.
 struct ListAdvice: Endpoint {
     let objects: ObjectStore
     let indexes: IndexStore
@@ -12,9 +12,12 @@ struct ListAdvice: Endpoint {
         let (collection, space) = (try context.collection, try context.managedSpace)
         var list = objects.advice.list(of: collection, in: space)
         guard list.contains(where: { $0.index != nil }) else { return try .list(list) }
-        let existing = try await indexes.list(on: collection, of: space).filter { $0.state != .failed }.map(\.definition)
+        let existing = try await indexes.list(on: collection, of: space).filter { $0.state != .failed }.map(
+            \.definition)
         for (number, advice) in list.enumerated() {
-            let isThere = existing.contains { $0.kind.rawValue == advice.index?.kind && $0.fields == advice.index?.fields }
+            let isThere = existing.contains {
+                $0.kind.rawValue == advice.index?.kind && $0.fields == advice.index?.fields
+            }
             if isThere { list[number].index = nil }
         }
         return try .list(list)

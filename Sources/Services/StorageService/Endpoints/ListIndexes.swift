@@ -1,7 +1,8 @@
 import Hummingbird
 import MartletHTTP
 
-/// `GET /collections/{collection}/indexes`: those made by `CreateIndex`, and those that are being built or failed; master key.
+/// `GET /collections/{collection}/indexes`: those made by `CreateIndex`, and those that are being built or failed;
+/// master key.
 struct ListIndexes: Endpoint {
     let indexes: IndexStore
 

@@ -1,7 +1,8 @@
 import Hummingbird
 import MartletHTTP
 
-/// `GET /storage/{collection}[/{skip}/{limit}]?where=&order=&limit=&skip=&cursor=&keys=&excludeKeys=&include=&count=&deleted=`
+/// `GET
+/// /storage/{collection}[/{skip}/{limit}]?where=&order=&limit=&skip=&cursor=&keys=&excludeKeys=&include=&count=&deleted=`
 ///
 /// Answers the envelope of A2; a collection that was never written to is empty.
 struct ListObjects: Endpoint {

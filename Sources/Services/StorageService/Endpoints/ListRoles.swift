@@ -1,7 +1,8 @@
 import Hummingbird
 import MartletHTTP
 
-/// `GET /roles?after=&limit=`: `{"count":n,"data":[{"name","members"}]}`, by name; `members` is their number; master key.
+/// `GET /roles?after=&limit=`: `{"count":n,"data":[{"name","members"}]}`, by name; `members` is their number; master
+/// key.
 struct ListRoles: Endpoint {
     let roles: RoleStore
 

@@ -6,7 +6,8 @@ import MartletHTTP
 import NIOCore
 import ServiceLifecycle
 
-/// `GET /internal/live/relay` with a new id (32 hexadecimal digits) in `X-Martlet-Relay`: what goes to many of the gateway's streams, until it closes.
+/// `GET /internal/live/relay` with a new id (32 hexadecimal digits) in `X-Martlet-Relay`: what goes to many of the
+/// gateway's streams, until it closes.
 ///
 /// For our own processes only. The shape of what comes: the gateway's `Relay`.
 struct OpenRelay: Endpoint {

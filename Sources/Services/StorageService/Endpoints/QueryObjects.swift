@@ -3,7 +3,8 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// `POST /storage/query/{collection}[/{skip}/{limit}]`: the body is the filter, the parameters are those of `ListObjects`.
+/// `POST /storage/query/{collection}[/{skip}/{limit}]`: the body is the filter, the parameters are those of
+/// `ListObjects`.
 struct QueryObjects: Endpoint {
     static let maximumFilterSizeInBytes = 64 << 10
 

@@ -7,8 +7,8 @@ import NIOCore
 
 /// `GET /changes/{collection}?since=&where=&keys=&limit=&wait=`: what changed since a cursor, in its latest state.
 ///
-/// Answers `{"changed":[…],"deleted":[ids…],"cursor":"…","more":bool}`. Without `since` it begins with all objects. `wait` holds the answer
-/// back up to that many seconds until there is something.
+/// Answers `{"changed":[…],"deleted":[ids…],"cursor":"…","more":bool}`. Without `since` it begins with all objects.
+/// `wait` holds the answer back up to that many seconds until there is something.
 struct ReadChanges: Endpoint {
     let feed: SyncFeed
     let rights: RightsStore
@@ -22,12 +22,15 @@ struct ReadChanges: Endpoint {
         if let filter = try request.filter.map({ try LiveRequest.filter($0, in: scope) }) {
             (query.condition, query.isServed) = (filter.condition, filter.isServed)
         }
-        if let text = parameters["limit"] { query.limit = try ListQuery.integer(text, "limit", in: 1...ListQuery.maximumLimit) }
+        if let text = parameters["limit"] {
+            query.limit = try ListQuery.integer(text, "limit", in: 1...ListQuery.maximumLimit)
+        }
         if let text = parameters["wait"] {
             query.wait = .seconds(try ListQuery.integer(text, "wait", in: 0...SyncFeed.maximumWaitInSeconds))
         }
         let signer = feed.changes.signer
-        let page = try await feed.page(query, after: try request.since(of: scope.collection, in: scope.space, by: signer), in: scope)
+        let page = try await feed.page(
+            query, after: try request.since(of: scope.collection, in: scope.space, by: signer), in: scope)
         return Self.response(page, cursor: signer.text(of: page.cursor, scope.collection.text, in: scope.space))
     }
 

@@ -3,8 +3,8 @@ import Hummingbird
 import MartletAPI
 import MartletHTTP
 
-/// `GET /storage/{collection}/{id}?keys=&excludeKeys=&include=&deleted=`; 304 when `If-None-Match` names its entity tag,
-/// 412 when `If-Match` does not.
+/// `GET /storage/{collection}/{id}?keys=&excludeKeys=&include=&deleted=`; 304 when `If-None-Match` names its entity
+/// tag, 412 when `If-Match` does not.
 struct ReadObject: Endpoint {
     let objects: ObjectStore
     let rights: RightsStore

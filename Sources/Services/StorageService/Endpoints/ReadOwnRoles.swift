@@ -3,13 +3,17 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// `GET /auth/me/roles`: `{"count":n,"data":["<role>"]}`, the roles that the signed-in user has, also through other roles, by name.
+/// `GET /auth/me/roles`: `{"count":n,"data":["<role>"]}`, the roles that the signed-in user has, also through other
+/// roles, by name.
 struct ReadOwnRoles: Endpoint {
     let rights: RightsStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         try request.allowParameters()
-        guard case .user(_, let roles) = try await rights.rights(of: try context.principal, in: try context.space).identity else {
+        guard
+            case .user(_, let roles) = try await rights.rights(of: try context.principal, in: try context.space)
+                .identity
+        else {
             throw HTTPProblem(.invalidToken, "Send an access token: Authorization: Bearer ….")
         }
         return try .list(roles)

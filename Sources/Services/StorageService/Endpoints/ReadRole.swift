@@ -2,7 +2,8 @@ import Hummingbird
 import MartletAPI
 import MartletHTTP
 
-/// `GET /roles/{role}?after=&limit=`: `{"name","members":["<user id>","role:<name>"]}`, a page of members by name; master key.
+/// `GET /roles/{role}?after=&limit=`: `{"name","members":["<user id>","role:<name>"]}`, a page of members by name;
+/// master key.
 struct ReadRole: Endpoint {
     let roles: RoleStore
 

@@ -3,7 +3,8 @@ import MartletAPI
 import MartletHTTP
 import NIOCore
 
-/// `POST /storage/remove/{collection}/{id}`: marks the object removed; `deleted=true` still reads it. `If-Match` as in `ReplaceObject`.
+/// `POST /storage/remove/{collection}/{id}`: marks the object removed; `deleted=true` still reads it. `If-Match` as in
+/// `ReplaceObject`.
 struct RemoveObject: Endpoint {
     let idempotency: Idempotency
     let rights: RightsStore
@@ -18,7 +19,9 @@ struct RemoveObject: Endpoint {
             _ = try await before.asked(.remove(id), in: scope)
         }
         return try await idempotency.perform(request, ByteBuffer(), in: scope) { objects in
-            guard let removed = try await objects.remove(id, if: precondition, in: scope) else { throw HTTPProblem(.objectNotFound) }
+            guard let removed = try await objects.remove(id, if: precondition, in: scope) else {
+                throw HTTPProblem(.objectNotFound)
+            }
             return try .object(removed)
         }
     }

@@ -2,7 +2,8 @@ import Hummingbird
 import MartletAPI
 import MartletHTTP
 
-/// `PUT /storage/{collection}/{id}`: the body takes the place of the stored document; fields hidden from the asker stay.
+/// `PUT /storage/{collection}/{id}`: the body takes the place of the stored document; fields hidden from the asker
+/// stay.
 ///
 /// `If-Match` holds it back when the object has another entity tag, 412. Answers the object as it is stored.
 struct ReplaceObject: Endpoint {

@@ -10,7 +10,9 @@ struct RolePage: Sendable {
     /// - Throws: `invalid-parameter`.
     init(_ request: Request) throws {
         if let text = request.uri.queryParameters["after"] { after = String(text) }
-        if let text = request.uri.queryParameters["limit"] { limit = try ListQuery.integer(text, "limit", in: 1...1_000) }
+        if let text = request.uri.queryParameters["limit"] {
+            limit = try ListQuery.integer(text, "limit", in: 1...1_000)
+        }
     }
 }
 
@@ -20,7 +22,8 @@ extension ServiceContext {
         get throws {
             let name = component("role")
             guard Grantee.isRoleName(name) else {
-                throw HTTPProblem(.invalidName, "A role's name is 1 to 64 letters, digits, spaces, _ or -.", field: "role")
+                throw HTTPProblem(
+                    .invalidName, "A role's name is 1 to 64 letters, digits, spaces, _ or -.", field: "role")
             }
             return name
         }

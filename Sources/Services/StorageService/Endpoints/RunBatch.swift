@@ -4,10 +4,12 @@ import MartletCore
 import MartletHTTP
 import NIOCore
 
-/// `POST /storage/batch` with `{"requests":[{"method","path","body"?,"ifMatch"?}],"transaction"?:bool}`; at most 100 requests.
+/// `POST /storage/batch` with `{"requests":[{"method","path","body"?,"ifMatch"?}],"transaction"?:bool}`; at most 100
+/// requests.
 ///
-/// Answers `{"count":n,"data":[{"status":201,"body":{…}}]}` in the order sent, 200. Without `transaction` each is carried out on its own
-/// and a failure's body is its problem; with it the first failure is the answer, and nothing was written.
+/// Answers `{"count":n,"data":[{"status":201,"body":{…}}]}` in the order sent, 200. Without `transaction` each is
+/// carried out on its own and a failure's body is its problem; with it the first failure is the answer, and nothing was
+/// written.
 struct RunBatch: Endpoint {
     let batch: Batch
     let idempotency: Idempotency
@@ -39,7 +41,8 @@ struct RunBatch: Endpoint {
     private static func items(_ bytes: [UInt8]) throws -> (items: [Batch.Item], isTransaction: Bool) {
         let members = try JSONText.members(of: bytes[...])
         try JSONText.refuseUnknown(members, known: ["requests", "transaction"])
-        guard let requests = members.first(where: { $0.name == "requests" })?.value, bytes[requests].first == UInt8(ascii: "[")
+        guard let requests = members.first(where: { $0.name == "requests" })?.value,
+            bytes[requests].first == UInt8(ascii: "[")
         else { throw HTTPProblem(.invalidBody, "It has \"requests\", a list, and maybe \"transaction\".") }
         let isTransaction: Bool
         switch try members.first(where: { $0.name == "transaction" }).map({ try JSONText.value(of: bytes[$0.value]) }) {
@@ -65,7 +68,8 @@ struct RunBatch: Endpoint {
             }.map { $0.lowerBound + requests.startIndex..<$0.upperBound + requests.startIndex }
         } catch {
             // The text was read before, so there is nothing else that can be wrong with it.
-            throw HTTPProblem(.limitExceeded, "A batch has at most \(Batch.maximumRequests) requests.", field: "requests")
+            throw HTTPProblem(
+                .limitExceeded, "A batch has at most \(Batch.maximumRequests) requests.", field: "requests")
         }
     }
 

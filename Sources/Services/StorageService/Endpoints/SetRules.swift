@@ -5,8 +5,9 @@ import MartletHTTP
 
 /// `PUT /collections/{collection}/rules` with `{"rules"?,"hidden"?,"defaults"?}`: replaces all of them; master key.
 ///
-/// Makes the collection when it is missing. Rules that could never open anything are 400: a role that is not there, a field's name in place of a
-/// grantee, a path through a pointer. In force at once in this copy of the service and within a second in the others.
+/// Makes the collection when it is missing. Rules that could never open anything are 400: a role that is not there, a
+/// field's name in place of a grantee, a path through a pointer. In force at once in this copy of the service and
+/// within a second in the others.
 struct SetRules: Endpoint {
     private static let maximumSizeInBytes = 64 << 10
 

@@ -3,7 +3,8 @@ import MartletAPI
 import MartletHTTP
 import MartletJobs
 
-/// `POST /exports/{collection}?format=…&types=true`: the same file by a job, 202 with it; master key. `FetchJobResult` hands it out.
+/// `POST /exports/{collection}?format=…&types=true`: the same file by a job, 202 with it; master key. `FetchJobResult`
+/// hands it out.
 struct StartExport: Endpoint {
     /// Files of finished exports of an environment, this one with them; those before it go.
     static let maximumKept = 10
@@ -15,10 +16,13 @@ struct StartExport: Endpoint {
         let export = try await transfers.export(request, context.collection, space)
         try await request.allowNoBody()
         try await transfers.checkNumberOfJobs(of: space)
-        try await transfers.spool.deleteFiles(of: ExportCollection.kind, scope: space.jobScope, butForTheNewest: Self.maximumKept - 1)
+        try await transfers.spool.deleteFiles(
+            of: ExportCollection.kind, scope: space.jobScope, butForTheNewest: Self.maximumKept - 1)
         let options = ExportCollection.Options(
-            space: SpaceName(space), collection: export.collection.text, format: export.format, areHeadersTyped: export.areHeadersTyped)
-        guard let job = try await transfers.jobs.enqueue(ExportCollection.self, options, transfers.options(space)) else {
+            space: SpaceName(space), collection: export.collection.text, format: export.format,
+            areHeadersTyped: export.areHeadersTyped)
+        guard let job = try await transfers.jobs.enqueue(ExportCollection.self, options, transfers.options(space))
+        else {
             throw HTTPProblem(.conflict)
         }
         return try await .job(job, transfers, space, status: .accepted)

@@ -6,8 +6,9 @@ import MartletJobs
 import MartletPostgres
 import NIOCore
 
-/// `POST /imports/{collection}?format=json|jsonl|csv&dryRun=&skipBad=&existing=&delimiter=&types=&emptyIsNull=&idField=`, 202 with the
-/// job; master key.
+/// `POST
+/// /imports/{collection}?format=json|jsonl|csv&dryRun=&skipBad=&existing=&delimiter=&types=&emptyIsNull=&idField=`, 202
+/// with the job; master key.
 ///
 /// The body is the file. It goes to the spool as it comes in; what it holds is looked at by the job.
 struct StartImport: Endpoint {
@@ -18,7 +19,8 @@ struct StartImport: Endpoint {
         let (collection, space) = (try context.collection, try context.managedSpace)
         var options = try ImportOptions(request, collection: collection, space: space)
         try await transfers.checkNumberOfJobs(of: space)
-        var file = try await transfers.spool.write(options.file, contentType: options.format.contentType, name: collection.text)
+        var file = try await transfers.spool.write(
+            options.file, contentType: options.format.contentType, name: collection.text)
         do {
             for try await piece in try CompleteBody(request, limitInBytes: maximumSizeInBytes) {
                 guard file.sizeInBytes + piece.readableBytes <= maximumSizeInBytes else {
@@ -39,7 +41,9 @@ struct StartImport: Endpoint {
 
     private func start(_ options: ImportOptions, _ space: AppSpace) async throws -> UUID {
         try await transfers.postgres.withTransaction { transaction in
-            guard let job = try await transfers.jobs.enqueue(ImportCollection.self, options, transfers.options(space), in: transaction)
+            guard
+                let job = try await transfers.jobs.enqueue(
+                    ImportCollection.self, options, transfers.options(space), in: transaction)
             else { throw HTTPProblem(.conflict) }
             try await transfers.spool.give(options.file, to: job, in: transaction)
             return job

@@ -4,9 +4,11 @@ import MartletAPI
 import MartletHTTP
 import MartletPostgres
 
-/// `GET /exports/{collection}?format=json|jsonl|csv&types=true`: the collection as a file, of one moment, as it is read; master key.
+/// `GET /exports/{collection}?format=json|jsonl|csv&types=true`: the collection as a file, of one moment, as it is
+/// read; master key.
 ///
-/// An error behind the first byte cuts the answer off, which HTTP tells the reader. Takes no longer than `timeLimit`; a job does.
+/// An error behind the first byte cuts the answer off, which HTTP tells the reader. Takes no longer than `timeLimit`; a
+/// job does.
 struct StreamExport: Endpoint {
     static let timeLimit: Duration = .seconds(1_800)
 
@@ -51,7 +53,8 @@ extension HTTPFields {
     /// Of a file to be saved; never shown by a browser as a page. The name needs no escape.
     static func download(_ contentType: String, _ name: String, sizeInBytes: Int? = nil) -> HTTPFields {
         var headers: HTTPFields = [
-            .contentType: contentType, .contentDisposition: "attachment; filename=\"\(name)\"", .xContentTypeOptions: "nosniff",
+            .contentType: contentType, .contentDisposition: "attachment; filename=\"\(name)\"",
+            .xContentTypeOptions: "nosniff",
         ]
         if let sizeInBytes { headers[.contentLength] = String(sizeInBytes) }
         return headers

@@ -5,7 +5,8 @@ import MartletHTTP
 import MartletPostgres
 import NIOCore
 
-/// Takes a file in: its bytes into the back end, then its row into the database. Nothing refers to the bytes before they are safe.
+/// Takes a file in: its bytes into the back end, then its row into the database. Nothing refers to the bytes before
+/// they are safe.
 struct FileIntake: Sendable {
     let files: FileStore
     let settings: FileSettings
@@ -19,7 +20,8 @@ struct FileIntake: Sendable {
         var condition = FileCondition.none
     }
 
-    /// - Throws: `payload-too-large`, `forbidden`, `precondition-failed`, `file-quota-exceeded`; no file is made or changed then.
+    /// - Throws: `payload-too-large`, `forbidden`, `precondition-failed`, `file-quota-exceeded`; no file is made or
+    ///   changed then.
     func take<Content: AsyncSequence & Sendable>(
         _ content: Content, as declaration: Declaration, in scope: FileScope
     ) async throws -> FileStore.Written where Content.Element == ByteBuffer {
@@ -29,7 +31,8 @@ struct FileIntake: Sendable {
         let written = try await write(content, to: blob, limitInBytes: settings.maximumSizeInBytes)
         do {
             return try await files.put(
-                FileStore.Content(written, blob, declaredType: declaration.contentType), at: declaration.path, declaration.grants,
+                FileStore.Content(written, blob, declaredType: declaration.contentType), at: declaration.path,
+                declaration.grants,
                 if: declaration.condition, in: scope)
         } catch let problem as HTTPProblem where problem.code.status < 500 {
             // Surely not stored. After any other error it may have been, and `OrphanCollection` will tell.

@@ -4,8 +4,8 @@ import MartletPostgres
 
 /// How many files an environment of an app may have, and how large they may be in all; nil: no limit.
 ///
-/// What counts is every file as it is now, not its earlier bytes, thumbnails, or what is on its way; a resumable upload needs room for all of
-/// it when it begins.
+/// What counts is every file as it is now, not its earlier bytes, thumbnails, or what is on its way; a resumable upload
+/// needs room for all of it when it begins.
 struct FileQuota: Sendable, Equatable {
     var maximumFiles: Int?
     var maximumBytes: Int?
@@ -40,10 +40,12 @@ extension FileStore {
         let own = FileQuota(maximumFiles: try row.decode(2), maximumBytes: try row.decode(3))
         return FileUsage(
             files: try row.decode(0), bytes: try row.decode(1), unfinishedBytes: try row.decode(4),
-            maximumFiles: own.maximumFiles ?? quota.maximumFiles, maximumBytes: own.maximumBytes ?? quota.maximumBytes, isDefault: own == .none)
+            maximumFiles: own.maximumFiles ?? quota.maximumFiles, maximumBytes: own.maximumBytes ?? quota.maximumBytes,
+            isDefault: own == .none)
     }
 
-    /// Gives the space limits of its own; what is nil is the server's again. Files beyond a new limit stay, and no more come.
+    /// Gives the space limits of its own; what is nil is the server's again. Files beyond a new limit stay, and no more
+    /// come.
     func limit(_ space: AppSpace, to own: FileQuota) async throws {
         _ = try await run(
             """
@@ -56,13 +58,15 @@ extension FileStore {
     /// - Throws: `file-quota-exceeded` when not even one byte would have room.
     func checkRoom(at path: FilePath, in space: AppSpace) async throws {
         _ = try await run(
-            "WITH \(try room(at: path, in: space, isLocked: false)) SELECT FROM room WHERE \(fits(sizeInBytes: 1))", in: space)
+            "WITH \(try room(at: path, in: space, isLocked: false)) SELECT FROM room WHERE \(fits(sizeInBytes: 1))",
+            in: space)
     }
 
     /// The parts `room` and `held` of a statement: the space's usage, and what the path has.
     ///
-    /// - Parameter isLocked: both are as they are now, not as they were when the statement began, and nobody else changes them until the
-    ///   transaction ends. Whoever locks rows of `_files` takes `room` first, so that two never wait for each other.
+    /// - Parameter isLocked: both are as they are now, not as they were when the statement began, and nobody else
+    ///   changes them until the transaction ends. Whoever locks rows of `_files` takes `room` first, so that two never
+    ///   wait for each other.
     func room(at path: FilePath, in space: AppSpace, isLocked: Bool = true) throws -> PostgresQuery {
         let lock: PostgresQuery = isLocked ? " FOR UPDATE" : ""
         return """
@@ -75,7 +79,8 @@ extension FileStore {
             """
     }
 
-    /// Whether a file fits, as a condition where `room` is read; the statement fails when it does not. One that does not grow always fits.
+    /// Whether a file fits, as a condition where `room` is read; the statement fails when it does not. One that does
+    /// not grow always fits.
     ///
     /// - Parameter waiting: further bytes that are to have room.
     func fits(sizeInBytes: Int, waiting: PostgresQuery = "0") -> PostgresQuery {

@@ -17,9 +17,9 @@ struct FileResponse: Sendable {
 
     private var tag: EntityTag { EntityTag(text: sha256) }
 
-    /// 200, 206 or 304; 412 and 416 as problems. Preconditions are evaluated in the order of RFC 9110 §13.2.2. Files have no `Last-Modified`, so
-    /// conditions on dates are ignored (§13.1.3, §13.1.4), and an `If-Range` with a date gets the whole file. One range only: a list of many
-    /// small ones would cost us more than the client.
+    /// 200, 206 or 304; 412 and 416 as problems. Preconditions are evaluated in the order of RFC 9110 §13.2.2. Files
+    /// have no `Last-Modified`, so conditions on dates are ignored (§13.1.3, §13.1.4), and an `If-Range` with a date
+    /// gets the whole file. One range only: a list of many small ones would cost us more than the client.
     ///
     /// - Throws: `invalid-parameter`, `precondition-failed`, `range-not-satisfiable`.
     func response(to request: Request, from backend: any FileBackend) throws -> Response {
@@ -28,10 +28,12 @@ struct FileResponse: Sendable {
         if try request.knows(tag) { return Response(status: .notModified, headers: headers) }
         let range: Range<Int>?
         do {
-            range = try ByteRange.parse(request.headers[.range], ifRange: request.headers[.ifRange], tag: tag.header, size: sizeInBytes)
+            range = try ByteRange.parse(
+                request.headers[.range], ifRange: request.headers[.ifRange], tag: tag.header, size: sizeInBytes)
         } catch is ByteRange.Unsatisfiable {
             throw HTTPProblem(
-                .rangeNotSatisfiable, "The file has \(sizeInBytes) bytes.", headers: [.contentRange: "bytes */\(sizeInBytes)"])
+                .rangeNotSatisfiable, "The file has \(sizeInBytes) bytes.",
+                headers: [.contentRange: "bytes */\(sizeInBytes)"])
         }
         headers[.contentType] = contentType.hasPrefix("text/") ? contentType + "; charset=utf-8" : contentType
         headers[.acceptRanges] = "bytes"
@@ -51,14 +53,16 @@ struct FileResponse: Sendable {
             .eTag: tag.header, .cacheControl: "private, no-cache", .xContentTypeOptions: "nosniff",
             .contentSecurityPolicy: "sandbox; default-src 'none'; style-src 'unsafe-inline'",
         ]
-        headers[.contentDisposition] = ContentDisposition.header(isInline: ContentType.isInline(contentType), name: name)
+        headers[.contentDisposition] = ContentDisposition.header(
+            isInline: ContentType.isInline(contentType), name: name)
         headers[HTTPField.Name("Cross-Origin-Resource-Policy")!] = "cross-origin"
         return headers
     }
 }
 
 extension Request {
-    /// Whether the `If-Match` of a read holds (RFC 9110 §13.1.1): it is absent, it is `*`, or it lists the tag, compared strongly.
+    /// Whether the `If-Match` of a read holds (RFC 9110 §13.1.1): it is absent, it is `*`, or it lists the tag,
+    /// compared strongly.
     ///
     /// - Throws: `invalid-parameter`.
     func matches(_ tag: EntityTag) throws -> Bool {
@@ -81,11 +85,13 @@ extension Request {
 enum ByteRange {
     struct Unsatisfiable: Error {}
 
-    /// Nil for the whole: no range, several, another unit, nothing that makes sense, or of another version (`If-Range`).
+    /// Nil for the whole: no range, several, another unit, nothing that makes sense, or of another version
+    /// (`If-Range`).
     static func parse(_ header: String?, ifRange: String?, tag: String, size: Int) throws -> Range<Int>? {
         guard let header, header.hasPrefix("bytes="), ifRange == nil || ifRange == tag else { return nil }
         let ends = header.dropFirst(6).split(separator: "-", omittingEmptySubsequences: false)
-        guard ends.count == 2, !header.contains(","), ends.allSatisfy({ $0.utf8.allSatisfy { (0x30...0x39).contains($0) } }),
+        guard ends.count == 2, !header.contains(","),
+            ends.allSatisfy({ $0.utf8.allSatisfy { (0x30...0x39).contains($0) } }),
             ends.allSatisfy({ $0.isEmpty || Int($0) != nil })
         else { return nil }
         switch (Int(ends[0]), Int(ends[1])) {

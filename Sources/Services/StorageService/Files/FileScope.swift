@@ -37,7 +37,8 @@ extension ServiceContext {
     func fileScope(_ rights: RightsStore) async throws -> FileScope {
         let (principal, space) = (try principal, try space)
         return FileScope(
-            space: space, identity: try await rights.rights(of: principal, in: space).identity, credentialID: principal.credentialID)
+            space: space, identity: try await rights.rights(of: principal, in: space).identity,
+            credentialID: principal.credentialID)
     }
 }
 
@@ -61,6 +62,8 @@ struct FileGrants: Sendable {
     }
 
     static func list(_ text: (some StringProtocol)?, field: String) throws -> [String]? {
-        try text.map { try Grantee.checked(String($0).components(separatedBy: ",").filter { !$0.isEmpty }, field: field) }
+        try text.map {
+            try Grantee.checked(String($0).components(separatedBy: ",").filter { !$0.isEmpty }, field: field)
+        }
     }
 }

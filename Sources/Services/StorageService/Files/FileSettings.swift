@@ -15,7 +15,8 @@ public struct FileSettings: Sendable {
     var quota = FileQuota.none
     /// How long a resumable upload may take.
     public var uploadLifetime: TimeInterval = 24 * 3_600
-    /// How long a blob is kept that nothing refers to. Longer than any job runs that refers to its blobs only at its end (`CopyEnvironment`).
+    /// How long a blob is kept that nothing refers to. Longer than any job runs that refers to its blobs only at its
+    /// end (`CopyEnvironment`).
     public var orphanAge: TimeInterval = 24 * 3_600
     /// How long it is kept who uploaded what.
     public var historyInDays = 365
@@ -23,7 +24,8 @@ public struct FileSettings: Sendable {
     public var now: @Sendable () -> Date = { Date() }
 
     public init(
-        backend: any FileBackend, signer: LinkSigner, thumbnailer: Thumbnailer, thumbnailSizes: [ThumbnailSize] = Self.defaultSizes
+        backend: any FileBackend, signer: LinkSigner, thumbnailer: Thumbnailer,
+        thumbnailSizes: [ThumbnailSize] = Self.defaultSizes
     ) {
         self.backend = backend
         self.signer = signer
@@ -51,12 +53,14 @@ public struct FileSettings: Sendable {
             "files.thumbnails.maximumpixels", default: thumbnailer.maximumPixels, in: 1...1_000_000_000)
         let sizes = try settings.list("files.thumbnails.sizes", default: ThumbnailSize.defaults).map { text in
             guard let size = ThumbnailSize(text) else {
-                throw SettingsError(key: "files.thumbnails.sizes", problem: "must be a list of name=160x160 or name=160x160:crop")
+                throw SettingsError(
+                    key: "files.thumbnails.sizes", problem: "must be a list of name=160x160 or name=160x160:crop")
             }
             return size
         }
         self.init(
-            backend: try FileBackends.backend(settings, directory: directory), signer: LinkSigner(secret: secret), thumbnailer: thumbnailer,
+            backend: try FileBackends.backend(settings, directory: directory), signer: LinkSigner(secret: secret),
+            thumbnailer: thumbnailer,
             thumbnailSizes: sizes)
         maximumSizeInBytes = try settings.integer("files.maximumbytes", default: maximumSizeInBytes, in: 1...(64 << 30))
         func limit(_ key: String) throws -> Int? { try settings.integer(key, default: 0, in: 0...(1 << 60)).nonZero }

@@ -40,7 +40,9 @@ final class MultipartFile: AsyncSequence, @unchecked Sendable {
                 return
             case .data(let portion):
                 skipped += portion.readableBytes
-                guard skipped <= Self.maximumFieldLength else { throw Self.problem("the fields before the file are too long") }
+                guard skipped <= Self.maximumFieldLength else {
+                    throw Self.problem("the fields before the file are too long")
+                }
             case .part, .endOfPart, .end: break
             }
         }
@@ -68,7 +70,9 @@ final class MultipartFile: AsyncSequence, @unchecked Sendable {
         }
     }
 
-    private static func next(_ parser: inout MultipartParser, _ body: inout CompleteBody.Iterator) async throws -> MultipartParser.Event? {
+    private static func next(_ parser: inout MultipartParser, _ body: inout CompleteBody.Iterator) async throws
+        -> MultipartParser.Event?
+    {
         do {
             while true {
                 if let event = try parser.next() { return event }

@@ -4,12 +4,12 @@ import MartletFiles
 import MartletJobs
 import MartletPostgres
 
-/// Removes what nobody refers to: expired resumable uploads, blobs that no file, thumbnail or upload has had for `orphanAge`, and what
-/// thumbnails under way left behind.
+/// Removes what nobody refers to: expired resumable uploads, blobs that no file, thumbnail or upload has had for
+/// `orphanAge`, and what thumbnails under way left behind.
 ///
-/// The age counts from when a blob was first seen without a row (`_orphans`), not from when it was written: whoever reads a file that was
-/// just replaced, or restores a backup whose bytes were copied after the database, still finds the bytes. Every copy of the service may do
-/// this at any time.
+/// The age counts from when a blob was first seen without a row (`_orphans`), not from when it was written: whoever
+/// reads a file that was just replaced, or restores a backup whose bytes were copied after the database, still finds
+/// the bytes. Every copy of the service may do this at any time.
 struct OrphanCollection: PeriodicWork {
     /// The script that made `_orphans`. A space that nobody has used since waits until somebody does.
     private static let neededVersion = 6
@@ -35,8 +35,10 @@ struct OrphanCollection: PeriodicWork {
         }
         let schemas: [String]
         do {
-            schemas = try await postgres.query("SELECT schema FROM storage.spaces WHERE version >= \(Self.neededVersion) ORDER BY schema")
-                .map { try $0.decode(0) }
+            schemas = try await postgres.query(
+                "SELECT schema FROM storage.spaces WHERE version >= \(Self.neededVersion) ORDER BY schema"
+            )
+            .map { try $0.decode(0) }
         } catch {
             logger.warning("orphans not collected", metadata: ["error.cause": "\(error)"])
             return
@@ -46,7 +48,8 @@ struct OrphanCollection: PeriodicWork {
                 let removed = try await collect(schema: schema, at: now)
                 if removed > 0 { logger.info("orphans removed", metadata: ["files.removed": "\(removed)"]) }
             } catch {
-                logger.warning("orphans not collected", metadata: ["storage.schema": "\(schema)", "error.cause": "\(error)"])
+                logger.warning(
+                    "orphans not collected", metadata: ["storage.schema": "\(schema)", "error.cause": "\(error)"])
             }
         }
     }

@@ -11,21 +11,27 @@ struct TusUploads: Sendable {
     let intake: FileIntake
     let rights: RightsStore
 
-    /// Stores what arrives of a request's body, also when it breaks off: that is what resuming is for. Returns the new offset.
+    /// Stores what arrives of a request's body, also when it breaks off: that is what resuming is for. Returns the new
+    /// offset.
     ///
-    /// - Throws: `conflict` when `offset` is not where the upload is, or other bytes came there meanwhile; `payload-too-large` beyond the
-    ///   size that was declared: nothing of that request is kept; `limit-exceeded` when it came in too many parts.
-    func receive(_ body: CompleteBody, at offset: Int, of transfer: TusUploadStore.Transfer, in scope: FileScope) async throws -> Int {
+    /// - Throws: `conflict` when `offset` is not where the upload is, or other bytes came there meanwhile;
+    ///   `payload-too-large` beyond the size that was declared: nothing of that request is kept; `limit-exceeded` when
+    ///   it came in too many parts.
+    func receive(_ body: CompleteBody, at offset: Int, of transfer: TusUploadStore.Transfer, in scope: FileScope)
+        async throws -> Int
+    {
         guard offset == transfer.offset else { throw Self.conflict(transfer.offset) }
         let missing = transfer.sizeInBytes - offset
         guard missing > 0 else { return offset }
         guard transfer.parts.count < TusUploadStore.maximumParts else {
-            throw HTTPProblem(.limitExceeded, "An upload may come in at most \(TusUploadStore.maximumParts) parts. Begin a new one.")
+            throw HTTPProblem(
+                .limitExceeded, "An upload may come in at most \(TusUploadStore.maximumParts) parts. Begin a new one.")
         }
         let blob = BlobName.random(in: scope.space.schema)
         let written = try await intake.write(Arriving(body), to: blob, limitInBytes: missing)
         guard written.sizeInBytes > 0 else { return offset }
-        guard try await store.append(blob, sizeInBytes: written.sizeInBytes, at: offset, to: transfer.id, in: scope) else {
+        guard try await store.append(blob, sizeInBytes: written.sizeInBytes, at: offset, to: transfer.id, in: scope)
+        else {
             try? await intake.settings.backend.remove(blob)
             throw HTTPProblem(.conflict, "Something else arrived at this offset.", field: "Upload-Offset")
         }
@@ -41,7 +47,8 @@ struct TusUploads: Sendable {
         try await store.files.checkWritable(transfer.path, in: scope)
         let blob = BlobName.random(in: scope.space.schema)
         let backend = intake.settings.backend
-        let parts = JoinedBlobs(transfer.parts.map { StoredPiece(blob: $0.blob, sizeInBytes: $0.sizeInBytes) }, in: backend)
+        let parts = JoinedBlobs(
+            transfer.parts.map { StoredPiece(blob: $0.blob, sizeInBytes: $0.sizeInBytes) }, in: backend)
         let written = try await backend.write(parts, to: blob, limitInBytes: transfer.sizeInBytes)
         let content = FileStore.Content(written, blob, declaredType: transfer.contentType)
         guard try await store.finish(transfer, as: content, in: scope) else {
@@ -54,7 +61,8 @@ struct TusUploads: Sendable {
     /// The app's server may look at any upload, and looking may finish it: not with the server's rights.
     private func uploader(of transfer: TusUploadStore.Transfer, in scope: FileScope) async throws -> FileScope {
         let principal = Principal(
-            kind: transfer.isMaster ? .master : .client, appID: scope.space.appID, appNumber: 0, environment: scope.space.environment,
+            kind: transfer.isMaster ? .master : .client, appID: scope.space.appID, appNumber: 0,
+            environment: scope.space.environment,
             credentialID: scope.credentialID, userID: transfer.uploader)
         return FileScope(
             space: scope.space, identity: try await rights.rights(of: principal, in: scope.space).identity,

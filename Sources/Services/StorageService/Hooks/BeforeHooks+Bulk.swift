@@ -6,13 +6,14 @@ import NIOCore
 
 /// A bulk post: each of its objects is asked about, before anything is written.
 extension BeforeHooks {
-    /// Objects asked about at a time: of 1,000 each may take 160 ms and all are still answered within `HookSettings.totalTime`.
+    /// Objects asked about at a time: of 1,000 each may take 160 ms and all are still answered within
+    /// `HookSettings.totalTime`.
     static let bulkWidth = 8
 
     /// The array as the hooks want it.
     ///
-    /// - Throws: `hook-refused`, `hook-failed` and what else `asked` throws, naming the object by its place: the first refusal ends it. As
-    ///   `Documents` for what the hooks make of it.
+    /// - Throws: `hook-refused`, `hook-failed` and what else `asked` throws, naming the object by its place: the first
+    ///   refusal ends it. As `Documents` for what the hooks make of it.
     func saving(_ body: ByteBuffer, in scope: QueryScope) async throws -> Documents {
         let sent = try Documents(body)
         try scope.access.require(.create)
@@ -30,7 +31,9 @@ extension BeforeHooks {
             while let (number, object) = try await group.next() {
                 size += object.readableBytes
                 guard size <= Document.maximumBatchSizeInBytes else {
-                    throw HTTPProblem(.hookFailed, "The hooks make more than \(Document.maximumBatchSizeInBytes) bytes of the objects.")
+                    throw HTTPProblem(
+                        .hookFailed,
+                        "The hooks make more than \(Document.maximumBatchSizeInBytes) bytes of the objects.")
                 }
                 asked[number] = object
                 ask()
@@ -49,7 +52,9 @@ extension BeforeHooks {
         return made
     }
 
-    private func asked(_ object: ByteBuffer, _ number: Int, in scope: QueryScope, until deadline: ContinuousClock.Instant) async throws -> ByteBuffer {
+    private func asked(
+        _ object: ByteBuffer, _ number: Int, in scope: QueryScope, until deadline: ContinuousClock.Instant
+    ) async throws -> ByteBuffer {
         do {
             let write = try await asked(.create(try Document(object), mustBeNew: false), in: scope, until: deadline)
             return write.document.map { ByteBuffer(bytes: $0.json.bytes) } ?? object

@@ -6,9 +6,10 @@ import NIOCore
 
 /// Asks the `before…` hooks of a collection whether, and as what, one object may be written.
 ///
-/// Asked before the write begins, so that no connection and no transaction waits for a hook. A write may be asked for more than once, and what is
-/// stored may change between the question and the write. Writes that hooks would be asked about and that have no chance are refused here,
-/// as the write would: nobody may learn from a hook's answer what their rights keep from them.
+/// Asked before the write begins, so that no connection and no transaction waits for a hook. A write may be asked for
+/// more than once, and what is stored may change between the question and the write. Writes that hooks would be asked
+/// about and that have no chance are refused here, as the write would: nobody may learn from a hook's answer what their
+/// rights keep from them.
 struct BeforeHooks: Sendable {
     let hooks: HookStore
     let client: HookClient
@@ -42,18 +43,23 @@ struct BeforeHooks: Sendable {
 
     /// Whether there is a hook that such a write is asked of.
     func concern(_ events: Set<Hook.Event>, in scope: QueryScope) async throws -> Bool {
-        try await hooks.enabled(in: scope.space).contains { events.contains($0.event) && $0.collection == scope.collection.text }
+        try await hooks.enabled(in: scope.space).contains {
+            events.contains($0.event) && $0.collection == scope.collection.text
+        }
     }
 
     /// The document to write, in place of the one given.
     ///
-    /// - Throws: `hook-refused`, `hook-failed`; `forbidden`, `object-not-found`, `conflict`, `precondition-failed` as the write itself.
+    /// - Throws: `hook-refused`, `hook-failed`; `forbidden`, `object-not-found`, `conflict`, `precondition-failed` as
+    ///   the write itself.
     func saving(_ write: Write, _ document: Document, in scope: QueryScope) async throws -> Document {
         try await asked(write, in: scope).document ?? document
     }
 
     /// The write as the hooks want it, asked one after the other, by name; the same when there is none.
-    func asked(_ write: Write, in scope: QueryScope, until deadline: ContinuousClock.Instant? = nil) async throws -> Write {
+    func asked(_ write: Write, in scope: QueryScope, until deadline: ContinuousClock.Instant? = nil) async throws
+        -> Write
+    {
         let concerned = try await hooks.enabled(in: scope.space).filter { hook in
             hook.event == write.event && hook.collection == scope.collection.text
         }
@@ -63,12 +69,16 @@ struct BeforeHooks: Sendable {
         var write = write
         for hook in concerned {
             let states = try await states(of: write, in: scope)
-            let message = HookMessage(hook, scope.rights.identity).body(with: [("object", states.after), ("original", states.before)])
+            let message = HookMessage(hook, scope.rights.identity).body(with: [
+                ("object", states.after), ("original", states.before),
+            ])
             let verdict = try await HookVerdict(hook, in: scope.space, ledger) {
                 guard deadline > .now else { return WebhookOutcome(.timeout) }
                 return try await client.ask(message, hook, in: scope.space, within: deadline - .now)
             }
-            if let object = verdict.answer["object"], object != .null { write = try Self.write(write, with: object, hook) }
+            if let object = verdict.answer["object"], object != .null {
+                write = try Self.write(write, with: object, hook)
+            }
         }
         return write
     }
@@ -95,7 +105,8 @@ struct BeforeHooks: Sendable {
         }
     }
 
-    /// With the client's id and lists of readers and writers where the hook does not name any: leaving them out must not open an object.
+    /// With the client's id and lists of readers and writers where the hook does not name any: leaving them out must
+    /// not open an object.
     private static func completed(_ object: JSONValue, by document: Document?) -> JSONValue {
         guard case .object(var members) = object, let document else { return object }
         func add(_ field: SystemField, _ value: JSONValue?) {
@@ -116,34 +127,47 @@ struct BeforeHooks: Sendable {
             guard let id = document.id else { return (nil, try await initial(document, scope)) }
             let kept = scope.access.kept(of: "doc").map { "\($0) || " as PostgresQuery } ?? ""
             let doc: PostgresQuery =
-                document.operations == nil ? "\(kept)\(document.stored)" : "\(kept)storage.apply('{}', \(document.stored), TRUE)"
-            guard let found = try await stored(id, document, doc, .update, in: scope) else { return (nil, try await initial(document, scope)) }
-            guard !mustBeNew else { throw HTTPProblem(.preconditionFailed, "There is an object with this id.", field: "_id") }
-            guard found.may else { throw found.seen ? Access.refusal(.update) : HTTPProblem(.conflict, "The id is taken.", field: "_id") }
+                document.operations == nil
+                ? "\(kept)\(document.stored)" : "\(kept)storage.apply('{}', \(document.stored), TRUE)"
+            guard let found = try await stored(id, document, doc, .update, in: scope) else {
+                return (nil, try await initial(document, scope))
+            }
+            guard !mustBeNew else {
+                throw HTTPProblem(.preconditionFailed, "There is an object with this id.", field: "_id")
+            }
+            guard found.may else {
+                throw found.seen ? Access.refusal(.update) : HTTPProblem(.conflict, "The id is taken.", field: "_id")
+            }
             return (found.before, found.after)
         case .replace(let id, let document):
             let kept = scope.access.kept(of: "doc").map { "\($0) || " as PostgresQuery } ?? ""
             return try await writable(id, document, "\(kept)\(document.stored)", .update, in: scope)
         case .change(let id, let document, let isUpsert):
             let doc: PostgresQuery =
-                document.operations == nil ? "doc || \(document.stored)" : "storage.apply(doc, \(document.stored), FALSE)"
+                document.operations == nil
+                ? "doc || \(document.stored)" : "storage.apply(doc, \(document.stored), FALSE)"
             let veil = try scope.access.veil(document.touched.operated)
             guard isUpsert else { return try await writable(id, document, doc, .update, veil, in: scope) }
             guard let found = try await stored(id, document, doc, .update, veil, in: scope) else {
                 try scope.access.require(.create)
                 return (nil, try await initial(document, scope))
             }
-            guard found.seen else { throw HTTPProblem(.preconditionFailed, "There is an object with this id.", field: "_id") }
+            guard found.seen else {
+                throw HTTPProblem(.preconditionFailed, "There is an object with this id.", field: "_id")
+            }
             try Self.check(found, .update, veil)
             return (found.before, found.after)
         case .remove(let id): return (try await writable(id, nil, "doc", .delete, in: scope).before, nil)
-        case .delete(let id): return (try await writable(id, nil, "doc", .delete, includingRemoved: true, in: scope).before, nil)
+        case .delete(let id):
+            return (try await writable(id, nil, "doc", .delete, includingRemoved: true, in: scope).before, nil)
         }
     }
 
-    /// - Throws: `object-not-found`, also for what the asker may not read; `forbidden` for what they may read but not write.
+    /// - Throws: `object-not-found`, also for what the asker may not read; `forbidden` for what they may read but not
+    ///   write.
     private func writable(
-        _ id: ObjectID, _ document: Document?, _ doc: PostgresQuery, _ operation: Access.Operation, _ veil: Access.Veil? = nil,
+        _ id: ObjectID, _ document: Document?, _ doc: PostgresQuery, _ operation: Access.Operation,
+        _ veil: Access.Veil? = nil,
         includingRemoved: Bool = false, in scope: QueryScope
     ) async throws -> (before: String?, after: String?) {
         let found = try await stored(id, document, doc, operation, veil, includingRemoved: includingRemoved, in: scope)
@@ -160,15 +184,18 @@ struct BeforeHooks: Sendable {
     private struct Stored {
         var before: String
         var after: String
-        /// Whether the asker may read the object, whether they may also write it, and whether they see every field that the write depends on.
+        /// Whether the asker may read the object, whether they may also write it, and whether they see every field that
+        /// the write depends on.
         var seen: Bool
         var may: Bool
         var shows: Bool
     }
 
-    /// The object, and it with `doc` as its document; nil when there is none. What the asker may not write stays as it is.
+    /// The object, and it with `doc` as its document; nil when there is none. What the asker may not write stays as it
+    /// is.
     private func stored(
-        _ id: ObjectID, _ document: Document?, _ doc: PostgresQuery, _ operation: Access.Operation, _ veil: Access.Veil? = nil,
+        _ id: ObjectID, _ document: Document?, _ doc: PostgresQuery, _ operation: Access.Operation,
+        _ veil: Access.Veil? = nil,
         includingRemoved: Bool = false, in scope: QueryScope
     ) async throws -> Stored? {
         let (readers, writers) = (Self.list(document?.readers, "readers"), Self.list(document?.writers, "writers"))
@@ -185,7 +212,8 @@ struct BeforeHooks: Sendable {
             """, in: scope.space)
         guard let row = rows?.first else { return nil }
         return Stored(
-            before: try row.decode(0), after: try row.decode(1), seen: try row.decode(2), may: try row.decode(3), shows: try row.decode(4))
+            before: try row.decode(0), after: try row.decode(1), seen: try row.decode(2), may: try row.decode(3),
+            shows: try row.decode(4))
     }
 
     private static func list(_ listing: Document.Listing?, _ column: StaticString) -> PostgresQuery {
@@ -238,7 +266,9 @@ extension Document.Listing {
 
 extension BeforeHooks {
     /// One write of a batch, as the hooks want it.
-    func asked(_ item: Batch.Item, in scope: QueryScope, until deadline: ContinuousClock.Instant) async throws -> Batch.Item {
+    func asked(_ item: Batch.Item, in scope: QueryScope, until deadline: ContinuousClock.Instant) async throws
+        -> Batch.Item
+    {
         let write: Write =
             switch item.act {
             case .create(let document): .create(document, mustBeNew: false)

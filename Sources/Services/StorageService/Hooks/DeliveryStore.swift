@@ -3,7 +3,8 @@ import MartletAPI
 import MartletHTTP
 import MartletPostgres
 
-/// Takes changes from the log into deliveries, once each, and gives deliveries out to be made, to one copy of the service at a time.
+/// Takes changes from the log into deliveries, once each, and gives deliveries out to be made, to one copy of the
+/// service at a time.
 struct DeliveryStore: Sendable {
     /// Of one hook. What is beyond waits in the change log.
     static let maximumWaiting = 1_000
@@ -22,7 +23,9 @@ struct DeliveryStore: Sendable {
     // MARK: Managing
 
     /// Newest first.
-    func list(of hook: HookName, _ state: DeliveryRecord.State?, limit: Int, in space: AppSpace) async throws -> [DeliveryRecord] {
+    func list(of hook: HookName, _ state: DeliveryRecord.State?, limit: Int, in space: AppSpace) async throws
+        -> [DeliveryRecord]
+    {
         let condition: PostgresQuery = state.map { "AND state = \($0.rawValue)" } ?? ""
         return try await run(
             """
@@ -32,7 +35,8 @@ struct DeliveryStore: Sendable {
         ).map(DeliveryRecord.init)
     }
 
-    /// Makes a delivery due, a dead one with all its attempts; one that is done stays so. Nil when the hook has none with this id.
+    /// Makes a delivery due, a dead one with all its attempts; one that is done stays so. Nil when the hook has none
+    /// with this id.
     func retry(_ id: UUID, of hook: HookName, in space: AppSpace) async throws -> DeliveryRecord? {
         try await run(
             """
@@ -46,7 +50,8 @@ struct DeliveryStore: Sendable {
 
     // MARK: Taking from the log
 
-    /// Whether there is anything to take or to make. One statement: it is asked after every write and from time to time.
+    /// Whether there is anything to take or to make. One statement: it is asked after every write and from time to
+    /// time.
     func hasWork(for hook: String, in space: AppSpace) async throws -> Bool {
         let rows = try await run(
             """
@@ -62,8 +67,9 @@ struct DeliveryStore: Sendable {
 
     /// Takes the next changes that the hook is to be told of; whether there may be more.
     ///
-    /// The hook's row is locked meanwhile, and where the log was left is written with what was taken: however many copies try, and whenever one
-    /// dies, each change becomes one delivery. A log that is another one (after a restore) is followed from its end.
+    /// The hook's row is locked meanwhile, and where the log was left is written with what was taken: however many
+    /// copies try, and whenever one dies, each change becomes one delivery. A log that is another one (after a restore)
+    /// is followed from its end.
     func take(for hook: String, in space: AppSpace) async throws -> Bool {
         let (hooks, queue) = (try space.own("_hooks"), try space.own("_hook_deliveries"))
         let epoch = try ChangeStore.epoch(of: space)
@@ -74,15 +80,18 @@ struct DeliveryStore: Sendable {
                 WHERE name = \(hook) AND enabled AND event IN ('afterSave', 'afterDelete') FOR UPDATE SKIP LOCKED
                 """)
             guard let row = locked.first else { return false }
-            // Only now: a snapshot from before the lock may be older than what another copy has just reached. It need not be `durable`: it is
-            // kept by this transaction, whose commit puts the end of every transaction that it counts as seen on disk as well.
+            // Only now: a snapshot from before the lock may be older than what another copy has just reached. It need
+            // not be `durable`: it is kept by this transaction, whose commit puts the end of every transaction that it
+            // counts as seen on disk as well.
             let now = try await transaction.query(
                 """
                 SELECT pg_current_snapshot()::text, \(epoch),
                     count(*) < \(Self.maximumWaiting) AND coalesce(sum(size), 0) < \(Self.maximumWaitingInBytes)
                 FROM \(queue) WHERE hook = \(hook) AND state = 'waiting'
                 """)[0]
-            guard try now.decode(2, as: Bool.self), let current = Snapshot(try now.decode(0, as: String.self)) else { return false }
+            guard try now.decode(2, as: Bool.self), let current = Snapshot(try now.decode(0, as: String.self)) else {
+                return false
+            }
             let currentEpoch: String = try now.decode(1)
             guard try row.decode(2) == currentEpoch else {
                 try await transaction.execute(
@@ -94,14 +103,18 @@ struct DeliveryStore: Sendable {
             }
             guard let from = Snapshot(try row.decode(3, as: String.self)) else { throw HTTPProblem(.internalError) }
             let to = try row.decode(4, as: String?.self).flatMap { Snapshot($0) } ?? current
-            let event = try row.decode(0, as: String.self) == Hook.Event.afterSave.rawValue ? Hook.Event.afterSave : .afterDelete
+            let event =
+                try row.decode(0, as: String.self) == Hook.Event.afterSave.rawValue
+                ? Hook.Event.afterSave : .afterDelete
             let taken = try await transaction.query(
                 try Self.taking(event, hook, try row.decode(1), from, to, after: try row.decode(5), in: space))[0]
             let hasMore = try taken.decode(0, as: Bool.self)
             let last = try taken.decode(1, as: Int64?.self)
             let (newFrom, newTo, seq) = hasMore ? (from, to.text, last ?? 0) : (to, nil, 0)
             // What stands still is not written again and again: each write would be news to the next look.
-            guard try hasMore || row.decode(4, as: String?.self) != nil || taken.decode(2, as: Bool.self) else { return false }
+            guard try hasMore || row.decode(4, as: String?.self) != nil || taken.decode(2, as: Bool.self) else {
+                return false
+            }
             try await transaction.execute(
                 """
                 UPDATE \(hooks) SET log_from = \(newFrom.text)::pg_snapshot, log_to = \(newTo)::pg_snapshot, log_seq = \(seq) WHERE name = \(hook)
@@ -112,7 +125,8 @@ struct DeliveryStore: Sendable {
 
     /// Answers whether there are more in the range, the last number taken, and whether the range has anything at all.
     private static func taking(
-        _ event: Hook.Event, _ hook: String, _ collection: String, _ from: Snapshot, _ to: Snapshot, after seq: Int64, in space: AppSpace
+        _ event: Hook.Event, _ hook: String, _ collection: String, _ from: Snapshot, _ to: Snapshot, after seq: Int64,
+        in space: AppSpace
     ) throws -> PostgresQuery {
         let kinds = event == .afterSave ? ["c", "u"] : ["d"]
         let head = HookMessage.afterHead(event, hook: hook, collection: collection)

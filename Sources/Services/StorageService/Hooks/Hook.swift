@@ -48,7 +48,9 @@ struct Hook: Sendable, Equatable {
 
     /// - Parameter row: begins with `columns`.
     init(_ row: PostgresRow) throws {
-        guard let event = Event(rawValue: try row.decode(1)) else { throw HTTPProblem(.internalError, cause: "an unknown event") }
+        guard let event = Event(rawValue: try row.decode(1)) else {
+            throw HTTPProblem(.internalError, cause: "an unknown event")
+        }
         name = try row.decode(0)
         self.event = event
         collection = try row.decode(2)
@@ -91,15 +93,22 @@ struct HookBody: Codable, Sendable {
     /// - Throws: `invalid-body`, `invalid-name`, `limit-exceeded`, naming the field.
     func check() throws {
         if event == .function {
-            guard collection == nil else { throw HTTPProblem(.invalidBody, "A function has no collection.", field: "collection") }
+            guard collection == nil else {
+                throw HTTPProblem(.invalidBody, "A function has no collection.", field: "collection")
+            }
         } else {
-            guard let collection else { throw HTTPProblem(.invalidBody, "This field is required.", field: "collection") }
+            guard let collection else {
+                throw HTTPProblem(.invalidBody, "This field is required.", field: "collection")
+            }
             _ = try CollectionName(collection)
-            guard callers == nil else { throw HTTPProblem(.invalidBody, "Only a function has callers.", field: "callers") }
+            guard callers == nil else {
+                throw HTTPProblem(.invalidBody, "Only a function has callers.", field: "callers")
+            }
         }
         guard Hook.timeoutRange.contains(timeoutMilliseconds ?? Hook.defaultTimeoutInMilliseconds) else {
             throw HTTPProblem(
-                .invalidBody, "It is \(Hook.timeoutRange.lowerBound) to \(Hook.timeoutRange.upperBound).", field: "timeoutMilliseconds")
+                .invalidBody, "It is \(Hook.timeoutRange.lowerBound) to \(Hook.timeoutRange.upperBound).",
+                field: "timeoutMilliseconds")
         }
         let callers = callers ?? []
         guard callers.count <= Grantee.maximumListed else {

@@ -15,7 +15,8 @@ final class HookClient: Sendable {
     init(settings: HookSettings) {
         self.settings = settings
         sender = WebhookSender(
-            arePrivateAddressesAllowed: settings.arePrivateAddressesAllowed, isPlainHTTPAllowed: settings.isPlainHTTPAllowed,
+            arePrivateAddressesAllowed: settings.arePrivateAddressesAllowed,
+            isPlainHTTPAllowed: settings.isPlainHTTPAllowed,
             lookUp: settings.lookUp, connectionsPerHost: 64)
     }
 
@@ -26,16 +27,21 @@ final class HookClient: Sendable {
 
     /// Posts `body`, signed, within the hook's time.
     ///
-    /// - Parameter id: the same for every attempt to tell the same thing, so that receivers can drop what they had already.
+    /// - Parameter id: the same for every attempt to tell the same thing, so that receivers can drop what they had
+    ///   already.
     /// - Throws: `CancellationError`. What comes of it otherwise is in the outcome.
-    func send(_ body: ByteBuffer, id: String, to hook: Hook, in space: AppSpace, within limit: Duration? = nil) async throws -> WebhookOutcome {
+    func send(_ body: ByteBuffer, id: String, to hook: Hook, in space: AppSpace, within limit: Duration? = nil)
+        async throws -> WebhookOutcome
+    {
         try await sender.send(
             body, id: id, to: hook.url, signedBy: settings.secrets.secrets(of: hook, in: space), at: settings.now(),
             within: min(hook.timeout, limit ?? hook.timeout), upTo: Self.maximumAnswerSizeInBytes)
     }
 
     /// The same for somebody who waits for the answer, of whom there is a limited number.
-    func ask(_ body: ByteBuffer, _ hook: Hook, in space: AppSpace, within limit: Duration? = nil) async throws -> WebhookOutcome {
+    func ask(_ body: ByteBuffer, _ hook: Hook, in space: AppSpace, within limit: Duration? = nil) async throws
+        -> WebhookOutcome
+    {
         let isBusy = underWay.withLock { counts in
             let (all, own) = (counts[nil, default: 0], counts[space, default: 0])
             guard all < settings.maximumCalls, own < settings.maximumCallsPerSpace else { return true }

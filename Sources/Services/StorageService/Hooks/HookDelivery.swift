@@ -5,11 +5,12 @@ import NIOCore
 import ServiceLifecycle
 import Synchronization
 
-/// Tells `after…` hooks of changes, each at least once: from the change log into deliveries, and from there to the hook, again and again with
-/// growing pauses until it answers 2xx or `maximumAttempts` are over.
+/// Tells `after…` hooks of changes, each at least once: from the change log into deliveries, and from there to the
+/// hook, again and again with growing pauses until it answers 2xx or `maximumAttempts` are over.
 ///
-/// Every copy of the service does it; a hook's log is taken by one at a time, and each delivery is made by one at a time. Deliveries of one
-/// hook are made `width` at a time and may overtake each other; hooks do not wait for each other.
+/// Every copy of the service does it; a hook's log is taken by one at a time, and each delivery is made by one at a
+/// time. Deliveries of one hook are made `width` at a time and may overtake each other; hooks do not wait for each
+/// other.
 final class HookDelivery: Service {
     /// How often to look for hooks that are new.
     private static let lookInterval: Duration = .seconds(5)
@@ -34,7 +35,8 @@ final class HookDelivery: Service {
     }
 
     init(
-        postgres: PostgresClient, hooks: HookStore, deliveries: DeliveryStore, client: HookClient, ledger: HookLedger, signal: ChangeSignal, settings: HookSettings,
+        postgres: PostgresClient, hooks: HookStore, deliveries: DeliveryStore, client: HookClient, ledger: HookLedger,
+        signal: ChangeSignal, settings: HookSettings,
         logger: Logger
     ) {
         self.postgres = postgres
@@ -104,7 +106,9 @@ final class HookDelivery: Service {
                 for await _ in signs { wake.yield() }
             }
             group.addTask { [settings] in
-                repeat { wake.yield() } while (try? await Task.sleep(for: settings.pollInterval * Double.random(in: 0.8...1.2))) != nil
+                repeat {
+                    wake.yield()
+                } while (try? await Task.sleep(for: settings.pollInterval * Double.random(in: 0.8...1.2))) != nil
             }
             var rounds = 0
             for await _ in wakes {
@@ -114,7 +118,9 @@ final class HookDelivery: Service {
                     if rounds % Self.roundsBetweenPruning == 0 { try await deliveries.prune(key.hook, in: key.space) }
                     rounds += 1
                 } catch {
-                    logger.warning("a hook's deliveries stopped for now", metadata: ["hook.name": "\(key.hook)", "error.cause": "\(error)"])
+                    logger.warning(
+                        "a hook's deliveries stopped for now",
+                        metadata: ["hook.name": "\(key.hook)", "error.cause": "\(error)"])
                     try? await Task.sleep(for: settings.pollInterval)
                 }
             }
@@ -138,7 +144,10 @@ final class HookDelivery: Service {
     private func make(_ claim: DeliveryStore.Claim, _ hook: Hook, _ space: AppSpace) async {
         let start = ContinuousClock.now
         // Without: this copy is ending, and another one tries when the lease is over.
-        guard let outcome = try? await client.send(ByteBuffer(string: claim.body), id: claim.webhookID, to: hook, in: space) else { return }
+        guard
+            let outcome = try? await client.send(
+                ByteBuffer(string: claim.body), id: claim.webhookID, to: hook, in: space)
+        else { return }
         if outcome.isAccepted {
             ledger.count(hook, .answered, took: .now - start)
         } else {
@@ -148,9 +157,14 @@ final class HookDelivery: Service {
         if !outcome.isAccepted, isLast {
             logger.warning(
                 "a hook was not told of a change",
-                metadata: ["hook.name": "\(hook.name)", "delivery.id": "\(claim.webhookID)", "error.cause": "\(outcome.cause ?? "")"])
+                metadata: [
+                    "hook.name": "\(hook.name)", "delivery.id": "\(claim.webhookID)",
+                    "error.cause": "\(outcome.cause ?? "")",
+                ])
         }
-        let pause = isLast ? nil : max(settings.pause(after: claim.attempts), min(outcome.retryAfter ?? .zero, settings.maximumPause))
+        let pause =
+            isLast
+            ? nil : max(settings.pause(after: claim.attempts), min(outcome.retryAfter ?? .zero, settings.maximumPause))
         do {
             // Standard Webhooks: whoever answers 410 wants no more.
             if outcome.isGone, try await hooks.disable(hook, in: space) {
@@ -158,7 +172,9 @@ final class HookDelivery: Service {
             }
             try await deliveries.settle(claim, status: outcome.status, error: outcome.failure, pause: pause, in: space)
         } catch {
-            logger.warning("a delivery's end was not written", metadata: ["delivery.id": "\(claim.webhookID)", "error.cause": "\(error)"])
+            logger.warning(
+                "a delivery's end was not written",
+                metadata: ["delivery.id": "\(claim.webhookID)", "error.cause": "\(error)"])
         }
     }
 }

@@ -5,11 +5,12 @@ import MartletHTTP
 import MartletPostgres
 import Synchronization
 
-/// What became of calls of hooks: counted for `/metrics` by event and outcome, never by app; the last failures of each hook are kept in its
-/// space.
+/// What became of calls of hooks: counted for `/metrics` by event and outcome, never by app; the last failures of each
+/// hook are kept in its space.
 final class HookLedger: Sendable {
     static let kept = 100
-    /// Of one hook no more than one failure in this time is written: a hook that is down must not cost a write for each call.
+    /// Of one hook no more than one failure in this time is written: a hook that is down must not cost a write for each
+    /// call.
     static let pause: Duration = .seconds(1)
     private static let maximumHooks = 10_000
 
@@ -49,18 +50,25 @@ final class HookLedger: Sendable {
     }
 
     func count(_ hook: Hook, _ outcome: Outcome, took duration: Duration) {
-        Counter(label: "martlet_storage_hook_calls_total", dimensions: [("event", hook.event.rawValue), ("outcome", outcome.rawValue)]).increment()
+        Counter(
+            label: "martlet_storage_hook_calls_total",
+            dimensions: [("event", hook.event.rawValue), ("outcome", outcome.rawValue)]
+        ).increment()
         Timer(label: "martlet_storage_hook_duration", dimensions: [("event", hook.event.rawValue)])
             .recordNanoseconds(Int64(duration / .nanoseconds(1)))
     }
 
     /// Counts a call that was not accepted, and keeps it.
     func note(_ outcome: WebhookOutcome, of hook: Hook, in space: AppSpace, took duration: Duration) async {
-        await note(Outcome(outcome.failedBy), status: outcome.status, outcome.failure ?? "", of: hook, in: space, took: duration)
+        await note(
+            Outcome(outcome.failedBy), status: outcome.status, outcome.failure ?? "", of: hook, in: space,
+            took: duration)
     }
 
     /// Counts a failure and keeps it. Never fails: what cannot be kept is logged.
-    func note(_ outcome: Outcome, status: Int?, _ sentence: String, of hook: Hook, in space: AppSpace, took duration: Duration) async {
+    func note(
+        _ outcome: Outcome, status: Int?, _ sentence: String, of hook: Hook, in space: AppSpace, took duration: Duration
+    ) async {
         count(hook, outcome, took: duration)
         guard let unnoted = turn(of: Key(space: space, hook: hook.name)) else { return }
         do {
@@ -76,7 +84,8 @@ final class HookLedger: Sendable {
                 FROM \(try space.own("_hooks")) WHERE name = \(hook.name)
                 """, in: space, on: postgres)
         } catch {
-            logger.debug("a hook's failure was not kept", metadata: ["hook.name": "\(hook.name)", "error.cause": "\(error)"])
+            logger.debug(
+                "a hook's failure was not kept", metadata: ["hook.name": "\(hook.name)", "error.cause": "\(error)"])
         }
     }
 
@@ -114,7 +123,8 @@ final class HookLedger: Sendable {
             """, in: space, on: postgres)
         return try rows.map { row in
             Failure(
-                at: Timestamps.text(try row.decode(0)), outcome: try row.decode(1), status: try row.decode(2), error: try row.decode(3),
+                at: Timestamps.text(try row.decode(0)), outcome: try row.decode(1), status: try row.decode(2),
+                error: try row.decode(3),
                 milliseconds: try row.decode(4), unnoted: try row.decode(5))
         }
     }

@@ -6,7 +6,8 @@ import MartletHTTP
 /// How hooks are called, and the limits they have.
 public struct HookSettings: Sendable {
     let secrets: HookSecrets
-    /// Whether hooks may be at private, loopback and link-local addresses, and speak plain HTTP: for servers of one's own network.
+    /// Whether hooks may be at private, loopback and link-local addresses, and speak plain HTTP: for servers of one's
+    /// own network.
     public var arePrivateAddressesAllowed = false
     /// Calls under way at a time, on this copy of the service and of one space.
     public var maximumCalls = 512

@@ -30,7 +30,9 @@ final class HookStore: Sendable {
     func enabled(in space: AppSpace) async throws -> [Hook] {
         let revision = rights.revision
         let now = ContinuousClock.now
-        if let known = memory.withLock({ $0[space] }), known.revision == revision, known.until > now { return known.hooks }
+        if let known = memory.withLock({ $0[space] }), known.revision == revision, known.until > now {
+            return known.hooks
+        }
         let hooks = try await list(of: space).filter(\.isEnabled)
         memory.withLock { $0[space] = Remembered(hooks: hooks, revision: revision, until: now + RightsStore.validity) }
         return hooks
@@ -46,7 +48,8 @@ final class HookStore: Sendable {
     // MARK: Managing
 
     func list(of space: AppSpace) async throws -> [Hook] {
-        try await run("SELECT \(Hook.columns) FROM \(try space.own("_hooks")) AS h ORDER BY name", in: space).map(Hook.init)
+        try await run("SELECT \(Hook.columns) FROM \(try space.own("_hooks")) AS h ORDER BY name", in: space).map(
+            Hook.init)
     }
 
     /// - Throws: `hook-not-found`.
@@ -57,19 +60,23 @@ final class HookStore: Sendable {
         return try Hook(row)
     }
 
-    /// Makes the hook or changes it. One that is enabled now, or told of other changes than before, is told of those from now on.
+    /// Makes the hook or changes it. One that is enabled now, or told of other changes than before, is told of those
+    /// from now on.
     ///
     /// - Throws: `limit-exceeded` beyond `Hook.maximumPerSpace`.
     func set(_ body: HookBody, _ name: HookName, of space: AppSpace) async throws -> (hook: Hook, isNew: Bool) {
         let table = try space.own("_hooks")
         try await spaces.prepare(space)
         if body.event.isAfter {
-            try await postgres.execute("INSERT INTO storage.hook_spaces (schema) VALUES (\(space.schema)) ON CONFLICT DO NOTHING")
+            try await postgres.execute(
+                "INSERT INTO storage.hook_spaces (schema) VALUES (\(space.schema)) ON CONFLICT DO NOTHING")
         }
         let epoch = try ChangeStore.epoch(of: space)
-        let isSame: PostgresQuery = "(h.enabled AND h.event = excluded.event AND h.collection IS NOT DISTINCT FROM excluded.collection)"
+        let isSame: PostgresQuery =
+            "(h.enabled AND h.event = excluded.event AND h.collection IS NOT DISTINCT FROM excluded.collection)"
         let result = try await postgres.withTransaction(role: space.role) { transaction in
-            try await transaction.execute("SELECT pg_advisory_xact_lock(hashtextextended(\(space.schema + " hooks"), 0))")
+            try await transaction.execute(
+                "SELECT pg_advisory_xact_lock(hashtextextended(\(space.schema + " hooks"), 0))")
             let others = try await transaction.query("SELECT count(*) FROM \(table) WHERE name <> \(name.text)")
             guard try others[0].decode(0, as: Int.self) < Hook.maximumPerSpace else {
                 throw HTTPProblem(.limitExceeded, "An app may have \(Hook.maximumPerSpace) hooks.", field: "name")
@@ -106,7 +113,8 @@ final class HookStore: Sendable {
         return deleted > 0
     }
 
-    /// Stops asking and telling, until the hook is set again; unless it was set to something else meanwhile. Whether it did.
+    /// Stops asking and telling, until the hook is set again; unless it was set to something else meanwhile. Whether it
+    /// did.
     func disable(_ hook: Hook, in space: AppSpace) async throws -> Bool {
         let rows = try await run(
             """

@@ -13,7 +13,8 @@ struct HookVerdict: Sendable {
     /// What came of it is told to the ledger.
     ///
     /// - Throws: `hook-refused` with the hook's own sentence, for `{"error":"…"}` and every 4xx; `hook-failed`.
-    init(_ hook: Hook, in space: AppSpace, _ ledger: HookLedger, _ ask: () async throws -> WebhookOutcome) async throws {
+    init(_ hook: Hook, in space: AppSpace, _ ledger: HookLedger, _ ask: () async throws -> WebhookOutcome) async throws
+    {
         let start = ContinuousClock.now
         let outcome: WebhookOutcome
         do {
@@ -27,14 +28,17 @@ struct HookVerdict: Sendable {
             await ledger.note(outcome, of: hook, in: space, took: .now - start)
             throw Self.failed(hook, outcome.cause)
         }
-        let value = outcome.body.readableBytes == 0 ? .object([]) : try? JSONValue(parsing: outcome.body.readableBytesView)
+        let value =
+            outcome.body.readableBytes == 0 ? .object([]) : try? JSONValue(parsing: outcome.body.readableBytesView)
         let error = value?["error"].flatMap { $0 == .null ? nil : $0 }
         if isRefusal || error != nil {
             ledger.count(hook, .refused, took: .now - start)
-            throw HTTPProblem(.hookRefused, error.flatMap(Self.sentence), cause: "hook \(hook.name): \(outcome.status ?? 0)")
+            throw HTTPProblem(
+                .hookRefused, error.flatMap(Self.sentence), cause: "hook \(hook.name): \(outcome.status ?? 0)")
         }
         guard let value, case .object = value else {
-            await ledger.note(.answer, status: outcome.status, Self.notUnderstood, of: hook, in: space, took: .now - start)
+            await ledger.note(
+                .answer, status: outcome.status, Self.notUnderstood, of: hook, in: space, took: .now - start)
             throw Self.failed(hook, Self.notUnderstood)
         }
         ledger.count(hook, .answered, took: .now - start)
@@ -44,7 +48,9 @@ struct HookVerdict: Sendable {
     private static let notUnderstood = "Its answer is not what a hook may answer."
 
     private static func failed(_ hook: Hook, _ cause: String?) -> HTTPProblem {
-        HTTPProblem(.hookFailed, "The hook \"\(hook.name)\" could not be asked, or did not answer properly in time.", cause: cause)
+        HTTPProblem(
+            .hookFailed, "The hook \"\(hook.name)\" could not be asked, or did not answer properly in time.",
+            cause: cause)
     }
 
     /// The hook's own words, or those of `{"error":{"message":"…"}}`; bounded.

@@ -9,7 +9,8 @@ struct BuildIndex: JobHandler {
     static let kind = "index"
     static let retries = JobRetries(maximumAttempts: 3)
     static let timeLimit: Duration = .seconds(12 * 3_600)
-    /// One build at a time, whosever it is: each takes a processor and a disk for itself, and would wait for the others.
+    /// One build at a time, whosever it is: each takes a processor and a disk for itself, and would wait for the
+    /// others.
     static let lane = "indexes"
 
     struct Options: Codable, Sendable {
@@ -49,7 +50,9 @@ struct BuildIndex: JobHandler {
     /// From now on it is listed as `ready`.
     private func finish(_ build: IndexBuilds.Build, _ report: Report, _ job: RunningJob) async throws {
         let (table, comment) = (try build.space.table(build.collection), try IndexStore.comment(build.definition))
-        guard let index = PostgresIdentifier(schema: build.space.schema, name: build.relation.text) else { throw HTTPProblem(.internalError) }
+        guard let index = PostgresIdentifier(schema: build.space.schema, name: build.relation.text) else {
+            throw HTTPProblem(.internalError)
+        }
         try await transfers.postgres.withTransaction { transaction in
             guard try await transaction.execute("DELETE FROM storage.index_builds WHERE job = \(job.id)") == 1 else {
                 throw JobFailure(code: ErrorCode.indexNotFound.rawValue, detail: "The index was dropped meanwhile.")
@@ -78,14 +81,19 @@ struct BuildIndex: JobHandler {
     /// What the app can do something about; nil: it is tried again.
     private static func failure(_ error: PostgresError) -> JobFailure? {
         if error.isUndefinedTable {
-            return JobFailure(code: ErrorCode.collectionNotFound.rawValue, detail: "The collection was dropped.", cause: error.description)
+            return JobFailure(
+                code: ErrorCode.collectionNotFound.rawValue, detail: "The collection was dropped.",
+                cause: error.description)
         }
         if error.sqlState == "23505" {
             return JobFailure(
-                code: ErrorCode.conflict.rawValue, detail: "Objects of the collection have the same values: the index cannot be unique.",
+                code: ErrorCode.conflict.rawValue,
+                detail: "Objects of the collection have the same values: the index cannot be unique.",
                 cause: error.description)
         }
         guard let problem = error.clientProblem as? HTTPProblem, problem.code.status < 500 else { return nil }
-        return JobFailure(code: problem.code.rawValue, detail: problem.detail ?? "The index cannot be built.", cause: error.description)
+        return JobFailure(
+            code: problem.code.rawValue, detail: problem.detail ?? "The index cannot be built.",
+            cause: error.description)
     }
 }

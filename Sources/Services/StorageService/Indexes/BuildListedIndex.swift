@@ -20,7 +20,8 @@ struct BuildListedIndex: JobHandler {
 
     func run(_ options: Options, _ job: RunningJob) async throws -> JobNoResult {
         let index = ConcurrentIndex(
-            space: try options.space.space, collection: try CollectionName(options.collection), relation: .listed(job.id),
+            space: try options.space.space, collection: try CollectionName(options.collection),
+            relation: .listed(job.id),
             keys: CollectionStore.listedKeys)
         do {
             try await index.make(job, on: builder, watching: postgres, within: Self.timeLimit)
@@ -31,8 +32,8 @@ struct BuildListedIndex: JobHandler {
     }
 }
 
-/// Looks for collections without the index on readers and writers, and stores the job for each. One whose job failed is asked for again a day later:
-/// some that always fail are not to be all there is in each round.
+/// Looks for collections without the index on readers and writers, and stores the job for each. One whose job failed is
+/// asked for again a day later: some that always fail are not to be all there is in each round.
 struct ListedIndexes: PeriodicWork {
     let interval: Duration = .seconds(600)
     /// Waiting at a time: each claim of a job looks past them.
@@ -59,7 +60,8 @@ struct ListedIndexes: PeriodicWork {
             guard let space = AppSpace(schema: try row.decode(0)) else { continue }
             let collection: String = try row.decode(1)
             let options = JobOptions(lane: BuildIndex.lane, uniqueKey: "\(space.schema).\(collection)", priority: -1)
-            try await jobs.enqueue(BuildListedIndex.self, .init(space: SpaceName(space), collection: collection), options)
+            try await jobs.enqueue(
+                BuildListedIndex.self, .init(space: SpaceName(space), collection: collection), options)
         }
     }
 }

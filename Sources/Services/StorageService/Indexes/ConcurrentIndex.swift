@@ -3,10 +3,11 @@ import MartletHTTP
 import MartletJobs
 import MartletPostgres
 
-/// An index that a job makes with `CREATE INDEX CONCURRENTLY`: nothing waits for it, and it waits for transactions that are older.
+/// An index that a job makes with `CREATE INDEX CONCURRENTLY`: nothing waits for it, and it waits for transactions that
+/// are older.
 ///
-/// PostgreSQL goes on with a build when the process that asked for it dies. Whoever has the job then waits for that one; what is left
-/// half-built (`INVALID`) is dropped and begun anew.
+/// PostgreSQL goes on with a build when the process that asked for it dies. Whoever has the job then waits for that
+/// one; what is left half-built (`INVALID`) is dropped and begun anew.
 struct ConcurrentIndex: Sendable {
     private static let dropTimeout: Duration = .seconds(600)
     private static let pause: Duration = .seconds(1)
@@ -24,7 +25,9 @@ struct ConcurrentIndex: Sendable {
     /// Until there is a valid index.
     ///
     /// - Parameter builder: with connections that builds alone have.
-    func make(_ job: RunningJob, on builder: PostgresClient, watching postgres: PostgresClient, within limit: Duration) async throws {
+    func make(_ job: RunningJob, on builder: PostgresClient, watching postgres: PostgresClient, within limit: Duration)
+        async throws
+    {
         while true {
             switch try await state(postgres) {
             case .ready: return
@@ -63,9 +66,12 @@ struct ConcurrentIndex: Sendable {
         return try row.decode(1, as: Bool.self) ? .underWay : .abandoned
     }
 
-    private func create(_ job: RunningJob, on builder: PostgresClient, watching postgres: PostgresClient, within limit: Duration) async throws {
+    private func create(
+        _ job: RunningJob, on builder: PostgresClient, watching postgres: PostgresClient, within limit: Duration
+    ) async throws {
         let start: PostgresQuery = isUnique ? "CREATE UNIQUE INDEX" : "CREATE INDEX"
-        let statement: PostgresQuery = "\(start) CONCURRENTLY \(try relation.identifier) ON \(try space.table(collection)) \(keys)"
+        let statement: PostgresQuery =
+            "\(start) CONCURRENTLY \(try relation.identifier) ON \(try space.table(collection)) \(keys)"
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await builder.executeScript(statement.sql, role: space.role, timeout: limit) }
             group.addTask {
@@ -99,7 +105,10 @@ struct ConcurrentIndex: Sendable {
 
     /// Waits for those who use the collection, and lets nobody wait.
     static func drop(_ relation: IndexName, of space: AppSpace, on builder: PostgresClient) async throws {
-        guard let index = PostgresIdentifier(schema: space.schema, name: relation.text) else { throw HTTPProblem(.internalError) }
-        try await builder.executeScript("DROP INDEX CONCURRENTLY IF EXISTS \(index.quoted)", role: space.role, timeout: dropTimeout)
+        guard let index = PostgresIdentifier(schema: space.schema, name: relation.text) else {
+            throw HTTPProblem(.internalError)
+        }
+        try await builder.executeScript(
+            "DROP INDEX CONCURRENTLY IF EXISTS \(index.quoted)", role: space.role, timeout: dropTimeout)
     }
 }

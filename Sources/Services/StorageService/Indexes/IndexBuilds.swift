@@ -30,11 +30,13 @@ struct IndexBuilds: Sendable {
             WHERE b.schema = \(space.schema) AND b.collection = \(collection.text) ORDER BY b.job
             """)
         return try rows.map { row in
-            let definition = try JSONDecoder().decode(IndexDefinition.self, from: Data(row.decode(0, as: PostgresJSON.self).bytes))
+            let definition = try JSONDecoder().decode(
+                IndexDefinition.self, from: Data(row.decode(0, as: PostgresJSON.self).bytes))
             let job: UUID = try row.decode(1)
             guard try !row.decode(5, as: Bool.self) else { return IndexEntry(definition, .building, job: job) }
             var failure = IndexEntry.Failure(
-                code: try row.decode(3, as: String?.self) ?? "job-failed", detail: try row.decode(4, as: String?.self) ?? "The build did not end.")
+                code: try row.decode(3, as: String?.self) ?? "job-failed",
+                detail: try row.decode(4, as: String?.self) ?? "The build did not end.")
             if try row.decode(2, as: String.self) == Job.State.cancelled.rawValue {
                 failure = IndexEntry.Failure(code: "job-cancelled", detail: "The build was cancelled.")
             }
@@ -42,19 +44,22 @@ struct IndexBuilds: Sendable {
         }
     }
 
-    /// Stores the job, in a transaction that has looked whether there is room for the index, under the service's own role. A failed one of
-    /// the same name makes room.
+    /// Stores the job, in a transaction that has looked whether there is room for the index, under the service's own
+    /// role. A failed one of the same name makes room.
     ///
     /// - Throws: `limit-exceeded`.
     func start(
         _ index: IndexDefinition, on collection: CollectionName, of space: AppSpace, in transaction: PostgresTransaction
     ) async throws -> UUID {
         guard try await jobs.unfinished(scope: space.jobScope, kinds: [BuildIndex.kind]) < Self.maximumUnfinished else {
-            throw HTTPProblem(.limitExceeded, "An app may have \(Self.maximumUnfinished) indexes that wait to be built.")
+            throw HTTPProblem(
+                .limitExceeded, "An app may have \(Self.maximumUnfinished) indexes that wait to be built.")
         }
         let options = JobOptions(scope: space.jobScope, lane: BuildIndex.lane)
         let parameters = BuildIndex.Options(space: SpaceName(space), collection: collection.text, name: index.name)
-        guard let job = try await jobs.enqueue(BuildIndex.self, parameters, options, in: transaction) else { throw HTTPProblem(.conflict) }
+        guard let job = try await jobs.enqueue(BuildIndex.self, parameters, options, in: transaction) else {
+            throw HTTPProblem(.conflict)
+        }
         try await forget(index.name, on: collection, of: space, in: transaction)
         try await transaction.execute(
             """
@@ -68,7 +73,9 @@ struct IndexBuilds: Sendable {
     }
 
     /// Takes a failed one out of the list.
-    func forget(_ name: String, on collection: CollectionName, of space: AppSpace, in transaction: PostgresTransaction) async throws {
+    func forget(_ name: String, on collection: CollectionName, of space: AppSpace, in transaction: PostgresTransaction)
+        async throws
+    {
         try await transaction.execute(
             """
             DELETE FROM storage.index_builds WHERE schema = \(space.schema) AND collection = \(collection.text) AND name = \(name)
@@ -78,19 +85,22 @@ struct IndexBuilds: Sendable {
 
     /// What a job is to build; nil: nobody wants it any more.
     func build(of job: UUID) async throws -> Build? {
-        let rows = try await postgres.query("SELECT schema, collection, definition, relation FROM storage.index_builds WHERE job = \(job)")
+        let rows = try await postgres.query(
+            "SELECT schema, collection, definition, relation FROM storage.index_builds WHERE job = \(job)")
         guard let row = rows.first, let space = AppSpace(schema: try row.decode(0)) else { return nil }
         return Build(
             space: space, collection: try CollectionName(row.decode(1, as: String.self)),
-            definition: try JSONDecoder().decode(IndexDefinition.self, from: Data(row.decode(2, as: PostgresJSON.self).bytes)),
+            definition: try JSONDecoder().decode(
+                IndexDefinition.self, from: Data(row.decode(2, as: PostgresJSON.self).bytes)),
             relation: IndexName(text: try row.decode(3)))
     }
 
     /// How long the builds of a collection that goes are waited for.
     private static let patience: Duration = .seconds(5)
 
-    /// Gives up builds of a space, of one collection or one name; returns how many. What their jobs have made they take away themselves: for
-    /// a name in their own time, else this waits, as whoever drops the collection and they would wait for each other.
+    /// Gives up builds of a space, of one collection or one name; returns how many. What their jobs have made they take
+    /// away themselves: for a name in their own time, else this waits, as whoever drops the collection and they would
+    /// wait for each other.
     @discardableResult
     func stop(_ name: String? = nil, on collection: CollectionName? = nil, of space: AppSpace) async throws -> Int {
         let rows = try await postgres.query(
@@ -107,7 +117,8 @@ struct IndexBuilds: Sendable {
     private func waitForEnd(of ids: [UUID]) async throws {
         let end = ContinuousClock.now + Self.patience
         while ContinuousClock.now < end {
-            let running = try await postgres.query("SELECT FROM storage.jobs WHERE id = ANY (\(ids)) AND finished IS NULL LIMIT 1")
+            let running = try await postgres.query(
+                "SELECT FROM storage.jobs WHERE id = ANY (\(ids)) AND finished IS NULL LIMIT 1")
             if running.isEmpty { return }
             try await Task.sleep(for: .milliseconds(50))
         }
@@ -123,6 +134,7 @@ struct IndexBuilds: Sendable {
     /// Those that failed go with their collection.
     func rename(_ collection: CollectionName, to name: CollectionName, of space: AppSpace) async throws {
         try await postgres.execute(
-            "UPDATE storage.index_builds SET collection = \(name.text) WHERE schema = \(space.schema) AND collection = \(collection.text)")
+            "UPDATE storage.index_builds SET collection = \(name.text) WHERE schema = \(space.schema) AND collection = \(collection.text)"
+        )
     }
 }

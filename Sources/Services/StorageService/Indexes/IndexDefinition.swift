@@ -57,7 +57,8 @@ struct IndexDefinition: Codable, Sendable, Equatable {
             return "USING gin (\(TextSearch.words(value, language))) WITH (fastupdate = off)"
         }
         let path = try documentPath()
-        return kind == .geo ? "USING gist (storage.sphere(\(path.expression)))" : "(\(path.textExpression) text_pattern_ops)"
+        return kind == .geo
+            ? "USING gist (storage.sphere(\(path.expression)))" : "(\(path.textExpression) text_pattern_ops)"
     }
 
     var condition: PostgresQuery { unique ? " WHERE deleted IS NULL" : "" }

@@ -19,12 +19,14 @@ struct IndexStore: Sendable {
     let turn = IndexStore.makeTurn()
     let spaces: Spaces
     let builds: IndexBuilds
-    /// Collections up to this size get their index at once, while writes wait for a moment. Of larger ones it is built by a job.
+    /// Collections up to this size get their index at once, while writes wait for a moment. Of larger ones it is built
+    /// by a job.
     var atOnceSizeInBytes = 16 << 20
 
     static let maximumWaitingBuilds = 20
 
-    /// One build at a time in this copy of the service, in the order of asking: each takes a processor and a disk for itself.
+    /// One build at a time in this copy of the service, in the order of asking: each takes a processor and a disk for
+    /// itself.
     static func makeTurn() -> AsyncSemaphore {
         AsyncSemaphore(
             limit: 1, maximumWaiting: maximumWaitingBuilds,
@@ -35,8 +37,8 @@ struct IndexStore: Sendable {
 
     /// Makes the index of a small collection; of a large one stores the job that builds it.
     ///
-    /// - Throws: `collection-not-found`, `conflict` when the name is taken or, of a small one, the data are not unique; `limit-exceeded`,
-    ///   `unavailable`. Nothing is left behind then.
+    /// - Throws: `collection-not-found`, `conflict` when the name is taken or, of a small one, the data are not unique;
+    ///   `limit-exceeded`, `unavailable`. Nothing is left behind then.
     func create(_ index: Definition, on collection: CollectionName, of space: AppSpace) async throws -> IndexEntry {
         let (keys, condition) = (try index.keys(), index.condition)
         try await spaces.prepare(space)
@@ -72,10 +74,14 @@ struct IndexStore: Sendable {
     }
 
     /// In one transaction: writes to the collection wait, reads go on, and a failed build leaves nothing behind.
-    private func createNow(_ index: Definition, _ keys: PostgresQuery, on collection: CollectionName, of space: AppSpace) async throws {
+    private func createNow(
+        _ index: Definition, _ keys: PostgresQuery, on collection: CollectionName, of space: AppSpace
+    ) async throws {
         let (table, name) = (try space.table(collection), IndexName.make())
         let (identifier, comment) = (try name.identifier, try Self.comment(index))
-        guard let qualified = PostgresIdentifier(schema: space.schema, name: name.text) else { throw HTTPProblem(.invalidName) }
+        guard let qualified = PostgresIdentifier(schema: space.schema, name: name.text) else {
+            throw HTTPProblem(.invalidName)
+        }
         let start: PostgresQuery = index.unique ? "CREATE UNIQUE INDEX" : "CREATE INDEX"
         try await builder.withTransaction { transaction in
             let seconds = Self.buildTimeout.components.seconds
@@ -88,19 +94,23 @@ struct IndexStore: Sendable {
             try await transaction.execute("COMMENT ON INDEX \(qualified) IS \(comment)")
             // Else PostgreSQL knows nothing of the values in it until the collection has changed by a tenth.
             try await transaction.execute("ANALYZE \(table)", timeout: Self.buildTimeout)
-            // Whether a write could tell of a hidden field depends on unique indexes, so other copies read the rights anew.
+            // Whether a write could tell of a hidden field depends on unique indexes, so other copies read the rights
+            // anew.
             try await transaction.execute("SELECT pg_notify(\(RightsStore.channel), \(space.schema))")
         }
     }
 
-    /// Whether the index can be made; until the transaction ends nobody else asks that of this collection. Under the service's own role.
+    /// Whether the index can be made; until the transaction ends nobody else asks that of this collection. Under the
+    /// service's own role.
     private func check(
         _ index: Definition, on collection: CollectionName, of space: AppSpace, _ transaction: PostgresTransaction
     ) async throws {
         let key = "\(space.schema) indexes \(collection.text)"
         try await transaction.execute("SELECT pg_advisory_xact_lock(hashtextextended(\(key), 0))")
         try await Self.requireTable(collection, of: space, transaction)
-        let ready = try await Self.list(on: collection, of: space, transaction).map { IndexEntry($0.definition, .ready) }
+        let ready = try await Self.list(on: collection, of: space, transaction).map {
+            IndexEntry($0.definition, .ready)
+        }
         let existing = ready + (try await builds.list(on: collection, of: space)).filter { $0.state == .building }
         guard !existing.contains(where: { $0.definition.name == index.name }) else {
             throw HTTPProblem(.conflict, "An index \"\(index.name)\" exists.", field: "name")
@@ -169,7 +179,9 @@ struct IndexStore: Sendable {
     static func comment(_ index: Definition) throws -> PostgresLiteral {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        guard let comment = PostgresLiteral(String(decoding: try encoder.encode(index), as: UTF8.self)) else { throw HTTPProblem(.invalidName) }
+        guard let comment = PostgresLiteral(String(decoding: try encoder.encode(index), as: UTF8.self)) else {
+            throw HTTPProblem(.invalidName)
+        }
         return comment
     }
 }

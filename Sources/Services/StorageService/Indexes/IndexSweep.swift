@@ -2,7 +2,8 @@ import Logging
 import MartletJobs
 import MartletPostgres
 
-/// Drops what builds have left behind that nobody goes on with: of a process that was killed before its job was cancelled or failed.
+/// Drops what builds have left behind that nobody goes on with: of a process that was killed before its job was
+/// cancelled or failed.
 struct IndexSweep: PeriodicWork {
     let interval: Duration = .seconds(600)
     private static let perRound = 100

@@ -3,7 +3,8 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// Where one app's data of one environment lives: the schema `app_<id>` or `app_<id>_test`, and the role of the same name.
+/// Where one app's data of one environment lives: the schema `app_<id>` or `app_<id>_test`, and the role of the same
+/// name.
 struct AppSpace: Sendable, Hashable {
     let appID: String
     let environment: AppEnvironment
@@ -39,13 +40,17 @@ struct AppSpace: Sendable, Hashable {
     var jobScope: String { environment == .live ? appID : appID + "_test" }
 
     func table(_ collection: CollectionName) throws -> PostgresIdentifier {
-        guard let table = PostgresIdentifier(schema: schema, name: collection.text) else { throw HTTPProblem(.invalidName) }
+        guard let table = PostgresIdentifier(schema: schema, name: collection.text) else {
+            throw HTTPProblem(.invalidName)
+        }
         return table
     }
 
     /// A table of the space's own; these begin with `_`, so that no collection can meet them.
     func own(_ table: StaticString) throws -> PostgresIdentifier {
-        guard let table = PostgresIdentifier(schema: schema, name: table.description) else { throw HTTPProblem(.internalError) }
+        guard let table = PostgresIdentifier(schema: schema, name: table.description) else {
+            throw HTTPProblem(.internalError)
+        }
         return table
     }
 }

@@ -16,7 +16,8 @@ public struct CollectionName: Sendable, Hashable {
         try self.init(text, isReference: false)
     }
 
-    /// - Parameter isReference: also names with `_` in front, which other systems give to collections of their own (`_User`).
+    /// - Parameter isReference: also names with `_` in front, which other systems give to collections of their own
+    ///   (`_User`).
     /// - Throws: `invalid-name`.
     init(_ text: String, isReference: Bool) throws {
         let isWellFormed = text.utf8.enumerated().allSatisfy { index, byte in
@@ -29,7 +30,8 @@ public struct CollectionName: Sendable, Hashable {
         }
         guard isWellFormed, (1...63).contains(text.utf8.count) else {
             throw HTTPProblem(
-                .invalidName, "A collection's name is a letter and then at most 62 letters, digits, _ or -.", field: "collection")
+                .invalidName, "A collection's name is a letter and then at most 62 letters, digits, _ or -.",
+                field: "collection")
         }
         guard !Self.reserved.contains(text) else {
             throw HTTPProblem(.invalidName, "\"\(text)\" is a reserved word.", field: "collection")

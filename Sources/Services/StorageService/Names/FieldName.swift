@@ -2,8 +2,8 @@ import MartletCore
 
 /// The name of a field, or a dotted path, compared by its UTF-8 bytes as PostgreSQL compares it.
 ///
-/// To Swift's `String`, U+212A (KELVIN SIGN) equals `K`, and a composed `é` equals a decomposed one. A document can have both as separate fields,
-/// and rights to one are not rights to the other.
+/// To Swift's `String`, U+212A (KELVIN SIGN) equals `K`, and a composed `é` equals a decomposed one. A document can
+/// have both as separate fields, and rights to one are not rights to the other.
 struct FieldName: Sendable, Hashable, Comparable, ExpressibleByStringLiteral {
     private let exact: ExactText
 
@@ -14,8 +14,12 @@ struct FieldName: Sendable, Hashable, Comparable, ExpressibleByStringLiteral {
 
     /// The top-level field that a dotted path goes through.
     init(topOf path: String) {
-        self.init(path.utf8.firstIndex(of: UInt8(ascii: ".")).map { String(decoding: path.utf8[..<$0], as: UTF8.self) } ?? path)
+        self.init(
+            path.utf8.firstIndex(of: UInt8(ascii: ".")).map { String(decoding: path.utf8[..<$0], as: UTF8.self) }
+                ?? path)
     }
 
-    static func < (one: FieldName, other: FieldName) -> Bool { one.text.utf8.lexicographicallyPrecedes(other.text.utf8) }
+    static func < (one: FieldName, other: FieldName) -> Bool {
+        one.text.utf8.lexicographicallyPrecedes(other.text.utf8)
+    }
 }

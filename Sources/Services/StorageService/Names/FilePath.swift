@@ -4,9 +4,9 @@ import MartletHTTP
 
 /// Where a file is, as its clients call it: components with slashes between them, `travels/2026/rome.jpg`.
 ///
-/// At most 32 components of 1 to 255 bytes and 1,024 bytes in all; Unicode in normal form C, so that what looks alike is alike; no
-/// `.` and `..`, no control, line-separating or direction-changing characters, no backslash, no blank at either end of a component. It is a
-/// key in the database and never a path of the file system.
+/// At most 32 components of 1 to 255 bytes and 1,024 bytes in all; Unicode in normal form C, so that what looks alike
+/// is alike; no `.` and `..`, no control, line-separating or direction-changing characters, no backslash, no blank at
+/// either end of a component. It is a key in the database and never a path of the file system.
 struct FilePath: Sendable, Hashable {
     static let maximumComponents = 32
     static let maximumLength = 1_024
@@ -35,7 +35,9 @@ struct FilePath: Sendable, Hashable {
     var name: String { text.components(separatedBy: "/").last ?? "" }
 
     private static func isComponent(_ text: String) -> Bool {
-        guard (1...255).contains(text.utf8.count), text != ".", text != "..", text.first != " ", text.last != " " else { return false }
+        guard (1...255).contains(text.utf8.count), text != ".", text != "..", text.first != " ", text.last != " " else {
+            return false
+        }
         return text.unicodeScalars.allSatisfy { scalar in
             switch scalar.properties.generalCategory {
             case .control, .lineSeparator, .paragraphSeparator, .surrogate, .unassigned: false
@@ -89,7 +91,8 @@ enum FileTarget: Sendable {
     var file: FilePath {
         get throws {
             guard case .file(let path) = self else {
-                throw HTTPProblem(.invalidPath, "This is a directory; a file's path does not end with a slash.", field: "path")
+                throw HTTPProblem(
+                    .invalidPath, "This is a directory; a file's path does not end with a slash.", field: "path")
             }
             return path
         }

@@ -5,8 +5,8 @@ import MartletPostgres
 
 /// Name of an index or constraint in PostgreSQL: `_` and random digits.
 ///
-/// Tables and indexes share the names of a schema. A collection's name begins with a letter, so no collection can be made,
-/// read or renamed under the name of an index.
+/// Tables and indexes share the names of a schema. A collection's name begins with a letter, so no collection can be
+/// made, read or renamed under the name of an index.
 struct IndexName: Sendable {
     let text: String
 

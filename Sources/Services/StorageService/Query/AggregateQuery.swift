@@ -24,7 +24,9 @@ extension SummaryQuery {
     func condition(_ filter: JSONValue?, _ scope: QueryScope) throws -> Filter {
         let access = scope.access
         var compiled = try filter.map { try FilterCompiler.filter($0, in: scope) } ?? Filter(condition: "TRUE")
-        let parts: [PostgresQuery?] = ["deleted IS NULL", access.readable(for: .find), access.readable(for: .count), compiled.condition]
+        let parts: [PostgresQuery?] = [
+            "deleted IS NULL", access.readable(for: .find), access.readable(for: .count), compiled.condition,
+        ]
         compiled.condition = parts.compactMap(\.self).joined(separator: " AND ")
         return compiled
     }
@@ -32,7 +34,8 @@ extension SummaryQuery {
 
 /// `{"where"?,"group"?:["city",…],"values":{"total":{"$sum":"price"},"n":{"$count":true}},"order"?:"-total","limit"?,"skip"?}`
 ///
-/// Answers one object for each group: the fields grouped by, and the values. Numbers are exact decimals; an average has at least 16 digits.
+/// Answers one object for each group: the fields grouped by, and the values. Numbers are exact decimals; an average has
+/// at least 16 digits.
 struct AggregateQuery: SummaryQuery {
     static let maximumGroups = 4
     static let maximumValues = 20
@@ -52,20 +55,30 @@ struct AggregateQuery: SummaryQuery {
     private let limit: Int
     private let skip: Int
 
-    /// - Throws: `invalid-body` naming the field, `invalid-filter`, `unknown-operator`, `limit-exceeded`, `forbidden` for a hidden field.
+    /// - Throws: `invalid-body` naming the field, `invalid-filter`, `unknown-operator`, `limit-exceeded`, `forbidden`
+    ///   for a hidden field.
     init(_ body: JSONValue, in scope: QueryScope) throws {
         try Self.check(body, ["where", "group", "values", "order", "limit", "skip"])
         filter = body["where"]
         groups = try Self.strings(body["group"], "group", maximum: Self.maximumGroups).map(Target.init)
         for target in groups { try scope.access.check(target) }
-        guard case .object(let members) = body["values"] ?? .object([]), members.count <= Self.maximumValues, !members.isEmpty || !groups.isEmpty
-        else { throw HTTPProblem(.invalidBody, "It is an object of 1 to \(Self.maximumValues) names and what to work out.", field: "values") }
+        guard case .object(let members) = body["values"] ?? .object([]), members.count <= Self.maximumValues,
+            !members.isEmpty || !groups.isEmpty
+        else {
+            throw HTTPProblem(
+                .invalidBody, "It is an object of 1 to \(Self.maximumValues) names and what to work out.",
+                field: "values")
+        }
         values = try members.map { try Self.value($0, in: scope) }
         let names = groups.map(\.name) + values.map(\.name)
-        guard Set(names).count == names.count else { throw HTTPProblem(.invalidBody, "One name stands for two values.", field: "values") }
+        guard Set(names).count == names.count else {
+            throw HTTPProblem(.invalidBody, "One name stands for two values.", field: "values")
+        }
         var order: [(column: Int, isDescending: Bool)] = []
         if let text = body["order"] {
-            guard case .string(let text) = text, !text.isEmpty else { throw HTTPProblem(.invalidBody, "It is a string.", field: "order") }
+            guard case .string(let text) = text, !text.isEmpty else {
+                throw HTTPProblem(.invalidBody, "It is a string.", field: "order")
+            }
             for part in text.split(separator: ",", omittingEmptySubsequences: false) {
                 let name = part.hasPrefix("-") ? part.dropFirst() : part
                 guard let column = names.firstIndex(of: String(name)), order.count < names.count else {
@@ -84,12 +97,17 @@ struct AggregateQuery: SummaryQuery {
         let compiled = try condition(filter, scope)
         var columns: [PostgresQuery] = []
         for (number, group) in groups.enumerated() { columns.append("\(group.shown) AS \(Self.column(number))") }
-        for (number, value) in values.enumerated() { columns.append("\(Self.sql(value.function, value.target)) AS \(Self.column(groups.count + number))") }
+        for (number, value) in values.enumerated() {
+            columns.append("\(Self.sql(value.function, value.target)) AS \(Self.column(groups.count + number))")
+        }
         let names = groups.map(\.name) + values.map(\.name)
         let members = names.enumerated().map { "\($1)::text, \(Self.column($0))" as PostgresQuery }
         let grouping: PostgresQuery = groups.isEmpty ? "" : " GROUP BY \(groups.map(\.shown).joined(separator: ", "))"
         let keys =
-            order.map { "\(Self.column($0.column))\($0.isDescending ? " DESC NULLS LAST" : "" as PostgresQuery)" as PostgresQuery }
+            order.map {
+                "\(Self.column($0.column))\($0.isDescending ? " DESC NULLS LAST" : "" as PostgresQuery)"
+                    as PostgresQuery
+            }
             + groups.indices.map(Self.column)
         let ordering: PostgresQuery = keys.isEmpty ? "" : " ORDER BY \(keys.joined(separator: ", "))"
         return Statement(
@@ -102,19 +120,28 @@ struct AggregateQuery: SummaryQuery {
             """, others: compiled.collections, isCostly: compiled.isCostly)
     }
 
-    private static func value(_ member: JSONValue.Member, in scope: QueryScope) throws -> (name: String, function: Function, target: Target?) {
+    private static func value(_ member: JSONValue.Member, in scope: QueryScope) throws -> (
+        name: String, function: Function, target: Target?
+    ) {
         let field = "values.\(member.name.prefix(128))"
-        guard (1...128).contains(member.name.utf8.count), case .object(let parts) = member.value, parts.count == 1 else {
-            throw HTTPProblem(.invalidBody, "It is one of {\"$count\":true} and {\"$sum\":\"field\"}, $avg, $min, $max.", field: field)
+        guard (1...128).contains(member.name.utf8.count), case .object(let parts) = member.value, parts.count == 1
+        else {
+            throw HTTPProblem(
+                .invalidBody, "It is one of {\"$count\":true} and {\"$sum\":\"field\"}, $avg, $min, $max.", field: field
+            )
         }
         guard let function = Function(rawValue: parts[0].name) else {
             throw HTTPProblem(.unknownOperator, "It is one of $count, $sum, $avg, $min, $max.", field: field)
         }
         if function == .count {
-            guard parts[0].value == .bool(true) else { throw HTTPProblem(.invalidBody, "$count takes true.", field: field) }
+            guard parts[0].value == .bool(true) else {
+                throw HTTPProblem(.invalidBody, "$count takes true.", field: field)
+            }
             return (member.name, function, nil)
         }
-        guard case .string(let path) = parts[0].value else { throw HTTPProblem(.invalidBody, "It takes a field's name.", field: field) }
+        guard case .string(let path) = parts[0].value else {
+            throw HTTPProblem(.invalidBody, "It takes a field's name.", field: field)
+        }
         let target = try Target(path)
         try scope.access.check(target)
         return (member.name, function, target)
@@ -122,7 +149,8 @@ struct AggregateQuery: SummaryQuery {
 
     private static func sql(_ function: Function, _ target: Target?) -> PostgresQuery {
         guard let target else { return "to_jsonb(count(*))" }
-        let number: PostgresQuery = "CASE WHEN jsonb_typeof(\(target.json)) = 'number' THEN (\(target.json))::numeric END"
+        let number: PostgresQuery =
+            "CASE WHEN jsonb_typeof(\(target.json)) = 'number' THEN (\(target.json))::numeric END"
         let present: PostgresQuery = "nullif(\(target.shown), 'null'::jsonb)"
         return switch function {
         case .count: "to_jsonb(count(*))"
@@ -155,7 +183,8 @@ struct AggregateQuery: SummaryQuery {
     static func integer(_ value: JSONValue?, _ field: String, in range: ClosedRange<Int>) throws -> Int? {
         guard let value else { return nil }
         guard case .number(let literal) = value, let number = Int(literal), range.contains(number) else {
-            throw HTTPProblem(.invalidBody, "It is a whole number from \(range.lowerBound) to \(range.upperBound).", field: field)
+            throw HTTPProblem(
+                .invalidBody, "It is a whole number from \(range.lowerBound) to \(range.upperBound).", field: field)
         }
         return number
     }
@@ -171,11 +200,14 @@ struct DistinctQuery: SummaryQuery {
     /// - Throws: as `AggregateQuery`.
     init(_ body: JSONValue, in scope: QueryScope) throws {
         try AggregateQuery.check(body, ["field", "where", "limit", "skip"])
-        guard case .string(let name) = body["field"] else { throw HTTPProblem(.invalidBody, "It is a field's name.", field: "field") }
+        guard case .string(let name) = body["field"] else {
+            throw HTTPProblem(.invalidBody, "It is a field's name.", field: "field")
+        }
         target = try Target(name)
         try scope.access.check(target)
         filter = body["where"]
-        limit = try AggregateQuery.integer(body["limit"], "limit", in: 1...ListQuery.maximumLimit) ?? ListQuery.maximumLimit
+        limit =
+            try AggregateQuery.integer(body["limit"], "limit", in: 1...ListQuery.maximumLimit) ?? ListQuery.maximumLimit
         skip = try AggregateQuery.integer(body["skip"], "skip", in: 0...ListQuery.maximumSkip) ?? 0
         _ = try statement(in: scope)
     }

@@ -6,8 +6,8 @@ import MartletPostgres
 
 /// Where a page ended: the values of its last object that the list is ordered by.
 ///
-/// On the wire it is base64url of `["order",[value],…]`; a value that is absent is `[]`. It holds nothing that the page did not show by its
-/// order, and is checked like any other parameter.
+/// On the wire it is base64url of `["order",[value],…]`; a value that is absent is `[]`. It holds nothing that the page
+/// did not show by its order, and is checked like any other parameter.
 struct Cursor: Sendable {
     static let maximumSizeInBytes = 4_096
 
@@ -15,8 +15,10 @@ struct Cursor: Sendable {
 
     /// - Throws: `invalid-parameter` for a cursor that is not of this order.
     init(_ text: Substring, order keys: [OrderKey]) throws {
-        guard text.utf8.count <= Self.maximumSizeInBytes, let bytes = Base64URL.decode(String(text)), let json = try? JSONValue(parsing: bytes),
-            case .array(let elements) = json, elements.first == .string(Self.name(keys)), elements.count == keys.count + 1
+        guard text.utf8.count <= Self.maximumSizeInBytes, let bytes = Base64URL.decode(String(text)),
+            let json = try? JSONValue(parsing: bytes),
+            case .array(let elements) = json, elements.first == .string(Self.name(keys)),
+            elements.count == keys.count + 1
         else { throw Self.refusal }
         values = try elements.dropFirst().map { element in
             guard case .array(let value) = element, value.count <= 1 else { throw Self.refusal }
@@ -28,7 +30,8 @@ struct Cursor: Sendable {
         }
     }
 
-    private static let refusal = HTTPProblem(.invalidParameter, "This cursor is not of a list in this order.", field: "cursor")
+    private static let refusal = HTTPProblem(
+        .invalidParameter, "This cursor is not of a list in this order.", field: "cursor")
 
     private static func name(_ keys: [OrderKey]) -> String { keys.map(\.text).joined(separator: ",") }
 
@@ -45,15 +48,17 @@ struct Cursor: Sendable {
         return "jsonb_build_array(\(values.joined(separator: ", ")))::text"
     }
 
-    /// What comes behind, as conditions that exclude each other: in each, all keys but the last named are fixed, so that an index on
-    /// the order reads each from its place on.
+    /// What comes behind, as conditions that exclude each other: in each, all keys but the last named are fixed, so
+    /// that an index on the order reads each from its place on.
     ///
     /// PostgreSQL orders NULL last, or first when descending.
     func branches(_ keys: [OrderKey]) throws -> [PostgresQuery] {
         var branches: [PostgresQuery] = []
         for (index, (key, value)) in zip(keys, values).enumerated() {
             let fixed = try zip(keys, values).prefix(index).map { try Self.equal($0, $1) }
-            for condition in try Self.behind(key, value) { branches.append((fixed + [condition]).joined(separator: " AND ")) }
+            for condition in try Self.behind(key, value) {
+                branches.append((fixed + [condition]).joined(separator: " AND "))
+            }
         }
         return branches
     }

@@ -35,12 +35,15 @@ extension FilterCompiler {
 
     private static func radians(_ operands: Operands) throws -> Double? {
         let units: [(name: String, size: Double)] = [
-            ("$maxDistance", 1), ("$maxDistanceInRadians", 1), ("$maxDistanceInKilometers", GeoPoint.earthRadiusInKilometers),
+            ("$maxDistance", 1), ("$maxDistanceInRadians", 1),
+            ("$maxDistanceInKilometers", GeoPoint.earthRadiusInKilometers),
             ("$maxDistanceInMiles", GeoPoint.earthRadiusInMiles),
         ]
         return try units.compactMap { unit in
             try operands.value(unit.name).map { value in
-                guard let number = TypedValue.number(value), number >= 0 else { throw operands.refusal("\(unit.name) takes a number from 0.") }
+                guard let number = TypedValue.number(value), number >= 0 else {
+                    throw operands.refusal("\(unit.name) takes a number from 0.")
+                }
                 return number / unit.size
             }
         }.min()
@@ -53,9 +56,14 @@ extension FilterCompiler {
         let field = operands.target.name
         let southWest = try GeoPoint(corners[0], allowingPairs: true, field: field)
         let northEast = try GeoPoint(corners[1], allowingPairs: true, field: field)
-        guard southWest.latitude <= northEast.latitude else { throw operands.refusal("The first corner of a $box is its southern one.") }
+        guard southWest.latitude <= northEast.latitude else {
+            throw operands.refusal("The first corner of a $box is its southern one.")
+        }
         use(operands.target, .geo)
-        return try count { GeoArea.box(try operands.target.documentPath("$within").expression, southWest: southWest, northEast: northEast) }
+        return try count {
+            GeoArea.box(
+                try operands.target.documentPath("$within").expression, southWest: southWest, northEast: northEast)
+        }
     }
 
     private mutating func within(_ value: JSONValue, _ operands: Operands) throws -> PostgresQuery {
@@ -65,8 +73,11 @@ extension FilterCompiler {
             let points = try Self.points(polygon, operands)
             return try count { GeoArea.polygon(path, points) }
         }
-        guard case .array(let circle) = value["$centerSphere"], circle.count == 2, let radians = TypedValue.number(circle[1]), radians >= 0 else {
-            throw operands.refusal("$geoWithin has a \"$polygon\", or a \"$centerSphere\": place and radius in radians.")
+        guard case .array(let circle) = value["$centerSphere"], circle.count == 2,
+            let radians = TypedValue.number(circle[1]), radians >= 0
+        else {
+            throw operands.refusal(
+                "$geoWithin has a \"$polygon\", or a \"$centerSphere\": place and radius in radians.")
         }
         let place = try GeoPoint(circle[0], allowingPairs: true, field: field)
         return try count { GeoArea.near(path, place, radians: radians) }
@@ -76,11 +87,17 @@ extension FilterCompiler {
     private static func points(_ value: JSONValue, _ operands: Operands) throws -> [GeoPoint] {
         var list = value
         if value["__type"] == .string("Polygon"), case .array(let coordinates) = value["coordinates"] {
-            list = .array(coordinates.map { pair in if case .array(let numbers) = pair { .array(numbers.reversed()) } else { pair } })
+            list = .array(
+                coordinates.map { pair in
+                    if case .array(let numbers) = pair { .array(numbers.reversed()) } else { pair }
+                })
         }
-        guard case .array(let points) = list, points.count >= 3 else { throw operands.refusal("A $polygon has at least 3 points.") }
+        guard case .array(let points) = list, points.count >= 3 else {
+            throw operands.refusal("A $polygon has at least 3 points.")
+        }
         guard points.count <= GeoArea.maximumPoints else {
-            throw HTTPProblem(.limitExceeded, "A $polygon has at most \(GeoArea.maximumPoints) points.", field: operands.target.name)
+            throw HTTPProblem(
+                .limitExceeded, "A $polygon has at most \(GeoArea.maximumPoints) points.", field: operands.target.name)
         }
         return try points.map { try GeoPoint($0, allowingPairs: true, field: operands.target.name) }
     }

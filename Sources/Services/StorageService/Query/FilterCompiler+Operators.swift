@@ -102,7 +102,8 @@ extension FilterCompiler {
         }
         budget.listed += values.count
         guard budget.listed <= Self.maximumListedInAll else {
-            throw HTTPProblem(.limitExceeded, "All lists of a filter together have at most \(Self.maximumListedInAll) values.")
+            throw HTTPProblem(
+                .limitExceeded, "All lists of a filter together have at most \(Self.maximumListedInAll) values.")
         }
         return values
     }
@@ -119,7 +120,9 @@ extension FilterCompiler {
         let values = try listed(value, "$all", target)
         guard !values.isEmpty else { return "FALSE" }
         let patterns = values.filter { $0["$regex"] != nil }
-        guard patterns.isEmpty || patterns.count == values.count else { throw operands.refusal("$all takes values or patterns, not both.") }
+        guard patterns.isEmpty || patterns.count == values.count else {
+            throw operands.refusal("$all takes values or patterns, not both.")
+        }
         guard !patterns.isEmpty else {
             use(target, .equality)
             return try count { try target.contains(values) }
@@ -144,7 +147,8 @@ extension FilterCompiler {
         return try count { operands.target.match(pattern) }
     }
 
-    private mutating func pattern(_ value: JSONValue, options: JSONValue?, _ operands: Operands) throws -> RegexPattern {
+    private mutating func pattern(_ value: JSONValue, options: JSONValue?, _ operands: Operands) throws -> RegexPattern
+    {
         guard case .string(let text) = value else { throw operands.refusal("$regex takes a string.") }
         var letters = ""
         if let options {
@@ -153,7 +157,8 @@ extension FilterCompiler {
         }
         budget.patterns += 1
         guard budget.patterns <= Self.maximumPatterns else {
-            throw HTTPProblem(.limitExceeded, "A filter may have \(Self.maximumPatterns) patterns.", field: operands.target.name)
+            throw HTTPProblem(
+                .limitExceeded, "A filter may have \(Self.maximumPatterns) patterns.", field: operands.target.name)
         }
         let pattern = try RegexPattern(text, options: letters, field: operands.target.name)
         if !pattern.isPrefixOnly { filter.isCostly = true }

@@ -36,12 +36,17 @@ extension FilterCompiler {
     mutating func relatedTo(_ value: JSONValue) throws -> PostgresQuery {
         guard let object = value["object"], case .string(let id) = object["objectId"], (try? ObjectID(id)) != nil,
             case .string(let key) = value["key"], let path = try? FieldPath(key), path.parts.count == 1
-        else { throw HTTPProblem(.invalidFilter, "$relatedTo has an \"object\", a Pointer, and a \"key\".", field: "$relatedTo") }
+        else {
+            throw HTTPProblem(
+                .invalidFilter, "$relatedTo has an \"object\", a Pointer, and a \"key\".", field: "$relatedTo")
+        }
         let owner = scope.scope(of: try className(object, nil))
         try owner.access.check(path)
         filter.collections.insert(owner.collection)
         filter.dependsOnMore = true
-        let conditions = (["id = \(id)", "deleted IS NULL"] + [owner.access.readable(for: .get)].compactMap(\.self)) as [PostgresQuery]
+        let conditions =
+            (["id = \(id)", "deleted IS NULL"] + [owner.access.readable(for: .get)].compactMap(\.self))
+            as [PostgresQuery]
         let (relations, source) = (try scope.space.own("_relations"), try owner.source)
         let collection = scope.collection.text
         return try count {
@@ -61,17 +66,25 @@ extension FilterCompiler {
     }
 
     private mutating func subquery(
-        _ value: JSONValue, _ collection: CollectionName, _ target: Target, selecting column: (Access) throws -> PostgresQuery
+        _ value: JSONValue, _ collection: CollectionName, _ target: Target,
+        selecting column: (Access) throws -> PostgresQuery
     ) throws -> PostgresQuery {
         budget.subqueries += 1
         guard budget.subqueries <= Self.maximumSubqueries, subqueryDepth < Self.maximumSubqueryDepth else {
             throw HTTPProblem(
-                .limitExceeded, "A filter may have \(Self.maximumSubqueries) queries in it, \(Self.maximumSubqueryDepth) deep.", field: target.name)
+                .limitExceeded,
+                "A filter may have \(Self.maximumSubqueries) queries in it, \(Self.maximumSubqueryDepth) deep.",
+                field: target.name)
         }
         guard case .object(let members) = value,
-            let unknown = members.first(where: { !["className", "where", "limit", "skip", "order", "__type", "key"].contains($0.name) })
+            let unknown = members.first(where: {
+                !["className", "where", "limit", "skip", "order", "__type", "key"].contains($0.name)
+            })
         else { return try subquery(value, in: scope.scope(of: collection), target, column) }
-        throw HTTPProblem(.invalidFilter, "A query in a filter has className, where, order, limit and skip, not \(unknown.name.prefix(40)).", field: target.name)
+        throw HTTPProblem(
+            .invalidFilter,
+            "A query in a filter has className, where, order, limit and skip, not \(unknown.name.prefix(40)).",
+            field: target.name)
     }
 
     private mutating func subquery(
@@ -94,15 +107,20 @@ extension FilterCompiler {
             }
             let keys = try order.isEmpty ? [] : ListOrder.keys(order[...], access)
             let limit = try Self.number(value["limit"], "limit", target) ?? Self.maximumSubqueryLimit
-            page = " ORDER BY \(ListOrder.sql(keys)) LIMIT \(limit) OFFSET \(try Self.number(value["skip"], "skip", target) ?? 0)"
+            page =
+                " ORDER BY \(ListOrder.sql(keys)) LIMIT \(limit) OFFSET \(try Self.number(value["skip"], "skip", target) ?? 0)"
         }
-        return "SELECT \(try column(access)) FROM \(try other.source) WHERE \(conditions.joined(separator: " AND "))\(page)"
+        return
+            "SELECT \(try column(access)) FROM \(try other.source) WHERE \(conditions.joined(separator: " AND "))\(page)"
     }
 
     private static func number(_ value: JSONValue?, _ name: String, _ target: Target) throws -> Int? {
         guard let value else { return nil }
-        guard case .number(let literal) = value, let number = Int(literal), (0...maximumSubqueryLimit).contains(number) else {
-            throw HTTPProblem(.invalidFilter, "The \(name) of a query in a filter is from 0 to \(maximumSubqueryLimit).", field: target.name)
+        guard case .number(let literal) = value, let number = Int(literal), (0...maximumSubqueryLimit).contains(number)
+        else {
+            throw HTTPProblem(
+                .invalidFilter, "The \(name) of a query in a filter is from 0 to \(maximumSubqueryLimit).",
+                field: target.name)
         }
         return number
     }

@@ -34,8 +34,9 @@ struct Filter: Sendable {
 /// Turns a filter, `{"name":"tim","age":{"$gte":18}}`, into a condition on a collection's columns.
 ///
 /// Members are joined by AND. A plain value means equality, which holds for an array too when one of its elements
-/// equals it (as in MongoDB and Parse); null means null or absent. Comparisons hold between values of one type only. docs/API.md has
-/// every operator. Fields that are hidden from the asker are refused; subqueries read what the asker may find, nothing else.
+/// equals it (as in MongoDB and Parse); null means null or absent. Comparisons hold between values of one type only.
+/// docs/API.md has every operator. Fields that are hidden from the asker are refused; subqueries read what the asker
+/// may find, nothing else.
 ///
 /// Every equality with a value other than null is served by the GIN index on `doc`.
 struct FilterCompiler {
@@ -71,7 +72,8 @@ struct FilterCompiler {
         self.subqueryDepth = subqueryDepth
     }
 
-    /// - Throws: `invalid-filter`, `unknown-operator`, `limit-exceeded`, `forbidden` for a hidden field, each naming the field.
+    /// - Throws: `invalid-filter`, `unknown-operator`, `limit-exceeded`, `forbidden` for a hidden field, each naming
+    ///   the field.
     static func condition(_ filter: JSONValue, in scope: QueryScope) throws -> PostgresQuery {
         try self.filter(filter, in: scope).condition
     }

@@ -67,7 +67,8 @@ enum GeoArea {
         let text = "(" + points.map { "(\($0.longitude),\($0.latitude))" }.joined(separator: ",") + ")"
         let (latitudes, longitudes) = (points.map(\.latitude), points.map(\.longitude))
         let bounds = bounds(
-            path, south: latitudes.min() ?? 0, north: latitudes.max() ?? 0, west: longitudes.min() ?? 0, east: longitudes.max() ?? 0)
+            path, south: latitudes.min() ?? 0, north: latitudes.max() ?? 0, west: longitudes.min() ?? 0,
+            east: longitudes.max() ?? 0)
         return "(\(bounds) AND \(text)::text::polygon @> storage.plane(\(path)))"
     }
 
@@ -77,7 +78,9 @@ enum GeoArea {
     }
 
     /// The box in space around a part of the sphere between parallels and meridians.
-    private static func bounds(_ path: PostgresQuery, south: Double, north: Double, west: Double, east: Double) -> PostgresQuery {
+    private static func bounds(_ path: PostgresQuery, south: Double, north: Double, west: Double, east: Double)
+        -> PostgresQuery
+    {
         let radius = [south, north, south <= 0 && north >= 0 ? 0 : south].map { cos($0 * .pi / 180) }
         let end = west <= east ? east : east + 360
         // Sine and cosine have their extremes at the ends and at multiples of a right angle between them.

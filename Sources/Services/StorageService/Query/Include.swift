@@ -4,7 +4,8 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// Fields whose pointers are to be answered as the objects they point to: a tree of names, `*` for every field that has pointers.
+/// Fields whose pointers are to be answered as the objects they point to: a tree of names, `*` for every field that has
+/// pointers.
 struct Include: Sendable {
     static let maximumDepth = 4
     static let maximumFields = 20
@@ -21,14 +22,17 @@ struct Include: Sendable {
     init(_ text: Substring) throws {
         let paths = text.split(separator: ",", omittingEmptySubsequences: false)
         guard paths.count <= Self.maximumFields else {
-            throw HTTPProblem(.invalidParameter, "At most \(Self.maximumFields) fields can be included.", field: "include")
+            throw HTTPProblem(
+                .invalidParameter, "At most \(Self.maximumFields) fields can be included.", field: "include")
         }
         for path in paths {
             guard let parts = try? FieldPath(String(path)).parts else {
-                throw HTTPProblem(.invalidParameter, "It must be fields or dotted paths, separated by commas.", field: "include")
+                throw HTTPProblem(
+                    .invalidParameter, "It must be fields or dotted paths, separated by commas.", field: "include")
             }
             guard parts.count <= Self.maximumDepth else {
-                throw HTTPProblem(.limitExceeded, "Objects are included to a depth of \(Self.maximumDepth).", field: "include")
+                throw HTTPProblem(
+                    .limitExceeded, "Objects are included to a depth of \(Self.maximumDepth).", field: "include")
             }
             insert(parts[...])
         }
@@ -47,8 +51,8 @@ struct Include: Sendable {
 
 /// Writes the SQL of included objects: a subquery by primary key for each, in the statement that reads the page.
 ///
-/// Which collections a field points to is known from the types it was ever written with. What the asker may not get, or is removed, is left
-/// out: the key is absent, the element gone.
+/// Which collections a field points to is known from the types it was ever written with. What the asker may not get, or
+/// is removed, is left out: the key is absent, the element gone.
 struct Inclusion {
     let scope: QueryScope
     let known: [String: RightsStore.Collection]
@@ -67,9 +71,12 @@ struct Inclusion {
     /// `document`, the visible part of an object of `scope`, with its pointers replaced.
     ///
     /// - Throws: `forbidden` naming a hidden field, `limit-exceeded`.
-    mutating func document(_ document: PostgresQuery, of scope: QueryScope, _ include: Include) throws -> PostgresQuery {
+    mutating func document(_ document: PostgresQuery, of scope: QueryScope, _ include: Include) throws -> PostgresQuery
+    {
         let wanted = try Self.resolved(include, in: scope, known[scope.collection.text]?.fields ?? [:])
-            .compactMap { name, include, classes in PostgresLiteral(name).map { (name: $0, include: include, classes: classes) } }
+            .compactMap { name, include, classes in
+                PostgresLiteral(name).map { (name: $0, include: include, classes: classes) }
+            }
             .filter { !$0.classes.isEmpty }
         guard !wanted.isEmpty else { return document }
         fields += wanted.count
@@ -84,7 +91,9 @@ struct Inclusion {
         for (number, field) in wanted.enumerated() {
             let column = Self.alias("value\(number)_", depth)
             selected.append("\(try value("\(whole).doc->\(field.name)", field.classes, field.include)) AS \(column)")
-            merged.append(" || CASE WHEN \(values).\(column) IS NULL THEN '{}' ELSE jsonb_build_object(\(field.name), \(values).\(column)) END")
+            merged.append(
+                " || CASE WHEN \(values).\(column) IS NULL THEN '{}' ELSE jsonb_build_object(\(field.name), \(values).\(column)) END"
+            )
         }
         return """
             (SELECT (\(whole).doc - ARRAY[\(wanted.map { "\($0.name)" as PostgresQuery }.joined(separator: ", "))])\(merged.joined(separator: "")) \
@@ -93,7 +102,9 @@ struct Inclusion {
             """
     }
 
-    private mutating func value(_ value: PostgresQuery, _ classes: [CollectionName], _ include: Include) throws -> PostgresQuery {
+    private mutating func value(_ value: PostgresQuery, _ classes: [CollectionName], _ include: Include) throws
+        -> PostgresQuery
+    {
         let element = Self.alias("element", depth)
         let each = try object("\(element).item", classes, include)
         // A single pointer goes the way of a list of one, so that what it points to is written into the statement once.
@@ -109,13 +120,17 @@ struct Inclusion {
     }
 
     /// What a pointer points to; any other value as it is.
-    private mutating func object(_ value: PostgresQuery, _ classes: [CollectionName], _ include: Include) throws -> PostgresQuery {
+    private mutating func object(_ value: PostgresQuery, _ classes: [CollectionName], _ include: Include) throws
+        -> PostgresQuery
+    {
         var cases: PostgresQuery = ""
         for collection in classes {
             let other = scope.scope(of: collection)
             collections.insert(collection)
             let access = other.access
-            let conditions = (["id = \(value)->>'objectId'", "deleted IS NULL"] + [access.readable(for: .get)].compactMap(\.self)) as [PostgresQuery]
+            let conditions =
+                (["id = \(value)->>'objectId'", "deleted IS NULL"] + [access.readable(for: .get)].compactMap(\.self))
+                as [PostgresQuery]
             let document = try document(access.visible(), of: other, include)
             cases.append(
                 """
@@ -136,8 +151,10 @@ struct Inclusion {
             resolved.append((child.name, child.include, classes(types[FieldName(child.name)] ?? [])))
         }
         guard let all = include.children.first(where: { $0.name == "*" }) else { return resolved }
-        for (name, types) in types.sorted(by: { $0.key < $1.key }) where !resolved.contains(where: { FieldName($0.name) == name }) {
-            guard !classes(types).isEmpty, let path = try? FieldPath(name.text), (try? scope.access.check(path)) != nil else { continue }
+        for (name, types) in types.sorted(by: { $0.key < $1.key })
+        where !resolved.contains(where: { FieldName($0.name) == name }) {
+            guard !classes(types).isEmpty, let path = try? FieldPath(name.text), (try? scope.access.check(path)) != nil
+            else { continue }
             resolved.append((name.text, all.include, classes(types)))
         }
         return resolved
@@ -156,5 +173,7 @@ struct Inclusion {
         return names.sorted().prefix(maximumClasses).compactMap { try? CollectionName(String($0)) }
     }
 
-    private static func alias(_ name: String, _ depth: Int) -> PostgresQuery { PostgresQuery(unescaped: "\(name)\(depth)") }
+    private static func alias(_ name: String, _ depth: Int) -> PostgresQuery {
+        PostgresQuery(unescaped: "\(name)\(depth)")
+    }
 }

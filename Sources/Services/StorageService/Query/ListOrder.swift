@@ -46,7 +46,9 @@ enum ListOrder {
 
     /// The keys up to the first `id`: behind it nothing is left to order.
     static func complete(_ keys: [OrderKey]) -> [OrderKey] {
-        if let end = keys.firstIndex(where: { if case .system(.id) = $0.target { true } else { false } }) { return Array(keys[...end]) }
+        if let end = keys.firstIndex(where: { if case .system(.id) = $0.target { true } else { false } }) {
+            return Array(keys[...end])
+        }
         return keys + [OrderKey(target: .system(.id), isDescending: false)]
     }
 }

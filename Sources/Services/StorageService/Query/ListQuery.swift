@@ -45,11 +45,15 @@ struct ListQuery: Sendable {
         if let text = parameters["deleted"] { includesDeleted = try Self.flag(text, "deleted") }
         if let text = parameters["where"] {
             let filter: JSONValue
-            do { filter = try JSONValue(parsing: text.utf8) } catch { throw HTTPProblem(.invalidParameter, "\(error)", field: "where") }
+            do { filter = try JSONValue(parsing: text.utf8) } catch {
+                throw HTTPProblem(.invalidParameter, "\(error)", field: "where")
+            }
             try add(filter, in: scope)
         }
         if let text = parameters["cursor"] {
-            guard skip == 0 else { throw HTTPProblem(.invalidParameter, "A cursor does not go with skip.", field: "cursor") }
+            guard skip == 0 else {
+                throw HTTPProblem(.invalidParameter, "A cursor does not go with skip.", field: "cursor")
+            }
             cursor = .some(text.isEmpty ? nil : try Cursor(text, order: completeOrder))
         }
     }
@@ -84,13 +88,16 @@ struct ListQuery: Sendable {
     mutating func setPage(skip: String, limit: String) throws {
         self.skip = try Self.integer(skip[...], "skip", in: 0...Self.maximumSkip)
         self.limit = try Self.integer(limit[...], "limit", in: 0...Self.maximumLimit)
-        guard cursor == nil else { throw HTTPProblem(.invalidParameter, "A cursor does not go with skip.", field: "cursor") }
+        guard cursor == nil else {
+            throw HTTPProblem(.invalidParameter, "A cursor does not go with skip.", field: "cursor")
+        }
     }
 
     static func integer(_ text: Substring, _ name: String, in range: ClosedRange<Int>) throws -> Int {
         guard let number = Int(text), range.contains(number) else {
             throw HTTPProblem(
-                .invalidParameter, "It must be a whole number from \(range.lowerBound) to \(range.upperBound).", field: name)
+                .invalidParameter, "It must be a whole number from \(range.lowerBound) to \(range.upperBound).",
+                field: name)
         }
         return number
     }

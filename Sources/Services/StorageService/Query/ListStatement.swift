@@ -44,8 +44,8 @@ struct Shown {
     }
 }
 
-/// The statement of a list: cell 0 the count, cell 1 the objects' texts joined by commas (NULL: too large), cell 2 where the page ended
-/// (NULL: nothing follows), when it is read by cursors.
+/// The statement of a list: cell 0 the count, cell 1 the objects' texts joined by commas (NULL: too large), cell 2
+/// where the page ended (NULL: nothing follows), when it is read by cursors.
 struct ListStatement: ReadStatement {
     private(set) var sql: PostgresQuery
     let others: Set<CollectionName>
@@ -71,7 +71,8 @@ struct ListStatement: ReadStatement {
         guard let cursor = query.cursor else {
             let order = query.order.map(ListOrder.sql) ?? filter?.order.map { "\($0), id" } ?? "id"
             let page = Self.page(
-                shown, isLate: !query.include.isEmpty, "FROM \(table) WHERE \(condition) ORDER BY \(order) LIMIT \(query.limit) OFFSET \(query.skip)")
+                shown, isLate: !query.include.isEmpty,
+                "FROM \(table) WHERE \(condition) ORDER BY \(order) LIMIT \(query.limit) OFFSET \(query.skip)")
             sql = """
                 SELECT \(total),
                     \(texts)
@@ -84,7 +85,8 @@ struct ListStatement: ReadStatement {
             return
         }
         guard query.order != nil || filter?.order == nil else {
-            throw HTTPProblem(.invalidParameter, "A cursor goes with an order by fields, not by distance.", field: "cursor")
+            throw HTTPProblem(
+                .invalidParameter, "A cursor goes with an order by fields, not by distance.", field: "cursor")
         }
         let keys = query.completeOrder
         let rows = try Self.rows(from: cursor, keys, "FROM \(table) WHERE \(condition)", limit: query.limit)
@@ -103,19 +105,24 @@ struct ListStatement: ReadStatement {
 
     /// Always true; PostgreSQL believes it is true of one row in 200.
     ///
-    /// How much a filter on documents matches PostgreSQL cannot know: without the values it takes 1 % for granted, and with them too when
-    /// one of the 100 documents it keeps as a sample happens to match. It would then walk through all objects in the order of the list, to
-    /// meet 100 that match sooner than an index finds them all: 0.7 s at a million objects where the index takes 2 ms. So it is told to
-    /// expect fewer, and to plan each such statement for its values. A filter that matches more than some 3 % is still served by the walk.
+    /// How much a filter on documents matches PostgreSQL cannot know: without the values it takes 1 % for granted, and
+    /// with them too when one of the 100 documents it keeps as a sample happens to match. It would then walk through
+    /// all objects in the order of the list, to meet 100 that match sooner than an index finds them all: 0.7 s at a
+    /// million objects where the index takes 2 ms. So it is told to expect fewer, and to plan each such statement for
+    /// its values. A filter that matches more than some 3 % is still served by the walk.
     static let rare: PostgresQuery = " AND octet_length(id) BETWEEN 0 AND 1000"
 
     /// Included objects are looked up for the rows of the page only, whatever the plan.
     private static func page(_ shown: Shown, isLate: Bool, _ rows: PostgresQuery) -> PostgresQuery {
-        isLate ? "SELECT \(shown.object) AS object FROM (SELECT * \(rows)) AS page" : "SELECT \(shown.object) AS object \(rows)"
+        isLate
+            ? "SELECT \(shown.object) AS object FROM (SELECT * \(rows)) AS page"
+            : "SELECT \(shown.object) AS object \(rows)"
     }
 
     /// The page behind the cursor: of each of its branches as many rows as the page can take, together in order.
-    private static func rows(from cursor: Cursor?, _ keys: [OrderKey], _ source: PostgresQuery, limit: Int) throws -> PostgresQuery {
+    private static func rows(from cursor: Cursor?, _ keys: [OrderKey], _ source: PostgresQuery, limit: Int) throws
+        -> PostgresQuery
+    {
         let tail: PostgresQuery = " ORDER BY \(ListOrder.sql(keys)) LIMIT \(limit)"
         guard let cursor else { return "SELECT * \(source)\(tail)" }
         let branches = try cursor.branches(keys).map { "(SELECT * \(source) AND \($0)\(tail))" as PostgresQuery }
@@ -124,7 +131,8 @@ struct ListStatement: ReadStatement {
     }
 
     private static func condition(_ query: ListQuery, _ filter: Filter?, _ readable: PostgresQuery?) -> PostgresQuery {
-        let parts = [query.includesDeleted ? nil : "deleted IS NULL" as PostgresQuery, readable, filter?.condition].compactMap(\.self)
+        let parts = [query.includesDeleted ? nil : "deleted IS NULL" as PostgresQuery, readable, filter?.condition]
+            .compactMap(\.self)
         return parts.isEmpty ? "TRUE" : parts.joined(separator: " AND ")
     }
 }

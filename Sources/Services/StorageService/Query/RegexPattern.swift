@@ -3,8 +3,8 @@ import MartletHTTP
 
 /// A `$regex` with its `$options`, as PostgreSQL's advanced regular expressions understand it.
 ///
-/// Options: `i` any case, `m` `^` and `$` at every line, `s` the dot matches line breaks, `x` blanks and comments, `u` nothing.
-/// `\Q…\E` quotes; `\b` and `\B` are word boundaries.
+/// Options: `i` any case, `m` `^` and `$` at every line, `s` the dot matches line breaks, `x` blanks and comments, `u`
+/// nothing. `\Q…\E` quotes; `\b` and `\B` are word boundaries.
 struct RegexPattern {
     static let maximumLengthInBytes = 1_000
 
@@ -21,7 +21,9 @@ struct RegexPattern {
         }
         var options = Set(options)
         var pattern = Substring(pattern)
-        if pattern.hasPrefix("(?"), let end = pattern.firstIndex(of: ")"), pattern[pattern.index(pattern.startIndex, offsetBy: 2)..<end].allSatisfy({ "imsxu".contains($0) }) {
+        if pattern.hasPrefix("(?"), let end = pattern.firstIndex(of: ")"),
+            pattern[pattern.index(pattern.startIndex, offsetBy: 2)..<end].allSatisfy({ "imsxu".contains($0) })
+        {
             options.formUnion(pattern[pattern.index(pattern.startIndex, offsetBy: 2)..<end])
             pattern = pattern[pattern.index(after: end)...]
         }
@@ -91,7 +93,11 @@ struct RegexPattern {
                     end(droppingLast: false)
                 default:
                     text += "\\" + String(escaped)
-                    if escaped.isLetter || escaped.isNumber { end(droppingLast: false) } else { literal?.append(escaped) }
+                    if escaped.isLetter || escaped.isNumber {
+                        end(droppingLast: false)
+                    } else {
+                        literal?.append(escaped)
+                    }
                 }
                 continue
             }
@@ -105,8 +111,14 @@ struct RegexPattern {
                 isInBrackets = true
                 end(droppingLast: false)
                 // A bracket right behind the opening one stands for itself.
-                if rest.first == "^" { text.append("^"); rest = rest.dropFirst() }
-                if rest.first == "]" { text.append("]"); rest = rest.dropFirst() }
+                if rest.first == "^" {
+                    text.append("^")
+                    rest = rest.dropFirst()
+                }
+                if rest.first == "]" {
+                    text.append("]")
+                    rest = rest.dropFirst()
+                }
             case "*", "?", "{": end(droppingLast: true)
             case "+", ".", "(", "$", ")": end(droppingLast: false)
             case "|":
@@ -126,7 +138,8 @@ struct RegexPattern {
     private static func translate(alternative rest: Substring) -> String { translate(rest).text }
 
     private static func quoted(_ character: Character) -> String {
-        character.isLetter || character.isNumber || !character.isASCII || character == " " ? String(character) : "\\" + String(character)
+        character.isLetter || character.isNumber || !character.isASCII || character == " "
+            ? String(character) : "\\" + String(character)
     }
 
     /// The first text, by bytes, behind all that begin with the prefix; nil: there is none.

@@ -11,7 +11,11 @@ enum Target {
 
     /// - Throws: `invalid-filter`.
     init(_ name: String) throws {
-        if let field = SystemField(rawValue: name) { self = .system(field) } else { self = .document(try FieldPath(name)) }
+        if let field = SystemField(rawValue: name) {
+            self = .system(field)
+        } else {
+            self = .document(try FieldPath(name))
+        }
     }
 
     var name: String {
@@ -86,7 +90,8 @@ enum Target {
         if signs != values { conditions.append("\(path.expression) @> \(PostgresJSON(JSONValue.array(values).text))") }
         // To contain an object or a list is less than to equal it.
         for value in values where Self.isPlainComposite(value) {
-            let list: PostgresQuery = "CASE WHEN jsonb_typeof(\(path.expression)) = 'array' THEN \(path.expression) ELSE '[]' END"
+            let list: PostgresQuery =
+                "CASE WHEN jsonb_typeof(\(path.expression)) = 'array' THEN \(path.expression) ELSE '[]' END"
             conditions.append("\(PostgresJSON(value.text)) IN (SELECT jsonb_array_elements(\(list)))")
         }
         return "(\(conditions.joined(separator: " AND ")))"
@@ -102,7 +107,8 @@ enum Target {
 
     /// What the index is asked for in place of a typed value: one without `__type` and `className`.
     ///
-    /// These two stand in every object of a collection, and where they all are takes 3 ms to go through at a million objects.
+    /// These two stand in every object of a collection, and where they all are takes 3 ms to go through at a million
+    /// objects.
     private static func telling(_ value: JSONValue) -> JSONValue {
         guard case .object(let members) = value, value["__type"] != nil else { return value }
         let own = members.filter { $0.name != "__type" && $0.name != "className" }
@@ -138,9 +144,12 @@ enum Target {
                     (\(expression)->>'__type' = 'Date' AND jsonb_typeof(\(expression)) = 'object' \
                     AND \(expression) \(unescaped: sign) \(PostgresJSON(value.text)))
                     """
-            default: throw HTTPProblem(.invalidFilter, "Only numbers, strings, booleans and Dates can be compared.", field: name)
+            default:
+                throw HTTPProblem(
+                    .invalidFilter, "Only numbers, strings, booleans and Dates can be compared.", field: name)
             }
-            return "(jsonb_typeof(\(expression)) = \(type) AND \(expression) \(unescaped: sign) \(PostgresJSON(value.text)))"
+            return
+                "(jsonb_typeof(\(expression)) = \(type) AND \(expression) \(unescaped: sign) \(PostgresJSON(value.text)))"
         }
     }
 
@@ -191,7 +200,11 @@ enum Target {
         case (.version, .number(let literal)):
             if let version = Int(literal) { return "\(version)" }
         case (.created, .object), (.updated, .object), (.deleted, .object):
-            if value["__type"] == .string("Date"), case .string(let text) = value["iso"], let date = Timestamps.date(text) { return "\(date)" }
+            if value["__type"] == .string("Date"), case .string(let text) = value["iso"],
+                let date = Timestamps.date(text)
+            {
+                return "\(date)"
+            }
         case (.created, .string(let text)), (.updated, .string(let text)), (.deleted, .string(let text)):
             if let date = Timestamps.date(text) { return "\(date)" }
         default: break

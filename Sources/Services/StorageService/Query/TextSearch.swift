@@ -5,8 +5,8 @@ import MartletPostgres
 
 /// `$text`: `{"$search":"bread butter"}` or `{"$search":{"$term","$language","$caseSensitive","$diacriticSensitive"}}`.
 ///
-/// The term is read as in a web search: words must all occur, `"a phrase"`, `or`, `-not`. Words are compared in their base form of the
-/// language, in any case; diacritics count.
+/// The term is read as in a web search: words must all occur, `"a phrase"`, `or`, `-not`. Words are compared in their
+/// base form of the language, in any case; diacritics count.
 struct TextSearch {
     static let defaultLanguage = "english"
     static let maximumTermInBytes = 1_000
@@ -17,25 +17,36 @@ struct TextSearch {
 
     /// Names that PostgreSQL comes with, and their codes of ISO 639-1.
     static let languages: [String: String] = [
-        "simple": "simple", "none": "simple", "ar": "arabic", "arabic": "arabic", "da": "danish", "danish": "danish", "nl": "dutch",
-        "dutch": "dutch", "en": "english", "english": "english", "fi": "finnish", "finnish": "finnish", "fr": "french", "french": "french",
-        "de": "german", "german": "german", "el": "greek", "greek": "greek", "hu": "hungarian", "hungarian": "hungarian",
-        "id": "indonesian", "indonesian": "indonesian", "ga": "irish", "irish": "irish", "it": "italian", "italian": "italian",
-        "lt": "lithuanian", "lithuanian": "lithuanian", "ne": "nepali", "nepali": "nepali", "nb": "norwegian", "no": "norwegian",
-        "norwegian": "norwegian", "pt": "portuguese", "portuguese": "portuguese", "ro": "romanian", "romanian": "romanian",
-        "ru": "russian", "russian": "russian", "es": "spanish", "spanish": "spanish", "sv": "swedish", "swedish": "swedish",
+        "simple": "simple", "none": "simple", "ar": "arabic", "arabic": "arabic", "da": "danish", "danish": "danish",
+        "nl": "dutch",
+        "dutch": "dutch", "en": "english", "english": "english", "fi": "finnish", "finnish": "finnish", "fr": "french",
+        "french": "french",
+        "de": "german", "german": "german", "el": "greek", "greek": "greek", "hu": "hungarian",
+        "hungarian": "hungarian",
+        "id": "indonesian", "indonesian": "indonesian", "ga": "irish", "irish": "irish", "it": "italian",
+        "italian": "italian",
+        "lt": "lithuanian", "lithuanian": "lithuanian", "ne": "nepali", "nepali": "nepali", "nb": "norwegian",
+        "no": "norwegian",
+        "norwegian": "norwegian", "pt": "portuguese", "portuguese": "portuguese", "ro": "romanian",
+        "romanian": "romanian",
+        "ru": "russian", "russian": "russian", "es": "spanish", "spanish": "spanish", "sv": "swedish",
+        "swedish": "swedish",
         "ta": "tamil", "tamil": "tamil", "tr": "turkish", "turkish": "turkish",
     ]
 
     /// - Throws: `invalid-filter`, `limit-exceeded`.
     init(_ value: JSONValue, field: String) throws {
         func refusal(_ detail: String) -> HTTPProblem { HTTPProblem(.invalidFilter, detail, field: field) }
-        guard case .object(let outer) = value, outer.contains(where: { $0.name == "$search" }) else { throw refusal("$text has a \"$search\".") }
+        guard case .object(let outer) = value, outer.contains(where: { $0.name == "$search" }) else {
+            throw refusal("$text has a \"$search\".")
+        }
         var options = outer.filter { $0.name != "$search" }
         switch value["$search"] {
         case .string(let text): term = text
         case .object(let inner):
-            guard case .string(let text) = value["$search"]?["$term"] else { throw refusal("$search has a \"$term\", a string.") }
+            guard case .string(let text) = value["$search"]?["$term"] else {
+                throw refusal("$search has a \"$term\", a string.")
+            }
             term = text
             options += inner.filter { $0.name != "$term" }
         default: throw refusal("$search is a string, or an object with a \"$term\".")
@@ -50,8 +61,10 @@ struct TextSearch {
             case ("$language", .string(let language)): name = language
             case ("$caseSensitive", .bool(let flag)): isCaseSensitive = flag
             case ("$diacriticSensitive", .bool(true)): break
-            case ("$diacriticSensitive", .bool(false)): throw refusal("Diacritics always count: $diacriticSensitive can only be true.")
-            default: throw refusal("$text knows $language, $caseSensitive (true or false) and $diacriticSensitive (true).")
+            case ("$diacriticSensitive", .bool(false)):
+                throw refusal("Diacritics always count: $diacriticSensitive can only be true.")
+            default:
+                throw refusal("$text knows $language, $caseSensitive (true or false) and $diacriticSensitive (true).")
             }
         }
         language = try Self.literal(name, field: field)
@@ -72,7 +85,8 @@ struct TextSearch {
     }
 
     func condition(on value: PostgresQuery) -> PostgresQuery {
-        let found: PostgresQuery = "\(Self.words(value, language)) @@ websearch_to_tsquery(\(language)::regconfig, \(term))"
+        let found: PostgresQuery =
+            "\(Self.words(value, language)) @@ websearch_to_tsquery(\(language)::regconfig, \(term))"
         guard isCaseSensitive else { return found }
         let words = term.split { !$0.isLetter && !$0.isNumber }.prefix(20).filter { $0.lowercased() != "or" }
         return ([found] + words.map { "strpos((\(value))::text, \(String($0))) > 0" }).joined(separator: " AND ")

@@ -20,13 +20,18 @@ struct Access: Sendable {
         guard permission(for: operation) != .denied else {
             throw HTTPProblem(.forbidden, "The collection's rules do not allow this: \(operation.rawValue).")
         }
-        guard operation == .update || operation == .delete, permission(for: .get) == .denied, permission(for: .find) == .denied else { return }
-        throw HTTPProblem(.forbidden, "Who may \(operation.rawValue) an object must be able to read it: by get or by find.")
+        guard operation == .update || operation == .delete, permission(for: .get) == .denied,
+            permission(for: .find) == .denied
+        else { return }
+        throw HTTPProblem(
+            .forbidden, "Who may \(operation.rawValue) an object must be able to read it: by get or by find.")
     }
 
     /// What a client gets where the app keeps clients out.
     static let closed = HTTPProblem(
-        .forbidden, "The test environment has a copy of live data and is closed to clients. The app's server opens it: PUT environment.")
+        .forbidden,
+        "The test environment has a copy of live data and is closed to clients. The app's server opens it: PUT environment."
+    )
 
     /// The rows this identity may see in answer to `operation`; nil: all.
     func readable(for operation: Operation) -> PostgresQuery? { condition(column: "readers", operation) }
@@ -40,7 +45,8 @@ struct Access: Sendable {
         }
     }
 
-    /// The rows this identity may read in any way: its list of readers lets them, and the rule for `get` or that for `find`. Nil: all.
+    /// The rows this identity may read in any way: its list of readers lets them, and the rule for `get` or that for
+    /// `find`. Nil: all.
     var seen: PostgresQuery? {
         guard identity != .master else { return nil }
         let listed: PostgresQuery = "(readers IS NULL OR readers && \(identity.names))"
@@ -62,7 +68,8 @@ struct Access: Sendable {
 
     /// For an object that this identity may read but not change.
     static func refusal(_ operation: Operation) -> HTTPProblem {
-        HTTPProblem(.forbidden, "The collection's rules or the object's writers do not allow this: \(operation.rawValue).")
+        HTTPProblem(
+            .forbidden, "The collection's rules or the object's writers do not allow this: \(operation.rawValue).")
     }
 
     /// What a new object must satisfy; nil: anything.
@@ -81,9 +88,12 @@ struct Access: Sendable {
         names?.compactMap { $0 == "owner" ? identity.userID : $0 }
     }
 
-    /// - Throws: `forbidden` naming a field that this identity cannot see in every object: neither filter nor order may tell of it.
+    /// - Throws: `forbidden` naming a field that this identity cannot see in every object: neither filter nor order may
+    ///   tell of it.
     func check(_ path: FieldPath) throws {
-        guard let grantees = rules.hidden?[FieldName(path.parts[0])], permission(of: grantees) != .granted else { return }
+        guard let grantees = rules.hidden?[FieldName(path.parts[0])], permission(of: grantees) != .granted else {
+            return
+        }
         throw HTTPProblem(.forbidden, "This field is hidden.", field: path.text)
     }
 
@@ -102,10 +112,13 @@ struct Access: Sendable {
     }
 
     private static func hidden(_ field: FieldName) -> HTTPProblem {
-        HTTPProblem(.forbidden, "This field is hidden. A write that depends on what it holds would tell of it.", field: field.text)
+        HTTPProblem(
+            .forbidden, "This field is hidden. A write that depends on what it holds would tell of it.",
+            field: field.text)
     }
 
-    /// The veil of a write whose outcome depends on what these fields hold; nil: none of them is ever hidden from this identity.
+    /// The veil of a write whose outcome depends on what these fields hold; nil: none of them is ever hidden from this
+    /// identity.
     ///
     /// - Throws: `forbidden` naming a field that no object shows to this identity.
     func veil(_ fields: Set<FieldName>) throws -> Veil? {
@@ -118,7 +131,9 @@ struct Access: Sendable {
             case .denied: throw Self.hidden(field)
             case .fields(let paths):
                 let condition = named(in: paths)
-                veil = Veil(condition: veil.map { "\($0.condition) AND \(condition)" } ?? condition, field: veil?.field ?? field)
+                veil = Veil(
+                    condition: veil.map { "\($0.condition) AND \(condition)" } ?? condition, field: veil?.field ?? field
+                )
             }
         }
         return veil
@@ -129,12 +144,15 @@ struct Access: Sendable {
 
     /// `doc` (of a row called `row`, if given) without the fields that are hidden from this identity.
     ///
-    /// - Parameter isPast: `doc` is what the object was; what it is now stands in a row called `present`, and a field shows only where both
-    ///   open it.
+    /// - Parameter isPast: `doc` is what the object was; what it is now stands in a row called `present`, and a field
+    ///   shows only where both open it.
     func visible(_ document: PostgresQuery = "doc", isPast: Bool = false) -> PostgresQuery {
         hiddenFields.reduce(document) { visible, hidden in
             guard let condition = hidden.unless else { return "(\(visible) - \(hidden.name))" }
-            let isOpen: PostgresQuery = !isPast ? condition : """
+            let isOpen: PostgresQuery =
+                !isPast
+                ? condition
+                : """
                 (\(condition) AND (present.id IS NULL OR (SELECT \(condition) FROM (SELECT present.doc) AS now (doc))))
                 """
             return "(CASE WHEN \(isOpen) THEN \(visible) ELSE \(visible) - \(hidden.name) END)"
@@ -202,7 +220,8 @@ struct Access: Sendable {
         guard let userID = identity.userID else { return "FALSE" }
         let pointer = JSONValue.object([.init("__type", .string("Pointer")), .init("objectId", .string(userID))])
         let conditions = paths.flatMap { path in
-            [JSONValue.string(userID), .array([.string(userID)]), pointer, .array([pointer])].map { value -> PostgresQuery in
+            [JSONValue.string(userID), .array([.string(userID)]), pointer, .array([pointer])].map {
+                value -> PostgresQuery in
                 "doc @> \(Target.document(path, value))"
             }
         }

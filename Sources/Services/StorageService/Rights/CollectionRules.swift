@@ -4,8 +4,8 @@ import MartletHTTP
 
 /// What an app says about who may do what in a collection; everything absent is open to every client.
 ///
-/// A grantee is `*`, `authenticated`, a user's id, `role:<name>` or `field:<path>`: whoever the object's field names, by id, by a
-/// pointer, or in a list of these. An empty list leaves an operation to the master key.
+/// A grantee is `*`, `authenticated`, a user's id, `role:<name>` or `field:<path>`: whoever the object's field names,
+/// by id, by a pointer, or in a list of these. An empty list leaves an operation to the master key.
 struct CollectionRules: Sendable, Equatable {
     enum Operation: String, Sendable, CaseIterable {
         case find, get, count, create, update, delete, addField
@@ -30,7 +30,8 @@ struct CollectionRules: Sendable, Equatable {
         (self.rules, self.hidden, self.defaults) = (rules, hidden, defaults)
     }
 
-    /// Not by `Decodable`, whose containers know names as Swift compares text: of two fields that look alike one would be lost.
+    /// Not by `Decodable`, whose containers know names as Swift compares text: of two fields that look alike one would
+    /// be lost.
     ///
     /// - Throws: `invalid-body` naming a member that is not known, stands twice, or is not of the right type.
     init(_ value: JSONValue) throws {
@@ -38,7 +39,8 @@ struct CollectionRules: Sendable, Equatable {
         rules = try Self.lists(body["rules"], "rules")?.reduce(into: [:]) { rules, list in
             guard let operation = Operation(rawValue: list.name) else {
                 let known = Operation.allCases.map(\.rawValue).joined(separator: ", ")
-                throw HTTPProblem(.invalidBody, "Expected an operation: \(known).", field: "rules.\(list.name.prefix(128))")
+                throw HTTPProblem(
+                    .invalidBody, "Expected an operation: \(known).", field: "rules.\(list.name.prefix(128))")
             }
             rules[operation] = list.grantees
         }
@@ -52,7 +54,8 @@ struct CollectionRules: Sendable, Equatable {
             throw problem
         }
         defaults = Defaults(
-            readers: try Self.list(lists["readers"], "defaults.readers"), writers: try Self.list(lists["writers"], "defaults.writers"))
+            readers: try Self.list(lists["readers"], "defaults.readers"),
+            writers: try Self.list(lists["writers"], "defaults.writers"))
     }
 
     private static func lists(_ value: JSONValue?, _ field: String) throws -> [(name: String, grantees: [String])]? {
@@ -65,7 +68,9 @@ struct CollectionRules: Sendable, Equatable {
         }
         return try members.map { member in
             let inner = "\(field).\(member.name.prefix(128))"
-            guard let list = try list(member.value, inner) else { throw HTTPProblem(.invalidBody, "Expected a list of grantees.", field: inner) }
+            guard let list = try list(member.value, inner) else {
+                throw HTTPProblem(.invalidBody, "Expected a list of grantees.", field: inner)
+            }
             return (member.name, list)
         }
     }
@@ -73,9 +78,13 @@ struct CollectionRules: Sendable, Equatable {
     /// Nil where there is none, or null.
     private static func list(_ value: JSONValue?, _ field: String) throws -> [String]? {
         guard let value, value != .null else { return nil }
-        guard case .array(let elements) = value else { throw HTTPProblem(.invalidBody, "Expected a list of grantees.", field: field) }
+        guard case .array(let elements) = value else {
+            throw HTTPProblem(.invalidBody, "Expected a list of grantees.", field: field)
+        }
         return try elements.map { element in
-            guard case .string(let name) = element else { throw HTTPProblem(.invalidBody, "Expected a list of strings.", field: field) }
+            guard case .string(let name) = element else {
+                throw HTTPProblem(.invalidBody, "Expected a list of strings.", field: field)
+            }
             return name
         }
     }
@@ -86,14 +95,21 @@ struct CollectionRules: Sendable, Equatable {
         var members: [JSONValue.Member] = []
         if let defaults {
             let lists = [("readers", defaults.readers), ("writers", defaults.writers)]
-            members.append(.init("defaults", .object(lists.compactMap { name, names in names.map { .init(name, list($0)) } })))
+            members.append(
+                .init("defaults", .object(lists.compactMap { name, names in names.map { .init(name, list($0)) } })))
         }
         if let hidden {
-            members.append(.init("hidden", .object(hidden.sorted { $0.key < $1.key }.map { .init($0.key.text, list($0.value)) })))
+            members.append(
+                .init("hidden", .object(hidden.sorted { $0.key < $1.key }.map { .init($0.key.text, list($0.value)) })))
         }
         if let rules {
             members.append(
-                .init("rules", .object(rules.sorted { $0.key.rawValue < $1.key.rawValue }.map { .init($0.key.rawValue, list($0.value)) })))
+                .init(
+                    "rules",
+                    .object(
+                        rules.sorted { $0.key.rawValue < $1.key.rawValue }.map {
+                            .init($0.key.rawValue, list($0.value))
+                        })))
         }
         return .object(members)
     }
@@ -128,7 +144,8 @@ struct CollectionRules: Sendable, Equatable {
         }
         for (name, grantees) in hidden ?? [:] {
             let field = "hidden.\(name.text.prefix(128))"
-            guard SystemField(rawValue: name.text) == nil, let path = try? FieldPath(name.text), path.parts.count == 1 else {
+            guard SystemField(rawValue: name.text) == nil, let path = try? FieldPath(name.text), path.parts.count == 1
+            else {
                 throw HTTPProblem(.invalidBody, "Only top-level fields of the document can be hidden.", field: field)
             }
             try Self.check(grantees, allowingFields: true, field: field)
@@ -143,9 +160,12 @@ struct CollectionRules: Sendable, Equatable {
             throw HTTPProblem(.limitExceeded, "At most \(Grantee.maximumListed) can be listed.", field: field)
         }
         for grantee in grantees where grantee != "*" && grantee != "authenticated" && !Grantee.isUserOrRole(grantee) {
-            guard allowingFields, grantee.hasPrefix("field:"), (try? FieldPath(String(grantee.dropFirst(6)))) != nil else {
+            guard allowingFields, grantee.hasPrefix("field:"), (try? FieldPath(String(grantee.dropFirst(6)))) != nil
+            else {
                 throw HTTPProblem(
-                    .invalidBody, "A grantee is \"*\", \"authenticated\", a user's id, \"role:<name>\" or \"field:<path>\".", field: field)
+                    .invalidBody,
+                    "A grantee is \"*\", \"authenticated\", a user's id, \"role:<name>\" or \"field:<path>\".",
+                    field: field)
             }
         }
     }
@@ -171,7 +191,9 @@ extension CollectionRules {
         for (field, names) in lists {
             for name in names where name != "*" && name != "authenticated" {
                 let isDefault = field.hasPrefix("defaults.")
-                guard !isDefault || name != "owner", let detail = Self.objection(to: name, isDefault: isDefault, surroundings) else { continue }
+                guard !isDefault || name != "owner",
+                    let detail = Self.objection(to: name, isDefault: isDefault, surroundings)
+                else { continue }
                 throw HTTPProblem(.invalidBody, detail, field: field)
             }
         }
@@ -180,7 +202,8 @@ extension CollectionRules {
     private static func objection(to grantee: String, isDefault: Bool, _ surroundings: Surroundings) -> String? {
         if grantee.hasPrefix("role:") {
             let role = String(grantee.dropFirst(5))
-            return surroundings.roles.contains(role) ? nil : "There is no role \"\(role)\". Make it first, with PUT roles/\(role)."
+            return surroundings.roles.contains(role)
+                ? nil : "There is no role \"\(role)\". Make it first, with PUT roles/\(role)."
         }
         if grantee.hasPrefix("field:") { return objection(toPath: String(grantee.dropFirst(6)), surroundings) }
         if grantee == "owner" || surroundings.fields[FieldName(topOf: grantee)] != nil {
@@ -188,7 +211,9 @@ extension CollectionRules {
                 ? "\"\(grantee)\" is a field, not a user's id. Write \"owner\" for the user who creates the object."
                 : "\"\(grantee)\" is a field, not a user's id. Write \"field:\(grantee)\" for the user whom the field names."
         }
-        if surroundings.roles.contains(grantee) { return "\"\(grantee)\" is a role, not a user's id. Write \"role:\(grantee)\"." }
+        if surroundings.roles.contains(grantee) {
+            return "\"\(grantee)\" is a role, not a user's id. Write \"role:\(grantee)\"."
+        }
         return nil
     }
 
@@ -201,11 +226,14 @@ extension CollectionRules {
         let held = types.joined(separator: ", ")
         guard path.holds(".") else {
             let canName = types.contains { $0 == "String" || $0.hasPrefix("Pointer<") || $0.hasPrefix("Array") }
-            return canName ? nil : "The field \"\(path)\" holds \(held). Name a field that holds a user's id, a pointer to a user, or a list of these."
+            return canName
+                ? nil
+                : "The field \"\(path)\" holds \(held). Name a field that holds a user's id, a pointer to a user, or a list of these."
         }
         guard !types.contains("Object") else { return nil }
         guard types.contains(where: { $0.hasPrefix("Pointer<") }) else {
-            return "The field \"\(top.text)\" holds \(held), which has no fields inside. Name a field that holds a user's id."
+            return
+                "The field \"\(top.text)\" holds \(held), which has no fields inside. Name a field that holds a user's id."
         }
         return """
             The field \"\(top.text)\" holds \(held), and a rule's path does not go through pointers. Keep the user's id in a field of \

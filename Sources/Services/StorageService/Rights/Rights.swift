@@ -15,7 +15,9 @@ struct Rights: Sendable {
     }
 
     /// The same of other collections.
-    func with(_ collections: [String: CollectionRules]) -> Rights { Rights(identity: identity, collections: collections, isClosed: isClosed) }
+    func with(_ collections: [String: CollectionRules]) -> Rights {
+        Rights(identity: identity, collections: collections, isClosed: isClosed)
+    }
 
     static let master = Rights(identity: .master, collections: [:])
 

@@ -6,11 +6,11 @@ import MartletPostgres
 import ServiceLifecycle
 import Synchronization
 
-/// The rules of collections, the known fields, and who has which roles; kept in memory and dropped when a copy of the service
-/// changes them.
+/// The rules of collections, the known fields, and who has which roles; kept in memory and dropped when a copy of the
+/// service changes them.
 ///
-/// A change is told to the other copies by a notification in its own transaction. What is remembered is dropped after `validity`
-/// in any case, so that a lost connection delays a change and cannot hide it.
+/// A change is told to the other copies by a notification in its own transaction. What is remembered is dropped after
+/// `validity` in any case, so that a lost connection delays a change and cannot hide it.
 final class RightsStore: Sendable {
     static let channel = "martlet_storage_rights"
     static let validity: Duration = .seconds(10)
@@ -57,10 +57,10 @@ final class RightsStore: Sendable {
 
     /// The rights of whoever asks: nothing is asked of the database when it is remembered.
     ///
-    /// - Parameter collections: those that are asked for. One that is not known is looked for: another copy may have made it a moment ago,
-    ///   or given this name to one with rules.
-    /// - Parameter evenIfClosed: for work done in a client's name but not for the client: it gets rights even where clients are kept out, and
-    ///   `Access.require` refuses everything then.
+    /// - Parameter collections: those that are asked for. One that is not known is looked for: another copy may have
+    ///   made it a moment ago, or given this name to one with rules.
+    /// - Parameter evenIfClosed: for work done in a client's name but not for the client: it gets rights even where
+    ///   clients are kept out, and `Access.require` refuses everything then.
     /// - Throws: `forbidden` for a client where the environment keeps clients out.
     func rights(
         of principal: Principal, in space: AppSpace, to collections: [CollectionName] = [], evenIfClosed: Bool = false
@@ -74,7 +74,9 @@ final class RightsStore: Sendable {
     }
 
     /// The same rights, with what is to be known of `collections` now.
-    func complete(_ rights: Rights, with collections: some Swift.Collection<CollectionName>, in space: AppSpace) async throws -> Rights {
+    func complete(_ rights: Rights, with collections: some Swift.Collection<CollectionName>, in space: AppSpace)
+        async throws -> Rights
+    {
         let unknown = collections.filter { !rights.knows($0) }.map(\.text)
         guard !unknown.isEmpty, try await exists(anyOf: unknown, in: space) else { return rights }
         forget(space)
@@ -143,7 +145,8 @@ final class RightsStore: Sendable {
 
     private func load(_ space: AppSpace) async throws -> Known {
         try await spaces.prepare(space)
-        // PostgreSQL refuses equal values long before the index is ready. Asked first, so that one that becomes ready meanwhile is not missing.
+        // PostgreSQL refuses equal values long before the index is ready. Asked first, so that one that becomes ready
+        // meanwhile is not missing.
         let builds = try await postgres.query(
             """
             SELECT b.collection, b.definition::text FROM storage.index_builds AS b JOIN storage.jobs AS j ON j.id = b.job
@@ -175,7 +178,8 @@ final class RightsStore: Sendable {
     /// The fields of one collection as they are now, not as they are remembered.
     func storedFields(of collection: CollectionName, in space: AppSpace) async throws -> [FieldName: [String]] {
         let rows = try await spaces.query(
-            "SELECT fields::text FROM \(try space.own("_collections")) WHERE name = \(collection.text)", in: space, on: postgres)
+            "SELECT fields::text FROM \(try space.own("_collections")) WHERE name = \(collection.text)", in: space,
+            on: postgres)
         return try rows.first.map { try Self.fields($0.decode(0)) } ?? [:]
     }
 
@@ -215,7 +219,9 @@ final class RightsStore: Sendable {
     func prepare(_ users: [String], in space: AppSpace, for time: Duration) async throws {
         let now = ContinuousClock.now
         let (unknown, generation) = memory.withLock { memory in
-            let unknown = Set(users).filter { (memory.roles[UserKey(space: space, user: $0)]?.until ?? now) <= now + time }
+            let unknown = Set(users).filter {
+                (memory.roles[UserKey(space: space, user: $0)]?.until ?? now) <= now + time
+            }
             return (Array(unknown), memory.generation)
         }
         for start in stride(from: 0, to: unknown.count, by: Self.maximumUsersAtOnce) {
@@ -224,7 +230,9 @@ final class RightsStore: Sendable {
             memory.withLock { memory in
                 guard memory.generation == generation else { return }
                 if memory.roles.count + some.count > Self.maximumRememberedUsers { memory.roles = [:] }
-                for user in some { memory.roles[UserKey(space: space, user: user)] = (roles[user] ?? [], now + Self.validity) }
+                for user in some {
+                    memory.roles[UserKey(space: space, user: user)] = (roles[user] ?? [], now + Self.validity)
+                }
             }
         }
     }
@@ -240,7 +248,8 @@ final class RightsStore: Sendable {
             SELECT id, (array_agg(role ORDER BY role))[1:\(Self.maximumRolesOfUser)] FROM held GROUP BY id
             """
         query.role = space.role
-        return Dictionary(uniqueKeysWithValues: try await postgres.query(query).map { (try $0.decode(0), try $0.decode(1)) })
+        return Dictionary(
+            uniqueKeysWithValues: try await postgres.query(query).map { (try $0.decode(0), try $0.decode(1)) })
     }
 
     /// Adds to what is known of a collection's fields.

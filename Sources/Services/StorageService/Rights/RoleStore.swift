@@ -64,7 +64,8 @@ struct RoleStore: Sendable {
         let (roles, members) = (try space.own("_roles"), try space.own("_role_members"))
         try await spaces.prepare(space)
         try await postgres.withTransaction(role: space.role) { transaction in
-            let known = try await transaction.query("SELECT count(*), count(*) FILTER (WHERE name = \(name)) FROM \(roles)")
+            let known = try await transaction.query(
+                "SELECT count(*), count(*) FILTER (WHERE name = \(name)) FROM \(roles)")
             let isKnown = try known[0].decode(1, as: Int.self) == 1
             guard try isKnown || known[0].decode(0, as: Int.self) < Self.maximumRoles else {
                 throw HTTPProblem(.limitExceeded, "An app may have \(Self.maximumRoles) roles.")
@@ -74,7 +75,8 @@ struct RoleStore: Sendable {
                 """
                 INSERT INTO \(members) (role, member) SELECT \(name), member FROM unnest(\(change.add)) AS member ON CONFLICT DO NOTHING
                 """)
-            try await transaction.execute("DELETE FROM \(members) WHERE role = \(name) AND member = ANY (\(change.remove))")
+            try await transaction.execute(
+                "DELETE FROM \(members) WHERE role = \(name) AND member = ANY (\(change.remove))")
             try await transaction.execute("SELECT pg_notify(\(RightsStore.channel), \(space.schema))")
         }
         rights.forget(space)

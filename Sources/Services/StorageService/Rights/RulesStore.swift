@@ -13,7 +13,9 @@ struct RulesStore: Sendable {
     /// - Throws: `collection-not-found`.
     func read(_ collection: CollectionName, of space: AppSpace) async throws -> CollectionRules {
         rights.forget(space)
-        guard let known = try await rights.collections(of: space)[collection.text] else { throw HTTPProblem(.collectionNotFound) }
+        guard let known = try await rights.collections(of: space)[collection.text] else {
+            throw HTTPProblem(.collectionNotFound)
+        }
         return known.rules
     }
 
@@ -42,6 +44,7 @@ struct RulesStore: Sendable {
             SELECT coalesce((SELECT fields::text FROM \(try space.own("_collections")) WHERE name = \(collection.text)), '{}'),
                 ARRAY(SELECT name FROM \(try space.own("_roles")) WHERE name = ANY (\(rules.mentionedRoles)))
             """, in: space, on: postgres)[0]
-        return CollectionRules.Surroundings(fields: try RightsStore.fields(row.decode(0)), roles: Set(try row.decode(1, as: [String].self)))
+        return CollectionRules.Surroundings(
+            fields: try RightsStore.fields(row.decode(0)), roles: Set(try row.decode(1, as: [String].self)))
     }
 }

@@ -1,9 +1,11 @@
 import MartletPostgres
 import Synchronization
 
-/// Slow lists and summaries, by what they ask for: kept in the memory of this copy of the service since it started, without any value.
+/// Slow lists and summaries, by what they ask for: kept in the memory of this copy of the service since it started,
+/// without any value.
 ///
-/// The time is that of the whole statement as the service waited for it, so that a busy database makes every shape slow.
+/// The time is that of the whole statement as the service waited for it, so that a busy database makes every shape
+/// slow.
 final class AdviceStore: Sendable {
     static let threshold: Duration = .milliseconds(50)
     static let maximumShapes = 500
@@ -41,7 +43,9 @@ final class AdviceStore: Sendable {
     private let shapes = Mutex<[Shape: Figures]>([:])
 
     func note(_ query: ListQuery, in scope: QueryScope, took duration: Duration) {
-        guard duration >= Self.threshold, let filter = try? query.filter(in: scope) ?? Filter(condition: "TRUE") else { return }
+        guard duration >= Self.threshold, let filter = try? query.filter(in: scope) ?? Filter(condition: "TRUE") else {
+            return
+        }
         note(filter, order: (query.order ?? []).map(\.text), in: scope, took: duration)
     }
 
@@ -53,12 +57,16 @@ final class AdviceStore: Sendable {
 
     private func note(_ filter: Filter, order: [String], in scope: QueryScope, took duration: Duration) {
         var seen: Set<IndexUse> = []
-        let uses = filter.uses.filter { seen.insert($0).inserted }.sorted { ($0.field, $0.kind.rawValue) < ($1.field, $1.kind.rawValue) }
+        let uses = filter.uses.filter { seen.insert($0).inserted }.sorted {
+            ($0.field, $0.kind.rawValue) < ($1.field, $1.kind.rawValue)
+        }
         let shape = Shape(
             space: scope.space, collection: scope.collection, uses: Array(uses.prefix(10)), order: order)
         shapes.withLock { shapes in
             // The one seen least makes room.
-            if shapes[shape] == nil, shapes.count >= Self.maximumShapes, let least = shapes.min(by: { $0.value.count < $1.value.count }) {
+            if shapes[shape] == nil, shapes.count >= Self.maximumShapes,
+                let least = shapes.min(by: { $0.value.count < $1.value.count })
+            {
                 shapes[least.key] = nil
             }
             var figures = shapes[shape] ?? Figures()
@@ -75,15 +83,19 @@ final class AdviceStore: Sendable {
         return own.sorted { $0.value.total > $1.value.total }.prefix(50).map { shape, figures in
             Advice(
                 filter: shape.uses.map { "\($0.field) \($0.kind.rawValue)" }, order: shape.order, count: figures.count,
-                meanMilliseconds: Self.milliseconds(figures.total) / figures.count, slowestMilliseconds: Self.milliseconds(figures.slowest),
+                meanMilliseconds: Self.milliseconds(figures.total) / figures.count,
+                slowestMilliseconds: Self.milliseconds(figures.slowest),
                 index: Self.suggestion(for: shape))
         }
     }
 
-    /// Geo, text and prefix need an index of their own kind; else one that reads in order, or goes to where a range begins.
+    /// Geo, text and prefix need an index of their own kind; else one that reads in order, or goes to where a range
+    /// begins.
     static func suggestion(for shape: Shape) -> Suggestion? {
         for kind in [IndexUse.Kind.geo, .text, .prefix] {
-            if let use = shape.uses.first(where: { $0.kind == kind }) { return Suggestion(kind: kind.rawValue, fields: [use.field]) }
+            if let use = shape.uses.first(where: { $0.kind == kind }) {
+                return Suggestion(kind: kind.rawValue, fields: [use.field])
+            }
         }
         let ranges = shape.uses.filter { $0.kind == .ordered }.map(\.field)
         if !shape.order.isEmpty, shape.order != ["-created"], shape.order != ["_id"], shape.order != ["-_id"] {

@@ -73,7 +73,8 @@ struct Batch: Sendable {
         return false
     }
 
-    /// What hooks want of a batch that is all or none: they are asked before it begins, and see nothing of what it will have written.
+    /// What hooks want of a batch that is all or none: they are asked before it begins, and see nothing of what it will
+    /// have written.
     ///
     /// - Throws: the first refusal, naming the request.
     func asked(_ items: [Item], in space: AppSpace, with rights: Rights) async throws -> [Item] {
@@ -94,7 +95,9 @@ struct Batch: Sendable {
     /// All or none, in the transaction that the store is in or in one of its own.
     ///
     /// - Throws: the first failure, naming the request.
-    func runAll(_ items: [Item], in space: AppSpace, with rights: Rights, _ objects: ObjectStore) async throws -> [Outcome] {
+    func runAll(_ items: [Item], in space: AppSpace, with rights: Rights, _ objects: ObjectStore) async throws
+        -> [Outcome]
+    {
         try await makeCollections(for: items, in: space)
         if objects.isInTransaction { return try await runEach(items, in: space, with: rights, objects) }
         return try await postgres.withTransaction(role: space.role, serializationRetries: 3) { transaction in
@@ -102,11 +105,14 @@ struct Batch: Sendable {
         }
     }
 
-    private func runEach(_ items: [Item], in space: AppSpace, with rights: Rights, _ objects: ObjectStore) async throws -> [Outcome] {
+    private func runEach(_ items: [Item], in space: AppSpace, with rights: Rights, _ objects: ObjectStore) async throws
+        -> [Outcome]
+    {
         var outcomes: [Outcome] = []
         for (number, item) in items.enumerated() {
             do {
-                outcomes.append(try await run(item, QueryScope(space: space, collection: item.collection, rights: rights), objects))
+                outcomes.append(
+                    try await run(item, QueryScope(space: space, collection: item.collection, rights: rights), objects))
             } catch var problem as HTTPProblem {
                 problem.field = "requests.\(number)" + (problem.field.map { ".\($0)" } ?? "")
                 throw problem
@@ -129,7 +135,9 @@ struct Batch: Sendable {
             guard let written else { throw HTTPProblem(.objectNotFound) }
             return Outcome(written, status: 200)
         case .delete(let id):
-            guard try await objects.delete(id, if: item.precondition, in: scope) else { throw HTTPProblem(.objectNotFound) }
+            guard try await objects.delete(id, if: item.precondition, in: scope) else {
+                throw HTTPProblem(.objectNotFound)
+            }
             return Outcome(status: 204)
         }
     }
@@ -146,16 +154,20 @@ struct Batch: Sendable {
 extension Batch.Item {
     /// - Throws: as `Document`, `invalid-body`, `invalid-path`; the caller names the request.
     init(_ bytes: ArraySlice<UInt8>) throws {
-        let refusal = HTTPProblem(.invalidBody, "A request has \"method\", \"path\", and maybe \"body\" and \"ifMatch\".")
+        let refusal = HTTPProblem(
+            .invalidBody, "A request has \"method\", \"path\", and maybe \"body\" and \"ifMatch\".")
         guard bytes.first == UInt8(ascii: "{") else { throw refusal }
         let members = try JSONText.members(of: bytes)
         try JSONText.refuseUnknown(members, known: ["method", "path", "body", "ifMatch"])
         func text(_ name: String) -> ArraySlice<UInt8>? { members.first { $0.name == name }.map { bytes[$0.value] } }
         func value(_ name: String) throws -> JSONValue? { try text(name).map { try JSONText.value(of: $0) } }
-        guard case .string(let method) = try value("method"), case .string(let path) = try value("path") else { throw refusal }
+        guard case .string(let method) = try value("method"), case .string(let path) = try value("path") else {
+            throw refusal
+        }
         let parts = path.drop { $0 == "/" }.split(separator: "/", omittingEmptySubsequences: false)
         guard parts.first == "storage", (2...3).contains(parts.count) else {
-            throw HTTPProblem(.invalidPath, "It is \"storage/{collection}\" or \"storage/{collection}/{id}\".", field: "path")
+            throw HTTPProblem(
+                .invalidPath, "It is \"storage/{collection}\" or \"storage/{collection}/{id}\".", field: "path")
         }
         collection = try CollectionName(String(parts[1]))
         let id = try parts.count == 3 ? ObjectID(String(parts[2])) : nil
@@ -166,7 +178,8 @@ extension Batch.Item {
         case ("PUT", let id?): act = .replace(id, try Document(body, replacing: id))
         case ("PATCH", let id?): act = .change(id, try Document(body, replacing: id, allowingOperations: true))
         case ("DELETE", let id?): act = .delete(id)
-        default: throw HTTPProblem(.invalidBody, "POST to a collection; PUT, PATCH or DELETE of an object.", field: "method")
+        default:
+            throw HTTPProblem(.invalidBody, "POST to a collection; PUT, PATCH or DELETE of an object.", field: "method")
         }
         switch try value("ifMatch") {
         case nil: precondition = nil
@@ -190,7 +203,10 @@ extension JSONText {
     static func members(of bytes: ArraySlice<UInt8>) throws -> [Member] {
         try bytes.withUnsafeBufferPointer { text in
             try checked { () throws(JSONError) in try members(of: text) }
-        }.map { Member(name: $0.name, value: $0.value.lowerBound + bytes.startIndex..<$0.value.upperBound + bytes.startIndex) }
+        }.map {
+            Member(
+                name: $0.name, value: $0.value.lowerBound + bytes.startIndex..<$0.value.upperBound + bytes.startIndex)
+        }
     }
 
     /// - Throws: as `checked`.

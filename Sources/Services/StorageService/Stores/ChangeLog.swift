@@ -2,8 +2,8 @@ import MartletPostgres
 
 /// SQL that appends to a space's change log, to stand in the statement that writes the objects.
 ///
-/// The statement has a CTE `written` with the columns of the object after the write, `kind` (`c`, `u`, `d`), and `before_updated`,
-/// `before_version`, `before_readers`, `before_doc` (NULL for `c`).
+/// The statement has a CTE `written` with the columns of the object after the write, `kind` (`c`, `u`, `d`), and
+/// `before_updated`, `before_version`, `before_readers`, `before_doc` (NULL for `c`).
 enum ChangeLog {
     static func append(in scope: QueryScope) throws -> PostgresQuery {
         """

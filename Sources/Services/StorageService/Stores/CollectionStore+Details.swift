@@ -39,11 +39,13 @@ extension CollectionStore {
         guard let row = rows.first else { throw HTTPProblem(.collectionNotFound) }
         let (estimate, exact) = (try row.decode(2, as: Int.self), try row.decode(3, as: Int?.self))
         return Details(
-            count: exact ?? estimate, isCountExact: exact != nil, sizeInBytes: try row.decode(0), indexSizeInBytes: try row.decode(1))
+            count: exact ?? estimate, isCountExact: exact != nil, sizeInBytes: try row.decode(0),
+            indexSizeInBytes: try row.decode(1))
     }
 
     /// The fields known by name, and those of a sample of objects.
-    func fields(of collection: CollectionName, of space: AppSpace, known: [FieldName: [String]]) async throws -> [Field] {
+    func fields(of collection: CollectionName, of space: AppSpace, known: [FieldName: [String]]) async throws -> [Field]
+    {
         let table = try space.table(collection)
         let rows = try await looking(
             """

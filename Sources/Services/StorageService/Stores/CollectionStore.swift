@@ -34,11 +34,13 @@ struct CollectionStore: Sendable {
                 """)
             guard try rows[0].decode(1, as: Int.self) == 0 else { return }
             guard try rows[0].decode(0, as: Int.self) < Self.maximumCollections else {
-                throw HTTPProblem(.limitExceeded, "An app may have \(Self.maximumCollections) collections.", field: "collection")
+                throw HTTPProblem(
+                    .limitExceeded, "An app may have \(Self.maximumCollections) collections.", field: "collection")
             }
             try await Self.makeTable(table, in: transaction)
             try await transaction.execute(
-                "INSERT INTO \(try space.own("_collections")) (name) VALUES (\(collection.text)) ON CONFLICT DO NOTHING")
+                "INSERT INTO \(try space.own("_collections")) (name) VALUES (\(collection.text)) ON CONFLICT DO NOTHING"
+            )
             try await Self.makeIndexes(table, in: transaction)
         }
     }
@@ -60,19 +62,26 @@ struct CollectionStore: Sendable {
     }
 
     /// The primary key, the indexes on every equality and on the order of creation, and the one on readers and writers.
-    static func makeIndexes(_ table: PostgresIdentifier, in transaction: PostgresTransaction, timeout: Duration? = nil) async throws {
-        let (key, search, newest) = (try IndexName.make().identifier, try IndexName.make().identifier, try IndexName.make().identifier)
+    static func makeIndexes(_ table: PostgresIdentifier, in transaction: PostgresTransaction, timeout: Duration? = nil)
+        async throws
+    {
+        let (key, search, newest) = (
+            try IndexName.make().identifier, try IndexName.make().identifier, try IndexName.make().identifier
+        )
         try await transaction.execute("ALTER TABLE \(table) ADD CONSTRAINT \(key) PRIMARY KEY (id)", timeout: timeout)
         // Without the list of pending entries, which every search would have to walk: after a bulk write it made
         // PostgreSQL prefer reading the whole table.
         try await transaction.execute(
-            "CREATE INDEX \(search) ON \(table) USING gin (doc jsonb_path_ops) WITH (fastupdate = off)", timeout: timeout)
+            "CREATE INDEX \(search) ON \(table) USING gin (doc jsonb_path_ops) WITH (fastupdate = off)",
+            timeout: timeout)
         // For the newest first, under whatever rules: rows come in order until enough of them may be read.
         try await transaction.execute("CREATE INDEX \(newest) ON \(table) (created DESC, id)", timeout: timeout)
-        try await transaction.execute("CREATE INDEX \(try IndexName.make().identifier) ON \(table) \(listedKeys)", timeout: timeout)
+        try await transaction.execute(
+            "CREATE INDEX \(try IndexName.make().identifier) ON \(table) \(listedKeys)", timeout: timeout)
     }
 
-    /// Of the index by which all that is one user's is found (`StoredUserData`). Objects that everyone may read and write are not in it.
+    /// Of the index by which all that is one user's is found (`StoredUserData`). Objects that everyone may read and
+    /// write are not in it.
     static let listedKeys: PostgresQuery =
         "USING gin (readers, writers) WITH (fastupdate = off) WHERE readers IS NOT NULL OR writers IS NOT NULL"
 
@@ -86,7 +95,8 @@ struct CollectionStore: Sendable {
             try await transaction.execute("LOCK TABLE \(table) IN ACCESS EXCLUSIVE MODE")
             guard try await transaction.query("SELECT FROM \(table) LIMIT 1").isEmpty else { return }
             try await transaction.execute("DROP TABLE \(table)")
-            try await transaction.execute("DELETE FROM \(try space.own("_collections")) WHERE name = \(collection.text)")
+            try await transaction.execute(
+                "DELETE FROM \(try space.own("_collections")) WHERE name = \(collection.text)")
         }
     }
 
@@ -110,7 +120,9 @@ struct CollectionStore: Sendable {
         try await spaces.prepare(space)
         do {
             let table = try space.table(collection)
-            let (own, relations, hooks) = (try space.own("_collections"), try space.own("_relations"), try space.own("_hooks"))
+            let (own, relations, hooks) = (
+                try space.own("_collections"), try space.own("_relations"), try space.own("_hooks")
+            )
             try await changing(space) { transaction in
                 try await transaction.execute(Self.once("ALTER TABLE \(table) RENAME TO \(newName)"))
                 try await transaction.execute("DELETE FROM \(own) WHERE name = \(name.text)")
@@ -118,8 +130,10 @@ struct CollectionStore: Sendable {
                 try await transaction.execute(
                     "UPDATE \(relations) SET collection = \(name.text) WHERE collection = \(collection.text)")
                 try await transaction.execute(
-                    "UPDATE \(relations) SET related_collection = \(name.text) WHERE related_collection = \(collection.text)")
-                try await transaction.execute("UPDATE \(hooks) SET collection = \(name.text) WHERE collection = \(collection.text)")
+                    "UPDATE \(relations) SET related_collection = \(name.text) WHERE related_collection = \(collection.text)"
+                )
+                try await transaction.execute(
+                    "UPDATE \(hooks) SET collection = \(name.text) WHERE collection = \(collection.text)")
                 try await Self.forgetChanges(of: collection, space, transaction)
             }
         } catch let error as PostgresError where error.sqlState == "42P07" {
@@ -138,7 +152,8 @@ struct CollectionStore: Sendable {
             try await transaction.execute(Self.once("DROP TABLE \(table)"))
             try await transaction.execute("DELETE FROM \(own) WHERE name = \(collection.text)")
             try await transaction.execute(
-                "DELETE FROM \(relations) WHERE collection = \(collection.text) OR related_collection = \(collection.text)")
+                "DELETE FROM \(relations) WHERE collection = \(collection.text) OR related_collection = \(collection.text)"
+            )
             try await Self.forgetChanges(of: collection, space, transaction)
         }
     }

@@ -46,7 +46,8 @@ struct Document: Sendable {
         /// Those that it changes by what they hold: by an operation, or by a dotted name.
         var operated: Set<FieldName> = []
 
-        /// Of a hook's document in place of a client's: what it makes of fields that the client does not see is the app's own doing.
+        /// Of a hook's document in place of a client's: what it makes of fields that the client does not see is the
+        /// app's own doing.
         mutating func keep(_ sent: Touched) { (written, operated) = (sent.written, sent.operated) }
     }
 
@@ -68,7 +69,9 @@ struct Document: Sendable {
         let normalized = try operations?.normalized ?? TypedValue.normalized(document: value)
         let text = Array(normalized.text.utf8)
         let facts = try text.withUnsafeBufferPointer { text in
-            try Facts(try checked { () throws(JSONError) in try JSONText.members(of: text) }, Array(text), areNamesPaths: operations != nil)
+            try Facts(
+                try checked { () throws(JSONError) in try JSONText.members(of: text) }, Array(text),
+                areNamesPaths: operations != nil)
         }
         self.init(text, facts, operations: operations)
     }
@@ -79,10 +82,12 @@ struct Document: Sendable {
         hasSystemFields = facts.hasSystemFields
         readers = facts.readers
         writers = facts.writers
-        // A field that is only taken away is not learned: `{"a.b":{"__op":"Delete"}}` would make `a` a known field, past `addField`.
+        // A field that is only taken away is not learned: `{"a.b":{"__op":"Delete"}}` would make `a` a known field,
+        // past `addField`.
         let deleted: Set<FieldName> = operations?.deleted ?? []
         fields = deleted.isEmpty ? facts.fields : facts.fields.filter { !deleted.contains($0.key) }
-        touched = Touched(written: facts.names, added: facts.names.subtracting(deleted), operated: operations?.operated ?? [])
+        touched = Touched(
+            written: facts.names, added: facts.names.subtracting(deleted), operated: operations?.operated ?? [])
         self.operations = operations
     }
 
@@ -130,7 +135,8 @@ struct Documents: Sendable {
             for (name, type) in facts.fields { fields[name, default: []].insert(type) }
             // Of all names: those whose values are null take memory, too.
             guard names.count <= JSONLimits.maximumMembers else {
-                throw HTTPProblem(.limitExceeded, "All objects together may have \(JSONLimits.maximumMembers) fields by name.")
+                throw HTTPProblem(
+                    .limitExceeded, "All objects together may have \(JSONLimits.maximumMembers) fields by name.")
             }
         }
         self.touched = Document.Touched(written: names, added: names)
@@ -204,12 +210,15 @@ private struct Facts {
     /// Names a filter could not reach, or that are kept for the server.
     private static func check(name: String, isPath: Bool) throws {
         let parts = isPath ? name.parts(between: ".") : [name]
-        let isWellFormed = parts.count <= FieldPath.maximumParts && parts.allSatisfy { part in
-            !part.isEmpty && part.utf8.count <= 128 && !part.begins(with: "$") && !part.holds(".")
-        }
+        let isWellFormed =
+            parts.count <= FieldPath.maximumParts
+            && parts.allSatisfy { part in
+                !part.isEmpty && part.utf8.count <= 128 && !part.begins(with: "$") && !part.holds(".")
+            }
         guard isWellFormed, !name.begins(with: "_"), PostgresLiteral(name) != nil else {
             throw HTTPProblem(
-                .invalidName, "A field's name has 1 to 128 bytes, no dot, backslash or control character, and no $ or _ in front.",
+                .invalidName,
+                "A field's name has 1 to 128 bytes, no dot, backslash or control character, and no $ or _ in front.",
                 field: String(name.prefix(128)))
         }
     }
@@ -249,10 +258,14 @@ extension [UInt8] {
         withUnsafeBytes { text in
             var start = 0
             // Names with two underscores are rare, so nearly always one pass of memchr is all.
-            while start < text.count, let found = memchr(text.baseAddress! + start, Int32(UInt8(ascii: "_")), text.count - start) {
+            while start < text.count,
+                let found = memchr(text.baseAddress! + start, Int32(UInt8(ascii: "_")), text.count - start)
+            {
                 let position = text.baseAddress!.distance(to: UnsafeRawPointer(found))
                 let fits = position > 0 && position - 1 + word.utf8CodeUnitCount <= text.count
-                if fits, memcmp(text.baseAddress! + position - 1, word.utf8Start, word.utf8CodeUnitCount) == 0 { return true }
+                if fits, memcmp(text.baseAddress! + position - 1, word.utf8Start, word.utf8CodeUnitCount) == 0 {
+                    return true
+                }
                 start = position + 1
             }
             return false

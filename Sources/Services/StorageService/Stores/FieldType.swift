@@ -32,7 +32,8 @@ enum FieldType {
         }
     }
 
-    /// With what its elements point to, of up to four collections: `Array<Pointer<User>>`, `Array<Pointer<Team>,Pointer<User>>`.
+    /// With what its elements point to, of up to four collections: `Array<Pointer<User>>`,
+    /// `Array<Pointer<Team>,Pointer<User>>`.
     private static func array(of elements: [JSONValue]) -> String {
         var pointers: Set<String> = []
         for element in elements where pointers.count < 4 {

@@ -34,20 +34,23 @@ struct FileStore: Sendable {
             """, in: scope.space)
         guard let row = rows.first else { return nil }
         return File(
-            id: try row.decode(0), path: try row.decode(1), blob: try Self.blob(row, 2, of: scope.space), sizeInBytes: try row.decode(3),
+            id: try row.decode(0), path: try row.decode(1), blob: try Self.blob(row, 2, of: scope.space),
+            sizeInBytes: try row.decode(3),
             sha256: try row.decode(4), contentType: try row.decode(5))
     }
 
     /// One cell: the file's record; no row when there is none to be seen.
     func describe(_ path: FilePath, in scope: FileScope) async throws -> PostgresRows {
         try await run(
-            "SELECT \(Self.record) FROM \(try scope.space.own("_files")) WHERE path = \(path.text) AND \(scope.readable)", in: scope.space)
+            "SELECT \(Self.record) FROM \(try scope.space.own("_files")) WHERE path = \(path.text) AND \(scope.readable)",
+            in: scope.space)
     }
 
     /// - Throws: `forbidden` when somebody else's file is there. For asking before the bytes come; `put` asks again.
     func checkWritable(_ path: FilePath, in scope: FileScope) async throws {
         let rows = try await run(
-            "SELECT FROM \(try scope.space.own("_files")) WHERE path = \(path.text) AND NOT \(scope.writable)", in: scope.space)
+            "SELECT FROM \(try scope.space.own("_files")) WHERE path = \(path.text) AND NOT \(scope.writable)",
+            in: scope.space)
         guard rows.isEmpty else { throw Self.forbidden }
     }
 
@@ -60,7 +63,9 @@ struct FileStore: Sendable {
     /// Makes a file of a blob, or a new version of one, and notes the upload.
     ///
     /// - Throws: `forbidden`, `precondition-failed`, `file-quota-exceeded`.
-    func put(_ content: Content, at path: FilePath, _ grants: FileGrants, if condition: FileCondition, in scope: FileScope) async throws
+    func put(
+        _ content: Content, at path: FilePath, _ grants: FileGrants, if condition: FileCondition, in scope: FileScope
+    ) async throws
         -> Written
     {
         let rows = try await run(try put(content, at: path, grants, condition, scope), in: scope.space)
@@ -85,8 +90,8 @@ struct FileStore: Sendable {
         }
     }
 
-    /// The statement of `put`, whose first cell is the record and second whether the file is new. `extra`: a further `WITH` part, and what
-    /// must be there for anything to happen.
+    /// The statement of `put`, whose first cell is the record and second whether the file is new. `extra`: a further
+    /// `WITH` part, and what must be there for anything to happen.
     func put(
         _ content: Content, at path: FilePath, _ grants: FileGrants, _ condition: FileCondition, _ scope: FileScope,
         extra: (with: PostgresQuery, condition: PostgresQuery)? = nil
@@ -144,7 +149,8 @@ struct FileStore: Sendable {
         return rows
     }
 
-    /// Deletes a file; false when there is none to be seen. The blob is left to `OrphanCollection`: somebody may be reading it.
+    /// Deletes a file; false when there is none to be seen. The blob is left to `OrphanCollection`: somebody may be
+    /// reading it.
     ///
     /// - Throws: `forbidden`, `precondition-failed`.
     func remove(_ path: FilePath, if condition: FileCondition, in scope: FileScope) async throws -> Bool {
@@ -171,7 +177,9 @@ struct FileStore: Sendable {
     ///
     /// Leaps from entry to entry along the key, so that its cost goes by the page and not by what lies below.
     /// - Parameter cursor: the name of the last entry of the page before, with a slash when it was a directory.
-    func list(_ directory: DirectoryPath, after cursor: String?, limit: Int, in scope: FileScope) async throws -> PostgresRows {
+    func list(_ directory: DirectoryPath, after cursor: String?, limit: Int, in scope: FileScope) async throws
+        -> PostgresRows
+    {
         let files = try scope.space.own("_files")
         let prefix = directory.text
         // "0" is what follows "/": behind everything in a directory. \u{1} is the least that can follow a name.
@@ -205,7 +213,8 @@ struct FileStore: Sendable {
             """, in: scope.space)
     }
 
-    /// A page of the history, newest first: one cell for each upload, its record. Nothing of a path whose present file may not be read.
+    /// A page of the history, newest first: one cell for each upload, its record. Nothing of a path whose present file
+    /// may not be read.
     func history(of target: FileTarget, before id: Int?, limit: Int, in scope: FileScope) async throws -> PostgresRows {
         let condition: PostgresQuery
         switch target {
@@ -237,7 +246,9 @@ struct FileStore: Sendable {
     static let forbidden = HTTPProblem(.forbidden, "You are not among the file's writers.")
 
     static func blob(_ row: PostgresRow, _ column: Int, of space: AppSpace) throws -> BlobName {
-        guard let blob = BlobName(space: space.schema, id: try row.decode(column)) else { throw HTTPProblem(.internalError) }
+        guard let blob = BlobName(space: space.schema, id: try row.decode(column)) else {
+            throw HTTPProblem(.internalError)
+        }
         return blob
     }
 

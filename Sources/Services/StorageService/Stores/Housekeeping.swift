@@ -2,10 +2,11 @@ import Logging
 import MartletJobs
 import MartletPostgres
 
-/// Takes away what is past its time, in every space: changes after the retention, answers to idempotency keys after a day, the
-/// history of files after its own.
+/// Takes away what is past its time, in every space: changes after the retention, answers to idempotency keys after a
+/// day, the history of files after its own.
 ///
-/// Every copy of the service does it; what another has deleted is simply not there. Small batches, so that no statement is long.
+/// Every copy of the service does it; what another has deleted is simply not there. Small batches, so that no statement
+/// is long.
 struct Housekeeping: PeriodicWork {
     let interval: Duration = .seconds(600)
     static let batch = 1_000

@@ -7,10 +7,12 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// `Idempotency-Key` (IETF draft-ietf-httpapi-idempotency-key-header): a request that is sent again is answered again, not done again.
+/// `Idempotency-Key` (IETF draft-ietf-httpapi-idempotency-key-header): a request that is sent again is answered again,
+/// not done again.
 ///
-/// Key, write and answer are one transaction, so that it holds across copies of the service and whatever dies in between; a
-/// repetition while the first is under way waits for it. Failures are not remembered: nothing was written. Kept for a day.
+/// Key, write and answer are one transaction, so that it holds across copies of the service and whatever dies in
+/// between; a repetition while the first is under way waits for it. Failures are not remembered: nothing was written.
+/// Kept for a day.
 struct Idempotency: Sendable {
     static let header = HTTPField.Name("Idempotency-Key")!
     static let replayed = HTTPField.Name("Idempotency-Replayed")!
@@ -23,9 +25,11 @@ struct Idempotency: Sendable {
 
     /// Runs `write` once per key: with the store as it is when there is no key, else with the store in a transaction.
     ///
-    /// - Throws: what `write` throws; `invalid-parameter`, `idempotency-key-reused` when the key came with another request.
+    /// - Throws: what `write` throws; `invalid-parameter`, `idempotency-key-reused` when the key came with another
+    ///   request.
     func perform(
-        _ request: Request, _ body: ByteBuffer, in scope: QueryScope, _ write: @Sendable (ObjectStore) async throws -> Response
+        _ request: Request, _ body: ByteBuffer, in scope: QueryScope,
+        _ write: @Sendable (ObjectStore) async throws -> Response
     ) async throws -> Response {
         guard let key = request.headers[Self.header] else { return try await write(objects) }
         try Self.check(key)
@@ -39,13 +43,16 @@ struct Idempotency: Sendable {
         }
     }
 
-    /// What the same request was answered before, for what is done ahead of `perform`; nil: it has no key or was not answered yet.
+    /// What the same request was answered before, for what is done ahead of `perform`; nil: it has no key or was not
+    /// answered yet.
     ///
     /// - Throws: as `perform`.
     func earlier(_ request: Request, _ body: ByteBuffer, in scope: QueryScope) async throws -> Response? {
         guard let key = request.headers[Self.header] else { return nil }
         try Self.check(key)
-        let (table, digest, asker) = (try scope.space.own("_idempotency"), Self.digest(request, body), Self.asker(scope))
+        let (table, digest, asker) = (
+            try scope.space.own("_idempotency"), Self.digest(request, body), Self.asker(scope)
+        )
         return try await postgres.withTransaction(role: scope.space.role) { transaction in
             let rows = try await transaction.query("SELECT FROM \(table) WHERE asker = \(asker) AND key = \(key)")
             return rows.isEmpty ? nil : try await known(key, asker, digest, table, transaction)
@@ -54,7 +61,8 @@ struct Idempotency: Sendable {
 
     private static func check(_ key: String) throws {
         guard (1...255).contains(key.utf8.count), key.utf8.allSatisfy({ (0x20...0x7e).contains($0) }) else {
-            throw HTTPProblem(.invalidParameter, "It has 1 to 255 printable ASCII characters.", field: "Idempotency-Key")
+            throw HTTPProblem(
+                .invalidParameter, "It has 1 to 255 printable ASCII characters.", field: "Idempotency-Key")
         }
     }
 
@@ -63,10 +71,12 @@ struct Idempotency: Sendable {
     }
 
     private func once(
-        _ key: String, _ asker: String, _ digest: [UInt8], in scope: QueryScope, _ write: @Sendable (ObjectStore) async throws -> Response
+        _ key: String, _ asker: String, _ digest: [UInt8], in scope: QueryScope,
+        _ write: @Sendable (ObjectStore) async throws -> Response
     ) async throws -> Response {
         let table = try scope.space.own("_idempotency")
-        let response = try await postgres.withTransaction(role: scope.space.role, serializationRetries: 3) { transaction -> Response in
+        let response = try await postgres.withTransaction(role: scope.space.role, serializationRetries: 3) {
+            transaction -> Response in
             let added = try await transaction.execute(
                 """
                 INSERT INTO \(table) (asker, key, request) VALUES (\(asker), \(key), \(digest)) ON CONFLICT DO NOTHING
@@ -75,7 +85,9 @@ struct Idempotency: Sendable {
             let response = try await write(objects.within(transaction))
             let answer = try await response.wholeBody()
             guard answer.readableBytes <= Self.maximumAnswerSizeInBytes else {
-                throw HTTPProblem(.limitExceeded, "With an Idempotency-Key an answer has at most \(Self.maximumAnswerSizeInBytes) bytes.")
+                throw HTTPProblem(
+                    .limitExceeded,
+                    "With an Idempotency-Key an answer has at most \(Self.maximumAnswerSizeInBytes) bytes.")
             }
             try await transaction.execute(
                 """
@@ -90,7 +102,8 @@ struct Idempotency: Sendable {
     }
 
     private func known(
-        _ key: String, _ asker: String, _ digest: [UInt8], _ table: PostgresIdentifier, _ transaction: PostgresTransaction
+        _ key: String, _ asker: String, _ digest: [UInt8], _ table: PostgresIdentifier,
+        _ transaction: PostgresTransaction
     ) async throws -> Response {
         let rows = try await transaction.query(
             "SELECT request, status, etag, body FROM \(table) WHERE asker = \(asker) AND key = \(key)")
@@ -99,7 +112,8 @@ struct Idempotency: Sendable {
             throw HTTPProblem(.idempotencyKeyReused, field: "Idempotency-Key")
         }
         var response = Response.json(
-            ByteBuffer(bytes: try row.decode(3, as: [UInt8].self)), status: .init(code: try row.decode(1, as: Int.self)))
+            ByteBuffer(bytes: try row.decode(3, as: [UInt8].self)), status: .init(code: try row.decode(1, as: Int.self))
+        )
         response.headers[.eTag] = try row.decode(2, as: String?.self)
         response.headers[Self.replayed] = "true"
         return response

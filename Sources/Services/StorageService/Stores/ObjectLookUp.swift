@@ -34,7 +34,9 @@ struct ObjectLookUp: Sendable {
     ///
     /// - Throws: `limit-exceeded` beyond `maximumCollections` and `maximumSizeInBytes`.
     func objects(_ asked: [Object], in space: AppSpace) async throws -> [String?] {
-        let groups = Dictionary(grouping: asked.indices) { Kind(collection: asked[$0].collection, keys: asked[$0].keys) }
+        let groups = Dictionary(grouping: asked.indices) {
+            Kind(collection: asked[$0].collection, keys: asked[$0].keys)
+        }
         guard groups.count <= Self.maximumCollections else {
             throw HTTPProblem(.limitExceeded, "At most \(Self.maximumCollections) collections can be read at once.")
         }
@@ -44,7 +46,9 @@ struct ObjectLookUp: Sendable {
             let texts = try await texts(of: Array(Set(places.map { asked[$0].id })), kind, in: space)
             for place in places { found[place] = texts[asked[place].id] }
             size += places.reduce(0) { $0 + (found[$1]?.utf8.count ?? 0) }
-            guard size <= Self.maximumSizeInBytes else { throw HTTPProblem(.limitExceeded, "These objects are too large to be read at once.") }
+            guard size <= Self.maximumSizeInBytes else {
+                throw HTTPProblem(.limitExceeded, "These objects are too large to be read at once.")
+            }
         }
         return found
     }
@@ -82,7 +86,9 @@ struct ObjectLookUp: Sendable {
             JOIN \(try space.own("_relations")) AS r ON r.collection = asked.collection AND r.owner = asked.owner AND r.key = asked.key
             ORDER BY asked.place, r.related LIMIT \(Self.maximumMembers + 1)
             """, in: space, on: postgres)
-        guard rows.count <= Self.maximumMembers else { throw HTTPProblem(.limitExceeded, "These relations have too many members.") }
+        guard rows.count <= Self.maximumMembers else {
+            throw HTTPProblem(.limitExceeded, "These relations have too many members.")
+        }
         var members = [[String]](repeating: [], count: asked.count)
         for row in rows { members[try row.decode(0, as: Int.self) - 1].append(try row.decode(1)) }
         return members

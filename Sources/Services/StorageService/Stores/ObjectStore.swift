@@ -3,7 +3,8 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// The objects of a collection. Every method is one SQL statement under the app's own role, which writes the change log too.
+/// The objects of a collection. Every method is one SQL statement under the app's own role, which writes the change log
+/// too.
 struct ObjectStore: Sendable {
     /// A page's text beyond this is refused: it would have to be held whole, here and in PostgreSQL.
     ///
@@ -22,7 +23,10 @@ struct ObjectStore: Sendable {
     /// Where statements run instead of on their own, for a batch that is all or nothing.
     private var transaction: PostgresTransaction?
 
-    init(postgres: PostgresClient, spaces: Spaces, collections: CollectionStore, rights: RightsStore, signal: ChangeSignal) {
+    init(
+        postgres: PostgresClient, spaces: Spaces, collections: CollectionStore, rights: RightsStore,
+        signal: ChangeSignal
+    ) {
         self.postgres = postgres
         self.spaces = spaces
         self.collections = collections
@@ -30,7 +34,8 @@ struct ObjectStore: Sendable {
         self.signal = signal
     }
 
-    /// The same store in a transaction, whose role must be the space's. Collections are not made in it: make them before.
+    /// The same store in a transaction, whose role must be the space's. Collections are not made in it: make them
+    /// before.
     func within(_ transaction: PostgresTransaction) -> ObjectStore {
         var store = self
         store.transaction = transaction
@@ -75,7 +80,8 @@ struct ObjectStore: Sendable {
         guard let rows, let row = rows.first else { return Page(count: 0, rows: nil, cursor: end) }
         guard rows.pageSizeInBytes != nil else {
             throw HTTPProblem(
-                .limitExceeded, "The page would have more than \(Self.maximumPageSizeInBytes) bytes: lower limit, or set keys.",
+                .limitExceeded,
+                "The page would have more than \(Self.maximumPageSizeInBytes) bytes: lower limit, or set keys.",
                 field: "limit")
         }
         var page = Page(count: try row.decode(0, as: Int.self), rows: rows, cursor: end)
@@ -97,7 +103,8 @@ struct ObjectStore: Sendable {
         let known = query.include.isEmpty ? [:] : try await rights.collections(of: scope.space)
         let rows = try await reading(of: scope) { scope in
             let access = scope.access
-            let conditions = [query.includesDeleted ? nil : "deleted IS NULL", access.readable(for: .get)].compactMap(\.self)
+            let conditions = [query.includesDeleted ? nil : "deleted IS NULL", access.readable(for: .get)].compactMap(
+                \.self)
             let shown = try Shown(query, in: scope, known: known)
             return Statement(
                 """
@@ -108,7 +115,8 @@ struct ObjectStore: Sendable {
         return rows.flatMap { $0.isEmpty ? nil : Written(rows: $0) }
     }
 
-    /// The answer of an aggregation or of a search for distinct values: cell 0 the number of rows, cell 1 their JSON texts joined by commas.
+    /// The answer of an aggregation or of a search for distinct values: cell 0 the number of rows, cell 1 their JSON
+    /// texts joined by commas.
     ///
     /// - Throws: `forbidden`.
     func summarize(_ query: some SummaryQuery, in scope: QueryScope) async throws -> Page {
@@ -122,7 +130,8 @@ struct ObjectStore: Sendable {
         guard let rows, let row = rows.first else { return Page(count: 0, rows: nil) }
         guard rows.pageSizeInBytes != nil else {
             throw HTTPProblem(
-                .limitExceeded, "The answer would have more than \(Self.maximumPageSizeInBytes) bytes: lower limit.", field: "limit")
+                .limitExceeded, "The answer would have more than \(Self.maximumPageSizeInBytes) bytes: lower limit.",
+                field: "limit")
         }
         return Page(count: try row.decode(0, as: Int.self), rows: rows)
     }
@@ -133,7 +142,9 @@ struct ObjectStore: Sendable {
     ///
     /// - Throws: `forbidden`, `conflict` when the id belongs to an object that is not the asker's to change,
     ///   `precondition-failed` when it exists and `mustBeNew`.
-    func create(_ document: Document, at id: ObjectID? = nil, mustBeNew: Bool = false, in scope: QueryScope) async throws -> Written {
+    func create(_ document: Document, at id: ObjectID? = nil, mustBeNew: Bool = false, in scope: QueryScope)
+        async throws -> Written
+    {
         let access = scope.access
         try access.require(.create)
         try await checkFields(document.touched.added, scope)
@@ -160,7 +171,8 @@ struct ObjectStore: Sendable {
         }
         let given = documents.ids.compactMap { $0?.text }
         let (readers, writers) = (access.defaultReaders, access.defaultWriters)
-        let kept = access.kept(of: "coalesce(CASE WHEN old.deleted IS NULL THEN old.before_doc END, '{}')")
+        let kept =
+            access.kept(of: "coalesce(CASE WHEN old.deleted IS NULL THEN old.before_doc END, '{}')")
             .map { "\($0) || " as PostgresQuery } ?? ""
         let rows = try await writing(to: scope) {
             """
@@ -192,10 +204,13 @@ struct ObjectStore: Sendable {
         return Page(count: try rows[0].decode(0, as: Int.self), rows: rows)
     }
 
-    /// Puts a new document in place of a stored object's; nil when there is no such object. Fields hidden from the asker stay.
+    /// Puts a new document in place of a stored object's; nil when there is no such object. Fields hidden from the
+    /// asker stay.
     ///
     /// - Throws: `forbidden`, `precondition-failed`.
-    func replace(_ id: ObjectID, with document: Document, if precondition: Precondition?, in scope: QueryScope) async throws -> Written? {
+    func replace(_ id: ObjectID, with document: Document, if precondition: Precondition?, in scope: QueryScope)
+        async throws -> Written?
+    {
         let document = document
         let access = scope.access
         try access.require(.update)
@@ -206,10 +221,13 @@ struct ObjectStore: Sendable {
         return written
     }
 
-    /// Sets the fields that `document` has, carries out its operations, and leaves the other fields; nil when there is no such object.
+    /// Sets the fields that `document` has, carries out its operations, and leaves the other fields; nil when there is
+    /// no such object.
     ///
     /// - Throws: `forbidden`, `precondition-failed`, `invalid-body` when a stored value does not allow an operation.
-    func change(_ id: ObjectID, by document: Document, if precondition: Precondition?, in scope: QueryScope) async throws -> Written? {
+    func change(_ id: ObjectID, by document: Document, if precondition: Precondition?, in scope: QueryScope)
+        async throws -> Written?
+    {
         let access = scope.access
         try access.require(.update)
         try await checkFields(document.touched.added, scope)
@@ -294,12 +312,16 @@ struct ObjectStore: Sendable {
         return Written(rows: rows, isNew: true)
     }
 
-    private func put(_ id: ObjectID, _ document: Document, mustBeNew: Bool, in scope: QueryScope) async throws -> Written {
+    private func put(_ id: ObjectID, _ document: Document, mustBeNew: Bool, in scope: QueryScope) async throws
+        -> Written
+    {
         let access = scope.access
         let table = try scope.table
         let readers = Self.listing(document.readers, kept: "before_readers", default: access.defaultReaders)
         let writers = Self.listing(document.writers, kept: "before_writers", default: access.defaultWriters)
-        let kept = access.kept(of: "coalesce((SELECT before_doc FROM old WHERE deleted IS NULL), '{}')").map { "\($0) || " as PostgresQuery }
+        let kept = access.kept(of: "coalesce((SELECT before_doc FROM old WHERE deleted IS NULL), '{}')").map {
+            "\($0) || " as PostgresQuery
+        }
         let veil = try await veil(ofNew: document.touched, scope)
         let rows = try await writing(to: scope) {
             """
@@ -324,9 +346,12 @@ struct ObjectStore: Sendable {
             FROM (SELECT TRUE AS one) AS answer LEFT JOIN written ON TRUE
             """
         }
-        if try rows[0].decode(3, as: Bool.self) { return Written(rows: rows, isNew: try rows[0].decode(2, as: Bool.self)) }
+        if try rows[0].decode(3, as: Bool.self) {
+            return Written(rows: rows, isNew: try rows[0].decode(2, as: Bool.self))
+        }
         if mustBeNew { throw HTTPProblem(.preconditionFailed, "There is an object with this id.", field: "_id") }
-        throw try rows[0].decode(4, as: Bool.self) ? Access.refusal(.update) : HTTPProblem(.conflict, "The id is taken.", field: "_id")
+        throw try rows[0].decode(4, as: Bool.self)
+            ? Access.refusal(.update) : HTTPProblem(.conflict, "The id is taken.", field: "_id")
     }
 
     private func update(
@@ -358,7 +383,9 @@ struct ObjectStore: Sendable {
     /// Nil: no object that the asker may read; otherwise what the statement did, unless something held it back.
     ///
     /// - Throws: `forbidden` for an object that the asker may read and not change, `precondition-failed`.
-    private func changed(_ rows: PostgresRows?, by operation: Access.Operation, _ veil: Access.Veil? = nil) throws -> Written? {
+    private func changed(_ rows: PostgresRows?, by operation: Access.Operation, _ veil: Access.Veil? = nil) throws
+        -> Written?
+    {
         guard let rows, let row = rows.first else { return nil }
         guard try row.decode(3, as: Bool.self) else { throw Access.refusal(operation) }
         if let veil, try !row.decode(4, as: Bool.self) { throw veil.refusal }
@@ -366,9 +393,11 @@ struct ObjectStore: Sendable {
         return Written(rows: rows)
     }
 
-    /// The object as it is before the write, locked, if the asker may read it; `may`: and change it, `shows`: and sees what the write depends on.
+    /// The object as it is before the write, locked, if the asker may read it; `may`: and change it, `shows`: and sees
+    /// what the write depends on.
     private static func old(
-        _ id: ObjectID, _ scope: QueryScope, _ operation: Access.Operation, _ veil: Access.Veil? = nil, includingRemoved: Bool = false
+        _ id: ObjectID, _ scope: QueryScope, _ operation: Access.Operation, _ veil: Access.Veil? = nil,
+        includingRemoved: Bool = false
     ) throws -> PostgresQuery {
         let access = scope.access
         let conditions = [includingRemoved ? nil : "deleted IS NULL", access.seen].compactMap(\.self)
@@ -382,7 +411,8 @@ struct ObjectStore: Sendable {
 
     private static let before: PostgresQuery =
         "updated AS before_updated, version AS before_version, readers AS before_readers, writers AS before_writers, doc AS before_doc"
-    private static let beforeNames: PostgresQuery = "old.before_updated, old.before_version, old.before_readers, old.before_doc"
+    private static let beforeNames: PostgresQuery =
+        "old.before_updated, old.before_version, old.before_readers, old.before_doc"
     /// Of an upsert: what was removed has no state before for those who follow.
     private static let upsertedBefore: PostgresQuery = """
         CASE WHEN old.deleted IS NULL THEN old.before_updated END AS before_updated, \
@@ -394,7 +424,8 @@ struct ObjectStore: Sendable {
         NULL::timestamptz AS before_updated, NULL::bigint AS before_version, NULL::text[] AS before_readers, NULL::jsonb AS before_doc
         """
     /// Of an upsert. What was removed and comes back is new to those who follow.
-    private static let kind: PostgresQuery = "CASE WHEN u.is_new OR old.deleted IS NOT NULL THEN 'c' ELSE 'u' END AS kind"
+    private static let kind: PostgresQuery =
+        "CASE WHEN u.is_new OR old.deleted IS NOT NULL THEN 'c' ELSE 'u' END AS kind"
 
     private static func precondition(_ precondition: Precondition?) -> PostgresQuery {
         guard let tags = precondition?.tags else { return "" }
@@ -428,7 +459,7 @@ struct ObjectStore: Sendable {
                     INSERT INTO \(table) (collection, owner, key, related_collection, related)
                     SELECT \(scope.collection.text), written.id, member.key, member.collection, member.id
                     FROM written, \(members(operations.added)) ON CONFLICT DO NOTHING),
-                
+
                 """)
         }
         if !operations.removed.isEmpty {
@@ -438,7 +469,7 @@ struct ObjectStore: Sendable {
                     DELETE FROM \(table) AS r USING written, \(members(operations.removed))
                     WHERE r.collection = \(scope.collection.text) AND r.owner = written.id AND r.key = member.key
                         AND r.related_collection = member.collection AND r.related = member.id),
-                
+
                 """)
         }
         return sql
@@ -459,7 +490,9 @@ struct ObjectStore: Sendable {
     }
 
     /// Readers or writers of a single upsert, as above.
-    private static func listing(_ listing: Document.Listing, kept: StaticString, default names: [String]?) -> PostgresQuery {
+    private static func listing(_ listing: Document.Listing, kept: StaticString, default names: [String]?)
+        -> PostgresQuery
+    {
         guard listing == .absent else { return "\(listing.names)" }
         return "CASE WHEN EXISTS (SELECT FROM old) THEN (SELECT \(unescaped: kept) FROM old) ELSE \(names) END"
     }
@@ -478,14 +511,16 @@ struct ObjectStore: Sendable {
         }
     }
 
-    /// For a write to an existing object: its operations depend on what the fields hold, and unique indexes on what other objects hold.
+    /// For a write to an existing object: its operations depend on what the fields hold, and unique indexes on what
+    /// other objects hold.
     ///
     /// - Throws: `forbidden` naming a field that is hidden from the asker in every object.
     private func veil(of touched: Document.Touched, _ scope: QueryScope) async throws -> Access.Veil? {
         let access = scope.access
         guard !access.hidesNothing else { return nil }
         let unique = try await rights.collections(of: scope.space)[scope.collection.text]?.unique ?? []
-        return try access.veil(unique.filter { !$0.isDisjoint(with: touched.written) }.reduce(touched.operated) { $0.union($1) })
+        return try access.veil(
+            unique.filter { !$0.isDisjoint(with: touched.written) }.reduce(touched.operated) { $0.union($1) })
     }
 
     /// For a new object, whose operations start from nothing.
@@ -499,7 +534,8 @@ struct ObjectStore: Sendable {
         guard !fields.isEmpty else { return }
         let known = try await rights.collections(of: scope.space)[scope.collection.text]?.fields ?? [:]
         let news = fields.filter { name, types in
-            known[name].map { !types.isSubset(of: $0) && $0.count < FieldType.maximumTypes } ?? (known.count < FieldType.maximumFields)
+            known[name].map { !types.isSubset(of: $0) && $0.count < FieldType.maximumTypes }
+                ?? (known.count < FieldType.maximumFields)
         }
         guard !news.isEmpty else { return }
         try await rights.learn(news, scope)
@@ -508,7 +544,9 @@ struct ObjectStore: Sendable {
     // MARK: Running
 
     /// Runs a statement that may read other collections, each of which is empty when it does not exist.
-    private func reading(of scope: QueryScope, _ statement: (QueryScope) throws -> some ReadStatement) async throws -> PostgresRows? {
+    private func reading(of scope: QueryScope, _ statement: (QueryScope) throws -> some ReadStatement) async throws
+        -> PostgresRows?
+    {
         try await spaces.prepare(scope.space)
         var scope = scope
         var first = try statement(scope)
@@ -534,7 +572,8 @@ struct ObjectStore: Sendable {
 
     private func run(_ statement: some ReadStatement, in space: AppSpace) async throws -> PostgresRows {
         guard statement.isCostly, transaction == nil else { return try await run(statement.sql, in: space) }
-        // PostgreSQL's own limit, which counts the statement's time alone; on a connection of its own, so that nobody's statement waits behind.
+        // PostgreSQL's own limit, which counts the statement's time alone; on a connection of its own, so that nobody's
+        // statement waits behind.
         do {
             return try await postgres.withTransaction(role: space.role) { transaction in
                 try await transaction.executeScript("SET LOCAL statement_timeout = '\(Self.costlySeconds)s'")
@@ -542,7 +581,9 @@ struct ObjectStore: Sendable {
             }
         } catch let error as PostgresError {
             guard error.sqlState != "57014" else {
-                throw HTTPProblem(.limitExceeded, "The patterns of the filter take too long.", field: "$regex", cause: error.description)
+                throw HTTPProblem(
+                    .limitExceeded, "The patterns of the filter take too long.", field: "$regex",
+                    cause: error.description)
             }
             throw spaces.problem(error, in: space)
         }
@@ -551,8 +592,8 @@ struct ObjectStore: Sendable {
     /// For a filter with patterns, which may take for ever on one object.
     private static let costlySeconds = 3
 
-    /// Reads a page as a small one first, because most are and the size is not known before. A larger page is read again once there is room
-    /// for it in the budget of answers.
+    /// Reads a page as a small one first, because most are and the size is not known before. A larger page is read
+    /// again once there is room for it in the budget of answers.
     ///
     /// - Throws: `unavailable`.
     private func readingPage(
@@ -616,18 +657,22 @@ extension PostgresError {
     /// SQLSTATE 42P01: the collection was never written to, or was dropped.
     var isUndefinedTable: Bool { sqlState == "42P01" }
 
-    /// SQLSTATE 22023 or 3F000: the role or schema is gone, as after a restore from an older backup. A further try makes it.
+    /// SQLSTATE 22023 or 3F000: the role or schema is gone, as after a restore from an older backup. A further try
+    /// makes it.
     var isMissingSpace: Bool { sqlState == "22023" || sqlState == "3F000" }
 
     /// What the client did that only PostgreSQL could notice.
     var clientProblem: (any Error)? {
         if isMissingSpace { return HTTPProblem(.unavailable, cause: description) }
         return switch sqlState {
-        case "23505": HTTPProblem(.conflict, "An object with these values of a unique index exists.", cause: description)
+        case "23505":
+            HTTPProblem(.conflict, "An object with these values of a unique index exists.", cause: description)
         case "MT403": HTTPProblem(.forbidden, "The collection's rules do not allow this object.", cause: description)
         case "2201B": HTTPProblem(.invalidFilter, "This pattern is not valid.", field: "$regex", cause: description)
-        case "54000", "54001": HTTPProblem(.limitExceeded, "The request is too large for the database.", cause: description)
-        case "22P02", "22P05", "22003", "2200G": HTTPProblem(.invalidBody, "A value cannot be stored.", cause: description)
+        case "54000", "54001":
+            HTTPProblem(.limitExceeded, "The request is too large for the database.", cause: description)
+        case "22P02", "22P05", "22003", "2200G":
+            HTTPProblem(.invalidBody, "A value cannot be stored.", cause: description)
         case "MT409": HTTPProblem(.conflict, "The id of one of the objects is taken.", field: "_id")
         case "MT413": FileQuota.exceeded
         case "MT422": HTTPProblem(.invalidBody, "The stored value does not allow the operation.", cause: description)

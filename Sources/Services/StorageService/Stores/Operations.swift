@@ -4,8 +4,8 @@ import MartletHTTP
 
 /// The atomic operations of a body, `{"score":{"__op":"Increment","amount":1}}`, as `storage.apply` carries them out.
 ///
-/// Forms of the Parse protocol: Increment, SetOnInsert, Add, AddUnique, Remove, Delete, AddRelation, RemoveRelation, and Batch of the last
-/// two. Keys may be dotted; other values are set.
+/// Forms of the Parse protocol: Increment, SetOnInsert, Add, AddUnique, Remove, Delete, AddRelation, RemoveRelation,
+/// and Batch of the last two. Keys may be dotted; other values are set.
 struct Operations: Sendable, Equatable {
     static let maximumOperations = 100
     static let maximumObjects = 1_000
@@ -36,8 +36,11 @@ struct Operations: Sendable, Equatable {
             return nil
         }
         normalized = .null
-        guard Set(members.map { FieldName($0.name) }).count == members.count else { throw HTTPProblem(.invalidBody, "A field stands twice.") }
-        operated = Set(members.filter { $0.name.holds(".") || $0.value["__op"] != nil }.map { FieldName(topOf: $0.name) })
+        guard Set(members.map { FieldName($0.name) }).count == members.count else {
+            throw HTTPProblem(.invalidBody, "A field stands twice.")
+        }
+        operated = Set(
+            members.filter { $0.name.holds(".") || $0.value["__op"] != nil }.map { FieldName(topOf: $0.name) })
         let isDeletion = { (member: JSONValue.Member) in member.value["__op"] == .string("Delete") }
         deleted = Set(members.filter(isDeletion).map { FieldName(topOf: $0.name) })
             .subtracting(members.filter { !isDeletion($0) }.map { FieldName(topOf: $0.name) })
@@ -58,7 +61,9 @@ struct Operations: Sendable, Equatable {
     static func refuse(in document: JSONValue) throws {
         guard case .object(let members) = document else { return }
         for member in members {
-            guard member.value["__op"] == nil else { throw refusal("Operations are for POST of one object and PATCH.", member.name) }
+            guard member.value["__op"] == nil else {
+                throw refusal("Operations are for POST of one object and PATCH.", member.name)
+            }
             try refuseNested(member.value, field: member.name)
         }
     }
@@ -79,7 +84,8 @@ struct Operations: Sendable, Equatable {
         case .array(let elements): for element in elements { try refuseNested(element, field: field) }
         case .object(let members):
             guard field == nil || value["__op"] == nil else {
-                throw HTTPProblem(.invalidBody, "Operations stand at the top level, with a dotted name if need be.", field: field)
+                throw HTTPProblem(
+                    .invalidBody, "Operations stand at the top level, with a dotted name if need be.", field: field)
             }
             for member in members { try refuseNested(member.value, field: field ?? member.name) }
         default: break
@@ -100,7 +106,9 @@ struct Operations: Sendable, Equatable {
             }
             return Self.operation(name, [.init("amount", amount)])
         case "SetOnInsert":
-            guard let amount = value["amount"] else { throw Self.refusal("SetOnInsert has an \"amount\", the value.", key) }
+            guard let amount = value["amount"] else {
+                throw Self.refusal("SetOnInsert has an \"amount\", the value.", key)
+            }
             return Self.operation(name, [.init("amount", try TypedValue.normalized(amount, field: key))])
         case "Add", "AddUnique", "Remove":
             let objects = try Self.objects(value, name, key).map { try TypedValue.normalized($0, field: key) }
@@ -112,7 +120,8 @@ struct Operations: Sendable, Equatable {
             }
             return try relation(
                 try parts.map { part in
-                    guard case .string(let name) = part["__op"], name == "AddRelation" || name == "RemoveRelation" else {
+                    guard case .string(let name) = part["__op"], name == "AddRelation" || name == "RemoveRelation"
+                    else {
                         throw Self.refusal("Batch has \"ops\", 1 to 10 relation operations.", key)
                     }
                     return (name, part)
@@ -146,7 +155,9 @@ struct Operations: Sendable, Equatable {
     }
 
     private static func objects(_ value: JSONValue, _ name: String, _ key: String) throws -> [JSONValue] {
-        guard case .array(let objects) = value["objects"] else { throw refusal("\(name) has \"objects\", a list.", key) }
+        guard case .array(let objects) = value["objects"] else {
+            throw refusal("\(name) has \"objects\", a list.", key)
+        }
         guard objects.count <= maximumObjects else {
             throw HTTPProblem(.limitExceeded, "\(name) takes at most \(maximumObjects) objects.", field: key)
         }

@@ -36,7 +36,8 @@ enum Rendering {
         """
     }
 
-    /// `3-1795262400000`: the version with the time of the write in milliseconds, since an id may be deleted and used again.
+    /// `3-1795262400000`: the version with the time of the write in milliseconds, since an id may be deleted and used
+    /// again.
     static let entityTag = entityTag(of: "version", "updated")
 
     static func entityTag(of version: PostgresQuery, _ updated: PostgresQuery) -> PostgresQuery {
@@ -44,7 +45,9 @@ enum Rendering {
     }
 
     private static func whole(_ access: Access, isPast: Bool) -> PostgresQuery {
-        guard !access.hidesNothing else { return "CASE WHEN doc = '{}'::jsonb THEN '}' ELSE ',' || substr(doc::text, 2) END" }
+        guard !access.hidesNothing else {
+            return "CASE WHEN doc = '{}'::jsonb THEN '}' ELSE ',' || substr(doc::text, 2) END"
+        }
         let visible = access.visible(isPast: isPast)
         return "CASE WHEN \(visible) = '{}'::jsonb THEN '}' ELSE ',' || substr(\(visible)::text, 2) END"
     }

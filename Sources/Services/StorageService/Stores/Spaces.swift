@@ -37,7 +37,8 @@ final class Spaces: Sendable {
         _ = known.withLock { $0.insert(space) }
     }
 
-    /// Roles are of the whole PostgreSQL server: another database of it may be making the same one at this moment, and then it is there.
+    /// Roles are of the whole PostgreSQL server: another database of it may be making the same one at this moment, and
+    /// then it is there.
     private func provision(_ space: AppSpace) async throws {
         for isLast in [false, false, true] {
             do {
@@ -50,7 +51,8 @@ final class Spaces: Sendable {
     /// Prepares the space, and runs a statement under its role.
     ///
     /// - Throws: what the client did wrong, where PostgreSQL's answer tells it; else the `PostgresError`.
-    func query(_ statement: PostgresQuery, in space: AppSpace, on postgres: PostgresClient) async throws -> PostgresRows {
+    func query(_ statement: PostgresQuery, in space: AppSpace, on postgres: PostgresClient) async throws -> PostgresRows
+    {
         try await prepare(space)
         var statement = statement
         statement.role = space.role
@@ -80,7 +82,8 @@ final class Spaces: Sendable {
             let version = try rows.first?.decode(0, as: Int.self) ?? 0
             for script in Self.scripts where script.number > version {
                 try await transaction.executeScript(
-                    "SET LOCAL ROLE \(space.role.quoted); SET LOCAL search_path = \(space.role.quoted); \(script.sql); RESET ROLE")
+                    "SET LOCAL ROLE \(space.role.quoted); SET LOCAL search_path = \(space.role.quoted); \(script.sql); RESET ROLE"
+                )
             }
             try await transaction.executeScript("SET LOCAL search_path TO DEFAULT")
             try await transaction.execute(

@@ -50,7 +50,8 @@ struct ThumbnailStore: Sendable {
         if let refusal = try row.decode(4, as: String?.self) { throw HTTPProblem(.imageRefused, refusal) }
         let type: String = try row.decode(3)
         return FileResponse(
-            blob: try FileStore.blob(row, 0, of: space), sizeInBytes: try row.decode(1), sha256: try row.decode(2), contentType: type,
+            blob: try FileStore.blob(row, 0, of: space), sizeInBytes: try row.decode(1), sha256: try row.decode(2),
+            contentType: type,
             name: Self.name(file.response.name, size, type))
     }
 

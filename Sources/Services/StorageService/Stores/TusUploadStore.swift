@@ -6,11 +6,13 @@ import MartletFiles
 import MartletHTTP
 import MartletPostgres
 
-/// Resumable uploads under way. All state is here and in the back end, so that each request may reach another copy of the service.
+/// Resumable uploads under way. All state is here and in the back end, so that each request may reach another copy of
+/// the service.
 struct TusUploadStore: Sendable {
     /// Requests that may bring bytes of one upload.
     static let maximumParts = 1_000
-    /// Unfinished uploads: of one user, or of the callers without a user at one address; of all callers without a user; and of a space.
+    /// Unfinished uploads: of one user, or of the callers without a user at one address; of all callers without a user;
+    /// and of a space.
     static let maximumOfUser = 100
     static let maximumOfNobody = 500
     static let maximumInSpace = 1_000
@@ -40,10 +42,12 @@ struct TusUploadStore: Sendable {
         var sizeInBytes: Int
     }
 
-    /// - Parameter address: the caller's, as the gateway gives it. Only its digest is kept, and only for callers without a user.
+    /// - Parameter address: the caller's, as the gateway gives it. Only its digest is kept, and only for callers
+    ///   without a user.
     /// - Throws: `limit-exceeded`, `file-quota-exceeded`.
     func create(
-        _ declaration: FileIntake.Declaration, sizeInBytes: Int, expires: Date, from address: String, in scope: FileScope
+        _ declaration: FileIntake.Declaration, sizeInBytes: Int, expires: Date, from address: String,
+        in scope: FileScope
     ) async throws -> String {
         let id = BlobName.random(in: scope.space.schema).id
         let (grants, transfers) = (declaration.grants, try scope.space.own("_transfers"))
@@ -103,16 +107,20 @@ struct TusUploadStore: Sendable {
         }
         let (size, isFinished) = (try row.decode(1, as: Int.self), try row.decode(7, as: Bool.self))
         return Transfer(
-            id: id, path: try FilePath(try row.decode(0, as: String.self)), sizeInBytes: size, contentType: try row.decode(2),
+            id: id, path: try FilePath(try row.decode(0, as: String.self)), sizeInBytes: size,
+            contentType: try row.decode(2),
             grants: FileGrants(
                 readers: try row.decode(3) ? try row.decode(5, as: [String]?.self) ?? [] : nil,
                 writers: try row.decode(4) ? try row.decode(6, as: [String]?.self) ?? [] : nil),
-            uploader: try row.decode(9), isMaster: try row.decode(10), isFinished: isFinished, expires: try row.decode(8),
+            uploader: try row.decode(9), isMaster: try row.decode(10), isFinished: isFinished,
+            expires: try row.decode(8),
             offset: isFinished ? size : sizes.reduce(0, +), parts: parts)
     }
 
     /// Notes what has arrived at `start`; false when other bytes have come there, or the upload is gone.
-    func append(_ blob: BlobName, sizeInBytes: Int, at start: Int, to id: String, in scope: FileScope) async throws -> Bool {
+    func append(_ blob: BlobName, sizeInBytes: Int, at start: Int, to id: String, in scope: FileScope) async throws
+        -> Bool
+    {
         let (transfers, parts) = (try scope.space.own("_transfers"), try scope.space.own("_transfer_parts"))
         let rows = try await files.run(
             """
@@ -135,7 +143,8 @@ struct TusUploadStore: Sendable {
             """
         let rows = try await files.run(
             try files.put(
-                content, at: transfer.path, transfer.grants, .none, scope, extra: (with, "EXISTS (SELECT FROM finished)")),
+                content, at: transfer.path, transfer.grants, .none, scope,
+                extra: (with, "EXISTS (SELECT FROM finished)")),
             in: scope.space)
         return !rows.isEmpty
     }

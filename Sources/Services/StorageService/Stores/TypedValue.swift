@@ -5,8 +5,8 @@ import MartletHTTP
 
 /// Values with a `__type`, in the forms of the Parse protocol: Date, Pointer, Relation, GeoPoint, Polygon, File, Bytes.
 ///
-/// Checked when they are written, wherever they stand in a document, and brought into one form, so that the database can compare
-/// them: a Date's `iso` becomes UTC with milliseconds.
+/// Checked when they are written, wherever they stand in a document, and brought into one form, so that the database
+/// can compare them: a Date's `iso` becomes UTC with milliseconds.
 enum TypedValue {
     static let maximumPolygonPoints = 1_000
 
@@ -39,7 +39,8 @@ enum TypedValue {
             }
             return object(type, [.init("iso", .string(Timestamps.text(date)))])
         case "Pointer", "Relation":
-            guard case .string(let name) = value["className"], (try? CollectionName(name, isReference: true)) != nil else {
+            guard case .string(let name) = value["className"], (try? CollectionName(name, isReference: true)) != nil
+            else {
                 throw refusal("A \(type) has a \"className\".", field)
             }
             guard type == "Pointer" else { return object(type, [.init("className", .string(name))]) }
@@ -51,12 +52,18 @@ enum TypedValue {
             guard let latitude = number(value["latitude"]), let longitude = number(value["longitude"]),
                 (-90.0...90).contains(latitude), (-180.0...180).contains(longitude),
                 let latitudeText = value["latitude"], let longitudeText = value["longitude"]
-            else { throw refusal("A GeoPoint has a \"latitude\" from -90 to 90 and a \"longitude\" from -180 to 180.", field) }
+            else {
+                throw refusal(
+                    "A GeoPoint has a \"latitude\" from -90 to 90 and a \"longitude\" from -180 to 180.", field)
+            }
             return object(type, [.init("latitude", latitudeText), .init("longitude", longitudeText)])
         case "Polygon":
             guard case .array(let points) = value["coordinates"], (3...maximumPolygonPoints).contains(points.count),
                 points.allSatisfy({ isPoint($0) })
-            else { throw refusal("A Polygon has \"coordinates\": 3 to \(maximumPolygonPoints) of [latitude, longitude].", field) }
+            else {
+                throw refusal(
+                    "A Polygon has \"coordinates\": 3 to \(maximumPolygonPoints) of [latitude, longitude].", field)
+            }
             return object(type, [.init("coordinates", .array(points))])
         case "Bytes":
             guard case .string(let text) = value["base64"], Data(base64Encoded: text) != nil else {
@@ -71,7 +78,8 @@ enum TypedValue {
             guard case .string = url else { throw refusal("A File's \"url\" is a string.", field) }
             return object(type, [.init("name", .string(name)), .init("url", url)])
         default:
-            throw refusal("\"\(type.prefix(40))\" is no type: Date, Pointer, Relation, GeoPoint, Polygon, File, Bytes.", field)
+            throw refusal(
+                "\"\(type.prefix(40))\" is no type: Date, Pointer, Relation, GeoPoint, Polygon, File, Bytes.", field)
         }
     }
 
@@ -81,7 +89,8 @@ enum TypedValue {
     }
 
     private static func isPoint(_ value: JSONValue) -> Bool {
-        guard case .array(let pair) = value, pair.count == 2, let latitude = number(pair[0]), let longitude = number(pair[1])
+        guard case .array(let pair) = value, pair.count == 2, let latitude = number(pair[0]),
+            let longitude = number(pair[1])
         else { return false }
         return (-90.0...90).contains(latitude) && (-180.0...180).contains(longitude)
     }

@@ -4,8 +4,8 @@ import MartletPostgres
 
 /// The columns of a CSV file as its header line has them: `name`, `address.city`, `age:number`.
 ///
-/// A dotted name makes nested objects. What follows the last colon is the column's type if it is one; a type given in the request
-/// wins over it, and a column without any gets the one that all its cells fit.
+/// A dotted name makes nested objects. What follows the last colon is the column's type if it is one; a type given in
+/// the request wins over it, and a column without any gets the one that all its cells fit.
 struct CSVColumns: Sendable {
     struct Column: Sendable {
         /// Without the type.
@@ -37,12 +37,16 @@ struct CSVColumns: Sendable {
                 throw FileFault(line: 1, reason: "A column has no name, or one that is too long.")
             }
             let field = id.map { name.hasSameBytes(as: $0) } == true ? SystemField.id.rawValue : name
-            guard names.insert(FieldName(field)).inserted else { throw FileFault(line: 1, reason: "Two columns are called \"\(field.prefix(128))\".") }
+            guard names.insert(FieldName(field)).inserted else {
+                throw FileFault(line: 1, reason: "Two columns are called \"\(field.prefix(128))\".")
+            }
             try insert(field, column: columns.count)
             columns.append(Column(name: field, type: Self.systemType(field) ?? types[name] ?? type))
             unused.remove(name)
         }
-        if let missing = unused.min() { throw FileFault(line: 1, reason: "There is no column \"\(missing.prefix(128))\" to be of a type.") }
+        if let missing = unused.min() {
+            throw FileFault(line: 1, reason: "There is no column \"\(missing.prefix(128))\" to be of a type.")
+        }
         if let id, !names.contains(FieldName(SystemField.id.rawValue)) {
             throw FileFault(line: 1, reason: "There is no column \"\(id.prefix(128))\" to be the id.")
         }
@@ -106,7 +110,9 @@ struct CSVColumns: Sendable {
     }
 
     private static func split(_ text: String) -> (name: String, type: ColumnType?) {
-        guard let colon = text.lastIndex(of: ":"), let type = ColumnType(rawValue: String(text[text.index(after: colon)...])) else {
+        guard let colon = text.lastIndex(of: ":"),
+            let type = ColumnType(rawValue: String(text[text.index(after: colon)...]))
+        else {
             return (text, nil)
         }
         return (String(text[..<colon]), type)
@@ -114,7 +120,8 @@ struct CSVColumns: Sendable {
 
     private mutating func insert(_ name: String, column: Int) throws(FileFault) {
         let parts = name.parts(between: ".")
-        guard parts.count <= FieldPath.maximumParts, parts.allSatisfy({ !$0.isEmpty && $0.utf8.count <= 128 && PostgresLiteral($0) != nil })
+        guard parts.count <= FieldPath.maximumParts,
+            parts.allSatisfy({ !$0.isEmpty && $0.utf8.count <= 128 && PostgresLiteral($0) != nil })
         else { throw FileFault(line: 1, reason: "\"\(name.prefix(128))\" is no name of a field.") }
         Self.insert(parts[...], column, &root)
     }

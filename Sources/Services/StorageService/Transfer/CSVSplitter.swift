@@ -5,7 +5,8 @@ struct CSVSplitter: RecordSplitter {
     private var reader: CSVReader
 
     init(delimiter: UInt8? = nil) {
-        reader = CSVReader(delimiter: delimiter, lineSizeInBytes: TransferLimits.recordSizeInBytes, columns: TransferLimits.columns)
+        reader = CSVReader(
+            delimiter: delimiter, lineSizeInBytes: TransferLimits.recordSizeInBytes, columns: TransferLimits.columns)
     }
 
     var delimiter: UInt8? { reader.delimiter }

@@ -3,8 +3,8 @@ import MartletCore
 
 /// How objects become lines of CSV that an import turns into the same objects.
 ///
-/// Nested objects become dotted columns; arrays, typed values other than Date, empty objects and fields of several types become
-/// cells of JSON. A field without a value is an empty cell, an empty string a quoted one.
+/// Nested objects become dotted columns; arrays, typed values other than Date, empty objects and fields of several
+/// types become cells of JSON. A field without a value is an empty cell, an empty string a quoted one.
 struct CSVTable: Sendable {
     struct Column: Sendable {
         var path: [FieldName]
@@ -29,7 +29,11 @@ struct CSVTable: Sendable {
                 needsGuard = needsGuard || FormulaGuard.isNeeded(for: text)
             case .array: kinds.insert(.json)
             case .object(let members):
-                if CSVTable.date(value) != nil { kinds.insert(.date) } else if CSVTable.isLeaf(members, depth) { kinds.insert(.json) } else {
+                if CSVTable.date(value) != nil {
+                    kinds.insert(.date)
+                } else if CSVTable.isLeaf(members, depth) {
+                    kinds.insert(.json)
+                } else {
                     hasObjects = true
                     for member in members { seeMember(member.name, member.value, depth: depth + 1) }
                 }
@@ -84,23 +88,25 @@ struct CSVTable: Sendable {
     }
 
     var header: String {
-        line(columns.map { column in
-            let name = FormulaGuard.added(to: column.path.map(\.text).joined(separator: "."))
-            let isSystem = SystemField(rawValue: name) != nil
-            return Self.cell(areHeadersTyped && !isSystem ? name + ":" + column.type.rawValue : name)
-        })
+        line(
+            columns.map { column in
+                let name = FormulaGuard.added(to: column.path.map(\.text).joined(separator: "."))
+                let isSystem = SystemField(rawValue: name) != nil
+                return Self.cell(areHeadersTyped && !isSystem ? name + ":" + column.type.rawValue : name)
+            })
     }
 
     func line(_ object: JSONValue) -> String {
-        line(columns.map { column in
-            var value: JSONValue? = object
-            for name in column.path {
-                guard case .object(let members)? = value else { return "" }
-                value = members.first { FieldName($0.name) == name }?.value
-            }
-            guard let value else { return "" }
-            return Self.cell(value, column.type)
-        })
+        line(
+            columns.map { column in
+                var value: JSONValue? = object
+                for name in column.path {
+                    guard case .object(let members)? = value else { return "" }
+                    value = members.first { FieldName($0.name) == name }?.value
+                }
+                guard let value else { return "" }
+                return Self.cell(value, column.type)
+            })
     }
 
     private func line(_ cells: [String]) -> String { cells.joined(separator: ",") + "\r\n" }
@@ -116,10 +122,13 @@ struct CSVTable: Sendable {
 
     /// Quoted where RFC 4180 asks for it, and where an empty or blank string would be lost.
     private static func cell(_ text: String) -> String {
-        let isPlain = !text.isEmpty && !text.hasPrefix(" ") && !text.hasSuffix(" ") && !text.utf8.contains {
-            $0 == UInt8(ascii: ",") || $0 == UInt8(ascii: "\"") || $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r")
-                || $0 == UInt8(ascii: ";") || $0 == UInt8(ascii: "\t")
-        }
+        let isPlain =
+            !text.isEmpty && !text.hasPrefix(" ") && !text.hasSuffix(" ")
+            && !text.utf8.contains {
+                $0 == UInt8(ascii: ",") || $0 == UInt8(ascii: "\"") || $0 == UInt8(ascii: "\n")
+                    || $0 == UInt8(ascii: "\r")
+                    || $0 == UInt8(ascii: ";") || $0 == UInt8(ascii: "\t")
+            }
         return isPlain ? text : text.enclosed(in: "\"")
     }
 

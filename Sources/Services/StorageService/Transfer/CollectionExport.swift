@@ -15,10 +15,12 @@ struct CollectionExport: Sendable {
 
     /// Calls `write` with piece after piece; returns the number of objects.
     func run(
-        on postgres: PostgresClient, progress: (Int) async throws -> Void = { _ in }, _ write: (ByteBuffer) async throws -> Void
+        on postgres: PostgresClient, progress: (Int) async throws -> Void = { _ in },
+        _ write: (ByteBuffer) async throws -> Void
     ) async throws -> Int {
         let table = try space.table(collection)
-        return try await postgres.withTransaction(isolation: .repeatableRead, readOnly: true, role: space.role) { transaction in
+        return try await postgres.withTransaction(isolation: .repeatableRead, readOnly: true, role: space.role) {
+            transaction in
             let walk = CollectionWalk(transaction: transaction, table: table)
             var count = 0
             let csv = format == .csv ? try await self.table(walk) : nil

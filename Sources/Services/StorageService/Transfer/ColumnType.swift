@@ -10,7 +10,8 @@ enum ColumnType: String, Codable, Sendable, CaseIterable {
     /// A typed Date.
     case date
     case string
-    /// A string in which a leading `'` guards against spreadsheets that take text for a formula (OWASP "CSV injection").
+    /// A string in which a leading `'` guards against spreadsheets that take text for a formula (OWASP "CSV
+    /// injection").
     case text
     /// Any value, as JSON.
     case json
@@ -50,7 +51,10 @@ struct RecordFault: Error, Sendable, Equatable {
 
 /// What the text of a cell looks like.
 enum CellKind: Equatable {
-    case empty, nullWord, number, boolean(Bool), date(Date), other
+    case empty, nullWord, number
+    case boolean(Bool)
+    case date(Date)
+    case other
 
     /// - Parameter text: without blanks around it.
     init(_ text: String) {
@@ -77,7 +81,9 @@ enum CellKind: Equatable {
     /// ISO 8601: a day, or a day and time with `T` or a blank between; UTC where no zone is given.
     static func date(_ text: String) -> Date? {
         let bytes = Array(text.utf8)
-        guard bytes.count >= 10, bytes.count <= 35, bytes[4] == UInt8(ascii: "-"), bytes[7] == UInt8(ascii: "-") else { return nil }
+        guard bytes.count >= 10, bytes.count <= 35, bytes[4] == UInt8(ascii: "-"), bytes[7] == UInt8(ascii: "-") else {
+            return nil
+        }
         if bytes.count == 10 { return Timestamps.date(text + "T00:00:00Z") }
         guard bytes.count >= 19, bytes[10] == UInt8(ascii: "T") || bytes[10] == UInt8(ascii: " ") else { return nil }
         let time = String(decoding: bytes[11...], as: UTF8.self)

@@ -8,10 +8,12 @@ import MartletPostgres
 
 /// The job that copies an app's live data into its test environment.
 ///
-/// New tables are filled beside the old ones, from one snapshot of live, and take their place at the end; all in one transaction,
-/// so that a copy that fails or is cancelled leaves the test data as they were. Live is only read: by the role `app_<id>_copy`.
+/// New tables are filled beside the old ones, from one snapshot of live, and take their place at the end; all in one
+/// transaction, so that a copy that fails or is cancelled leaves the test data as they were. Live is only read: by the
+/// role `app_<id>_copy`.
 ///
-/// Each file's bytes are copied too. Those of a copy that failed, and those that test had, are orphans and go with the next collection.
+/// Each file's bytes are copied too. Those of a copy that failed, and those that test had, are orphans and go with the
+/// next collection.
 struct CopyEnvironment: JobHandler {
     static let kind = "copy"
     static let retries = JobRetries(maximumAttempts: 3)
@@ -65,7 +67,8 @@ struct CopyEnvironment: JobHandler {
                 for file in page {
                     try await transfers.files.copy(file.source, to: file.target, sizeInBytes: file.sizeInBytes)
                     report.files += 1
-                    try await job.report(JobProgress(done: report.objects, total: report.objects, message: "\(report.files) files"))
+                    try await job.report(
+                        JobProgress(done: report.objects, total: report.objects, message: "\(report.files) files"))
                 }
                 try await copy.keep(page)
                 path = page.count < Self.filePage ? nil : page.last?.path
@@ -76,8 +79,10 @@ struct CopyEnvironment: JobHandler {
             try await copy.own()
             try await copy.ownFiles()
             try await copy.close()
-            // Not `job.finish`: the job's row has changed since this transaction's snapshot. A copy is harmless to repeat.
-            try await job.report(JobProgress(done: report.objects, total: report.objects, message: "taking place"), isImportant: true)
+            // Not `job.finish`: the job's row has changed since this transaction's snapshot. A copy is harmless to
+            // repeat.
+            try await job.report(
+                JobProgress(done: report.objects, total: report.objects, message: "taking place"), isImportant: true)
             return report
         }
         transfers.rights.forgetAll()
@@ -146,7 +151,8 @@ struct EnvironmentCopy {
                 AND obj_description(i.oid, 'pg_class') IS NOT NULL ORDER BY i.oid
             """)
         try await become(test.role)
-        try await transaction.executeScript("REVOKE ALL ON \(interim.quoted) FROM \(try copier.quoted)", timeout: timeout)
+        try await transaction.executeScript(
+            "REVOKE ALL ON \(interim.quoted) FROM \(try copier.quoted)", timeout: timeout)
         try await CollectionStore.makeIndexes(interim, in: transaction, timeout: timeout)
         for row in rows {
             let (definition, comment) = (try row.decode(0, as: String.self), try row.decode(1, as: String.self))
@@ -154,7 +160,8 @@ struct EnvironmentCopy {
             guard let using = definition.range(of: " USING "), let text = PostgresLiteral(comment) else { continue }
             let name = IndexName.make()
             let unique = definition.hasPrefix("CREATE UNIQUE") ? "UNIQUE " : ""
-            let sql = "CREATE \(unique)INDEX \(try name.identifier.quoted) ON \(interim.quoted)\(definition[using.lowerBound...])"
+            let sql =
+                "CREATE \(unique)INDEX \(try name.identifier.quoted) ON \(interim.quoted)\(definition[using.lowerBound...])"
             try await transaction.executeScript(sql, timeout: timeout)
             try await transaction.execute("COMMENT ON INDEX \(try identifier(test, name.text)) IS \(text)")
         }
@@ -169,7 +176,8 @@ struct EnvironmentCopy {
             guard let name = PostgresIdentifier(table.name) else { throw HTTPProblem(.internalError) }
             // One that was made since this transaction's snapshot, which does not show it.
             try await transaction.executeScript("DROP TABLE IF EXISTS \(try identifier(test, table.name).quoted)")
-            try await transaction.executeScript("ALTER TABLE \(try identifier(test, table.interim).quoted) RENAME TO \(name.quoted)")
+            try await transaction.executeScript(
+                "ALTER TABLE \(try identifier(test, table.interim).quoted) RENAME TO \(name.quoted)")
         }
     }
 
@@ -179,15 +187,19 @@ struct EnvironmentCopy {
             try await become(live.role)
             // What the cursor reads, it may: its rights were those of whoever declared it.
             try await transaction.execute(
-                "DECLARE kept NO SCROLL CURSOR FOR SELECT to_jsonb(t)::text FROM \(try identifier(live, name)) AS t", timeout: timeout)
+                "DECLARE kept NO SCROLL CURSOR FOR SELECT to_jsonb(t)::text FROM \(try identifier(live, name)) AS t",
+                timeout: timeout)
             try await become(test.role)
             let table = try identifier(test, name)
             while true {
-                let rows = try await transaction.query("FETCH 5000 FROM kept", timeout: timeout).map { try $0.decode(0, as: String.self) }
+                let rows = try await transaction.query("FETCH 5000 FROM kept", timeout: timeout).map {
+                    try $0.decode(0, as: String.self)
+                }
                 guard !rows.isEmpty else { break }
                 let portion = PostgresJSON("[\(rows.joined(separator: ","))]")
                 try await transaction.execute(
-                    "INSERT INTO \(table) SELECT * FROM jsonb_populate_recordset(NULL::\(table), \(portion))", timeout: timeout)
+                    "INSERT INTO \(table) SELECT * FROM jsonb_populate_recordset(NULL::\(table), \(portion))",
+                    timeout: timeout)
             }
             try await transaction.execute("CLOSE kept", timeout: timeout)
         }
@@ -243,7 +255,8 @@ struct EnvironmentCopy {
         let interim = try identifier(test, Self.interimFiles)
         let rows = PostgresJSON("[" + files.map(\.row).joined(separator: ",") + "]")
         try await transaction.execute(
-            "INSERT INTO \(interim) SELECT * FROM jsonb_populate_recordset(NULL::\(interim), \(rows))", timeout: timeout)
+            "INSERT INTO \(interim) SELECT * FROM jsonb_populate_recordset(NULL::\(interim), \(rows))", timeout: timeout
+        )
     }
 
     /// The transaction has dropped what test had.
@@ -254,7 +267,8 @@ struct EnvironmentCopy {
         try await transaction.executeScript("DROP TABLE \(interim.quoted)")
     }
 
-    /// Every collection of the space and all that belongs to one, and its files: their bytes are orphans then. The transaction has the space's role.
+    /// Every collection of the space and all that belongs to one, and its files: their bytes are orphans then. The
+    /// transaction has the space's role.
     static func dropCollections(of space: AppSpace, in transaction: PostgresTransaction) async throws {
         guard space.environment == .test else { throw HTTPProblem(.internalError, cause: "only test may be wiped") }
         let rows = try await transaction.query(
@@ -269,13 +283,14 @@ struct EnvironmentCopy {
         }
         let usage = try space.own("_file_usage")
         let limits = try await transaction.query("SELECT max(maximum_files), max(maximum_bytes) FROM \(usage)")[0]
-        // The usage before the files, as those have it who write them. It is emptied and made anew, as a copy cannot change what others have
-        // changed since its snapshot.
+        // The usage before the files, as those have it who write them. It is emptied and made anew, as a copy cannot
+        // change what others have changed since its snapshot.
         let own = [
             "_file_usage", "_changes", "_idempotency", "_relations", "_role_members", "_roles", "_collections",
             "_files", "_thumbnails", "_uploads", "_transfer_parts", "_transfers", "_closed",
         ]
-        let tables = own.compactMap { PostgresIdentifier(schema: space.schema, name: $0)?.quoted }.joined(separator: ", ")
+        let tables = own.compactMap { PostgresIdentifier(schema: space.schema, name: $0)?.quoted }.joined(
+            separator: ", ")
         // Not DELETE: that would leave what others write meanwhile.
         try await transaction.executeScript("TRUNCATE \(tables)")
         try await transaction.execute(
@@ -287,10 +302,13 @@ struct EnvironmentCopy {
     }
 
     /// Tells those who follow the collections' changes that they must start over, where the space keeps note of that.
-    private static func raiseFloor(of names: [String], in space: AppSpace, _ transaction: PostgresTransaction) async throws {
+    private static func raiseFloor(of names: [String], in space: AppSpace, _ transaction: PostgresTransaction)
+        async throws
+    {
         guard let floor = PostgresIdentifier(schema: space.schema, name: "_changes_floor"),
             try await !transaction.query(
-                "SELECT FROM pg_tables WHERE schemaname = \(space.schema) AND tablename = '_changes_floor'").isEmpty
+                "SELECT FROM pg_tables WHERE schemaname = \(space.schema) AND tablename = '_changes_floor'"
+            ).isEmpty
         else { return }
         try await transaction.execute(
             """
@@ -307,7 +325,9 @@ struct EnvironmentCopy {
     }
 
     private func identifier(_ space: AppSpace, _ name: String) throws -> PostgresIdentifier {
-        guard let identifier = PostgresIdentifier(schema: space.schema, name: name) else { throw HTTPProblem(.internalError) }
+        guard let identifier = PostgresIdentifier(schema: space.schema, name: name) else {
+            throw HTTPProblem(.internalError)
+        }
         return identifier
     }
 

@@ -28,10 +28,12 @@ struct ExportCollection: JobHandler {
 
     func run(_ options: Options, _ job: RunningJob) async throws -> Report {
         let export = CollectionExport(
-            format: options.format, areHeadersTyped: options.areHeadersTyped, collection: try CollectionName(options.collection),
+            format: options.format, areHeadersTyped: options.areHeadersTyped,
+            collection: try CollectionName(options.collection),
             space: try options.space.space)
         try await transfers.spool.deleteFiles(of: job.id)
-        var file = try await transfers.spool.write(contentType: options.format.contentType, name: export.fileName, job: job.id)
+        var file = try await transfers.spool.write(
+            contentType: options.format.contentType, name: export.fileName, job: job.id)
         let objects: Int
         do {
             objects = try await export.run(on: transfers.postgres) { done in
@@ -43,6 +45,7 @@ struct ExportCollection: JobHandler {
             throw JobFailure(code: ErrorCode.limitExceeded.rawValue, detail: fault.reason)
         }
         try await file.finish()
-        return Report(collection: options.collection, format: options.format, objects: objects, sizeInBytes: file.sizeInBytes)
+        return Report(
+            collection: options.collection, format: options.format, objects: objects, sizeInBytes: file.sizeInBytes)
     }
 }

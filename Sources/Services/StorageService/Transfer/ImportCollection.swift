@@ -7,7 +7,8 @@ import MartletJobs
 import MartletPostgres
 import NIOCore
 
-/// The job of an import: reads the upload record by record into a stage, and stores all of it in one transaction, or nothing.
+/// The job of an import: reads the upload record by record into a stage, and stores all of it in one transaction, or
+/// nothing.
 struct ImportCollection: JobHandler {
     static let kind = "import"
     static let retries = JobRetries(maximumAttempts: 3)
@@ -23,7 +24,8 @@ struct ImportCollection: JobHandler {
         let space = try options.space.space
         let collection = try CollectionName(options.collection)
         try await transfers.spaces.prepare(space)
-        guard let stage = ImportStage(postgres: transfers.postgres, space: space, collection: collection, job: job.id) else {
+        guard let stage = ImportStage(postgres: transfers.postgres, space: space, collection: collection, job: job.id)
+        else {
             throw JobFailure(code: ErrorCode.invalidName.rawValue, detail: "The collection's name is not acceptable.")
         }
         let result: Result<ImportReport, any Error>
@@ -97,7 +99,8 @@ struct ImportCollection: JobHandler {
         private func failure(_ detail: String) -> JobFailure {
             let encoder = JSONEncoder()
             encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-            return JobFailure(code: "bad-records", detail: detail, report: (try? encoder.encode(report)).map { Array($0) })
+            return JobFailure(
+                code: "bad-records", detail: detail, report: (try? encoder.encode(report)).map { Array($0) })
         }
 
         /// The header, and, where a column's type is not given, what all its cells are.
@@ -109,14 +112,17 @@ struct ImportCollection: JobHandler {
                     try seeColumns(try splitter.feed(portion.readableBytesView))
                     if columns?.isTypeMissing == false { throw Enough() }
                     position += portion.readableBytes
-                    try await job.report(JobProgress(done: position, total: options.sizeInBytes, message: "finding types"))
+                    try await job.report(
+                        JobProgress(done: position, total: options.sizeInBytes, message: "finding types"))
                 }
                 try checkEnd(position)
                 try seeColumns(try splitter.finish())
             } catch is Enough {}
             report.delimiter = splitter.delimiter.map { String(UnicodeScalar($0)) }
             guard let columns else { throw FileFault(line: 1, reason: "The file has no header.") }
-            report.columns = columns.columns.map { .init(name: $0.name, type: $0.effectiveType, filled: $0.guess.filled) }
+            report.columns = columns.columns.map {
+                .init(name: $0.name, type: $0.effectiveType, filled: $0.guess.filled)
+            }
         }
 
         private struct Enough: Error {}
@@ -149,7 +155,8 @@ struct ImportCollection: JobHandler {
         /// A file of which a part is gone must not pass for a shorter one.
         private func checkEnd(_ position: Int) throws {
             guard position == options.sizeInBytes else {
-                throw JobFailure(code: ErrorCode.internalError.rawValue, detail: "The uploaded file is gone. Nothing was stored.")
+                throw JobFailure(
+                    code: ErrorCode.internalError.rawValue, detail: "The uploaded file is gone. Nothing was stored.")
             }
         }
 
@@ -166,7 +173,9 @@ struct ImportCollection: JobHandler {
             } catch {
                 report.note(.init(line: raw.line, reason: error.reason, field: error.field))
             }
-            if pending.count >= ImportCollection.batch || pendingSize >= ImportCollection.batchSizeInBytes { try await stageBatch() }
+            if pending.count >= ImportCollection.batch || pendingSize >= ImportCollection.batchSizeInBytes {
+                try await stageBatch()
+            }
         }
 
         private func record(_ raw: RawRecord) throws(RecordFault) -> ImportRecord {
@@ -203,7 +212,8 @@ struct ImportCollection: JobHandler {
                 guard let error = error as? PostgresError else { throw error }
                 guard error.sqlState == "23505" else { throw error }
                 throw JobFailure(
-                    code: ErrorCode.conflict.rawValue, detail: "A record has values of a unique index that another object has. Nothing was stored.",
+                    code: ErrorCode.conflict.rawValue,
+                    detail: "A record has values of a unique index that another object has. Nothing was stored.",
                     cause: "\(error)")
             }
             transfers.signal.written(in: stage.space)
@@ -216,7 +226,8 @@ struct ImportCollection: JobHandler {
                 try await transaction.executeScript("SET LOCAL ROLE \(stage.space.role.quoted)")
                 for start in stride(from: 1, through: staged, by: ImportCollection.applied) {
                     let range = start...min(staged, start + ImportCollection.applied - 1)
-                    let done = try await stage.apply(range, replacing: options.existing == .replace, scope: scope, in: transaction)
+                    let done = try await stage.apply(
+                        range, replacing: options.existing == .replace, scope: scope, in: transaction)
                     report.created += done.created
                     report.replaced += done.replaced
                     report.skipped += done.skipped
@@ -224,12 +235,14 @@ struct ImportCollection: JobHandler {
                 }
                 guard options.existing != .refuse || report.skipped == 0 else {
                     throw JobFailure(
-                        code: ErrorCode.conflict.rawValue, detail: "An object with the _id of a record was made meanwhile. Nothing was stored.")
+                        code: ErrorCode.conflict.rawValue,
+                        detail: "An object with the _id of a record was made meanwhile. Nothing was stored.")
                 }
                 // A crash of PostgreSQL empties the stage, which is not logged.
                 guard report.created + report.replaced + report.skipped == report.good else {
                     throw JobFailure(
-                        code: ErrorCode.internalError.rawValue, detail: "The records on their way were lost. Nothing was stored.", isFinal: false)
+                        code: ErrorCode.internalError.rawValue,
+                        detail: "The records on their way were lost. Nothing was stored.", isFinal: false)
                 }
                 report.applied = true
                 try await transaction.executeScript("RESET ROLE")

@@ -95,7 +95,8 @@ struct ImportOptions: Codable, Sendable {
     private static func types(_ text: Substring?) throws -> [String: ColumnType] {
         var types: [String: ColumnType] = [:]
         for entry in (text ?? "").split(separator: ",") {
-            guard let colon = entry.lastIndex(of: ":"), let type = ColumnType(rawValue: String(entry[entry.index(after: colon)...])),
+            guard let colon = entry.lastIndex(of: ":"),
+                let type = ColumnType(rawValue: String(entry[entry.index(after: colon)...])),
                 types.count < TransferLimits.columns
             else {
                 let names = ColumnType.allCases.map(\.rawValue).joined(separator: ", ")
@@ -133,7 +134,8 @@ struct SpaceName: Codable, Sendable, Hashable {
     /// - Throws: `unauthorized` for a name that is none.
     var space: AppSpace {
         get throws {
-            try AppSpace(Principal(kind: .master, appID: appID, appNumber: 0, environment: environment, credentialID: "job"))
+            try AppSpace(
+                Principal(kind: .master, appID: appID, appNumber: 0, environment: environment, credentialID: "job"))
         }
     }
 }

@@ -16,7 +16,9 @@ struct ImportStage: Sendable {
 
     init?(postgres: PostgresClient, space: AppSpace, collection: CollectionName, job: UUID) {
         let name = Self.prefix + job.uuidString.lowercased().filter { $0 != "-" }
-        guard let table = PostgresIdentifier(schema: space.schema, name: name), let target = try? space.table(collection) else { return nil }
+        guard let table = PostgresIdentifier(schema: space.schema, name: name),
+            let target = try? space.table(collection)
+        else { return nil }
         self.postgres = postgres
         self.space = space
         self.collection = collection
@@ -38,9 +40,11 @@ struct ImportStage: Sendable {
     /// Drops what imports left whose process died for good. No other import of the app runs: they share a lane.
     func dropForgotten() async throws {
         let rows = try await run(
-            "SELECT tablename::text FROM pg_tables WHERE schemaname = \(space.schema) AND tablename LIKE '\\_import\\_%'")
+            "SELECT tablename::text FROM pg_tables WHERE schemaname = \(space.schema) AND tablename LIKE '\\_import\\_%'"
+        )
         for row in rows {
-            guard let table = PostgresIdentifier(schema: space.schema, name: try row.decode(0)), table != self.table else { continue }
+            guard let table = PostgresIdentifier(schema: space.schema, name: try row.decode(0)), table != self.table
+            else { continue }
             try await run("DROP TABLE IF EXISTS \(table)")
         }
     }
@@ -105,13 +109,16 @@ struct ImportStage: Sendable {
             WITH bad AS MATERIALIZED (\(records)), gone AS (DELETE FROM \(table) WHERE n IN (SELECT n FROM bad))
             SELECT line, reason, count(*) OVER () FROM bad ORDER BY line LIMIT \(ImportReport.maximumBadRecords)
             """)
-        let first = try rows.map { ImportReport.BadRecord(line: try $0.decode(0), reason: try $0.decode(1), field: "_id") }
+        let first = try rows.map {
+            ImportReport.BadRecord(line: try $0.decode(0), reason: try $0.decode(1), field: "_id")
+        }
         return (try rows.first?.decode(2) ?? 0, first)
     }
 
     func hasTarget() async throws -> Bool {
         try await run(
-            "SELECT FROM pg_tables WHERE schemaname = \(space.schema) AND tablename = \(collection.text)").count > 0
+            "SELECT FROM pg_tables WHERE schemaname = \(space.schema) AND tablename = \(collection.text)"
+        ).count > 0
     }
 
     struct Applied: Sendable {
@@ -149,7 +156,9 @@ struct ImportStage: Sendable {
             """
         query.isPrepared = false
         let row = try await transaction.query(query, timeout: Self.timeout)[0]
-        let (all, created, replaced) = (try row.decode(0, as: Int.self), try row.decode(1, as: Int.self), try row.decode(2, as: Int.self))
+        let (all, created, replaced) = (
+            try row.decode(0, as: Int.self), try row.decode(1, as: Int.self), try row.decode(2, as: Int.self)
+        )
         return Applied(created: created, replaced: replaced, skipped: all - created - replaced)
     }
 

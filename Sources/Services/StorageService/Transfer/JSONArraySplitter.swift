@@ -2,11 +2,14 @@ import MartletCore
 
 /// Cuts a JSON array into the texts of its elements.
 ///
-/// Only brackets and strings are looked at; whether an element is valid JSON is for whoever gets it to check. An element with
-/// wrong contents is one bad record, while text that leaves open where elements end is a fault of the file.
+/// Only brackets and strings are looked at; whether an element is valid JSON is for whoever gets it to check. An
+/// element with wrong contents is one bad record, while text that leaves open where elements end is a fault of the
+/// file.
 struct JSONArraySplitter: RecordSplitter {
     private enum Place {
-        case start, beforeElement(isFirst: Bool), inElement, behindElement, end
+        case start
+        case beforeElement(isFirst: Bool)
+        case inElement, behindElement, end
     }
 
     private var place = Place.start
@@ -39,7 +42,9 @@ struct JSONArraySplitter: RecordSplitter {
         switch place {
         case .start:
             if isBlank { return }
-            guard byte == UInt8(ascii: "[") else { throw FileFault(line: line, reason: "The file is not a JSON array.") }
+            guard byte == UInt8(ascii: "[") else {
+                throw FileFault(line: line, reason: "The file is not a JSON array.")
+            }
             place = .beforeElement(isFirst: true)
         case .beforeElement(let isFirst):
             if isBlank { return }
@@ -72,7 +77,8 @@ struct JSONArraySplitter: RecordSplitter {
         isEscaped = false
     }
 
-    private mutating func takeInElement(_ byte: UInt8, _ isBlank: Bool, _ records: inout [RawRecord]) throws(FileFault) {
+    private mutating func takeInElement(_ byte: UInt8, _ isBlank: Bool, _ records: inout [RawRecord]) throws(FileFault)
+    {
         if isInString {
             keep(byte)
             if isEscaped {
@@ -99,7 +105,9 @@ struct JSONArraySplitter: RecordSplitter {
                 return
             }
             // Behind a number or word.
-            guard byte != UInt8(ascii: "}") else { throw FileFault(line: line, reason: "A } stands where none was opened.") }
+            guard byte != UInt8(ascii: "}") else {
+                throw FileFault(line: line, reason: "A } stands where none was opened.")
+            }
             end(&records)
             place = byte == UInt8(ascii: ",") ? .beforeElement(isFirst: false) : .end
         default:

@@ -1,7 +1,8 @@
 import MartletCore
 import MartletPostgres
 
-/// Finds the objects of a collection that name a user by its indexes: those on readers and writers, and on every equality.
+/// Finds the objects of a collection that name a user by its indexes: those on readers and writers, and on every
+/// equality.
 struct NamedObjects: Sendable {
     let table: PostgresIdentifier
     let space: AppSpace
@@ -15,13 +16,15 @@ struct NamedObjects: Sendable {
         guard let condition = condition() else { return nil }
         return try await postgres.withTransaction(readOnly: true, role: space.role) { transaction in
             guard try await isIndexed(transaction) else { return nil }
-            // How many objects name the user PostgreSQL cannot know; to read them all it takes for cheap where it is not.
+            // How many objects name the user PostgreSQL cannot know; to read them all it takes for cheap where it is
+            // not.
             try await transaction.executeScript("SET LOCAL enable_seqscan = off")
             return try await transaction.query(statement(condition, behind: id, limit: limit)).map { try $0.decode(0) }
         }
     }
 
-    /// All that name the user, then those of them that are wanted: in the order of ids PostgreSQL would walk through everybody's.
+    /// All that name the user, then those of them that are wanted: in the order of ids PostgreSQL would walk through
+    /// everybody's.
     func statement(_ condition: PostgresQuery, behind id: String, limit: Int) -> PostgresQuery {
         var statement: PostgresQuery = """
             WITH named AS MATERIALIZED (SELECT id FROM \(table) WHERE \(condition))
@@ -34,7 +37,8 @@ struct NamedObjects: Sendable {
     /// Each part served by an index; nil: not all can be.
     func condition() -> PostgresQuery? {
         var parts: [PostgresQuery] = ["readers @> ARRAY[\(userID)]", "writers @> ARRAY[\(userID)]"]
-        // Without its type, which the index has for every pointer there is; what else has such a field is told apart by whoever asks.
+        // Without its type, which the index has for every pointer there is; what else has such a field is told apart by
+        // whoever asks.
         let pointer = JSONValue.object([.init("objectId", .string(userID))])
         for field in fields {
             // In an array it would stand for a place.

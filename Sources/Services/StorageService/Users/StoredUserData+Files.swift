@@ -62,7 +62,8 @@ extension StoredUserData {
     }
 
     /// Names and sizes, not the bytes: each has an address by which the user can fetch it.
-    func exportFiles(of owner: Owner, behind path: String, into lines: inout ByteBuffer) async throws -> UserDataPlace? {
+    func exportFiles(of owner: Owner, behind path: String, into lines: inout ByteBuffer) async throws -> UserDataPlace?
+    {
         guard let end = try await lastFile(behind: path, of: owner) else { return nil }
         let rows = try await run(
             """

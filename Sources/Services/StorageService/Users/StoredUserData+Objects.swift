@@ -48,16 +48,21 @@ extension StoredUserData {
     func eraseObjects(
         of owner: Owner, in collection: String, behind id: String
     ) async throws -> ([String: Int], UserDataPlace) {
-        guard let look = try await look(at: collection, behind: id, in: owner) else { return ([:], .collections(behind: collection)) }
+        guard let look = try await look(at: collection, behind: id, in: owner) else {
+            return ([:], .collections(behind: collection))
+        }
         do {
             return try await erase(look, of: owner)
         } catch let problem as HTTPProblem where problem.code == .conflict {
-            // A unique index does not let a field be without the user. Better that their id stays there than everything else.
+            // A unique index does not let a field be without the user. Better that their id stays there than everything
+            // else.
             return try await erase(look, of: owner, keepingFields: true)
         }
     }
 
-    private func erase(_ look: Look, of owner: Owner, keepingFields: Bool = false) async throws -> ([String: Int], UserDataPlace) {
+    private func erase(_ look: Look, of owner: Owner, keepingFields: Bool = false) async throws -> (
+        [String: Int], UserDataPlace
+    ) {
         let (table, relations) = (try look.scope.table, try owner.space.own("_relations"))
         let collection = look.scope.collection.text
         let rest = keepingFields ? nil : look.rest(owner)
@@ -95,11 +100,15 @@ extension StoredUserData {
     func exportObjects(
         of owner: Owner, in collection: String, behind id: String, into lines: inout ByteBuffer
     ) async throws -> UserDataPlace {
-        guard let look = try await look(at: collection, behind: id, in: owner) else { return .collections(behind: collection) }
+        guard let look = try await look(at: collection, behind: id, in: owner) else {
+            return .collections(behind: collection)
+        }
         var principal = Principal(
-            kind: .client, appID: owner.space.appID, appNumber: 0, environment: owner.space.environment, credentialID: "")
+            kind: .client, appID: owner.space.appID, appNumber: 0, environment: owner.space.environment,
+            credentialID: "")
         principal.userID = owner.id
-        let rights = try await rights.rights(of: principal, in: owner.space, to: [look.scope.collection], evenIfClosed: true)
+        let rights = try await rights.rights(
+            of: principal, in: owner.space, to: [look.scope.collection], evenIfClosed: true)
         let access = rights.access(to: look.scope.collection)
         let rows = try await run(
             """
@@ -115,7 +124,8 @@ extension StoredUserData {
             WHERE before < \(Self.exportedBytesPerCall) ORDER BY id
             """, owner)
         for row in rows { lines.writeString(try row.decode(0, as: String.self) + "\n") }
-        guard let last = rows.last, try rows.count < last.decode(2, as: Int.self) || rows.count == Self.rowsPerSlice else {
+        guard let last = rows.last, try rows.count < last.decode(2, as: Int.self) || rows.count == Self.rowsPerSlice
+        else {
             return .objects(collection: collection, behind: look.end)
         }
         return .objects(collection: collection, behind: try last.decode(1))
@@ -134,7 +144,8 @@ extension StoredUserData {
             guard let text: String = try row.decode(0), let end: String = try row.decode(1) else { return nil }
             let rules = try CollectionRules(JSONValue(parsing: text.utf8))
             let named = NamedObjects(
-                table: try scope.table, space: owner.space, collection: name, userID: owner.id, fields: rules.ownerFields)
+                table: try scope.table, space: owner.space, collection: name, userID: owner.id,
+                fields: rules.ownerFields)
             guard let ids = try await named.ids(behind: id, limit: Self.rowsPerSlice, on: postgres) else {
                 return Look(scope: scope, rules: rules, behind: id, end: end)
             }

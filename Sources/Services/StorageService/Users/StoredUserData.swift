@@ -7,12 +7,13 @@ import NIOCore
 
 /// What the objects, files and roles of an app have of one of its users.
 ///
-/// An object is the user's own when nobody else may write it: they are its only reader or writer, or the fields by which the collection's
-/// rules let users change it name nobody else. Own ones are erased, through the change log like any other deletion; where others have a
-/// part, the user is taken out and the object stays. Hooks `before…` are not asked, `after…` are told.
+/// An object is the user's own when nobody else may write it: they are its only reader or writer, or the fields by
+/// which the collection's rules let users change it name nobody else. Own ones are erased, through the change log like
+/// any other deletion; where others have a part, the user is taken out and the object stays. Hooks `before…` are not
+/// asked, `after…` are told.
 ///
-/// Objects are found by indexes (`NamedObjects`), files by looking through them, `UserDataPlace` after place. A collection whose index is not built
-/// yet is looked through, too.
+/// Objects are found by indexes (`NamedObjects`), files by looking through them, `UserDataPlace` after place. A
+/// collection whose index is not built yet is looked through, too.
 struct StoredUserData: UserDataHolder {
     /// Rows that one transaction changes.
     static let rowsPerSlice = 500
@@ -33,9 +34,14 @@ struct StoredUserData: UserDataHolder {
 
         /// - Throws: `invalid-body`.
         init(_ request: UserDataRequest) throws {
-            let principal = Principal(kind: .service, appID: request.app, appNumber: 0, environment: request.environment, credentialID: "")
-            guard let space = try? AppSpace(principal) else { throw HTTPProblem(.invalidBody, "This is no app's id.", field: "app") }
-            guard let id = UserID(request.user) else { throw HTTPProblem(.invalidBody, "This is no user's id.", field: "user") }
+            let principal = Principal(
+                kind: .service, appID: request.app, appNumber: 0, environment: request.environment, credentialID: "")
+            guard let space = try? AppSpace(principal) else {
+                throw HTTPProblem(.invalidBody, "This is no app's id.", field: "app")
+            }
+            guard let id = UserID(request.user) else {
+                throw HTTPProblem(.invalidBody, "This is no user's id.", field: "user")
+            }
             self.id = id.text
             self.space = space
         }
@@ -63,7 +69,9 @@ struct StoredUserData: UserDataHolder {
         var lines = ByteBuffer()
         let end = ContinuousClock.now + Self.timePerCall
         repeat {
-            guard let next = try await exportSlice(of: owner, at: place, into: &lines) else { return UserDataPortion(lines: lines) }
+            guard let next = try await exportSlice(of: owner, at: place, into: &lines) else {
+                return UserDataPortion(lines: lines)
+            }
             place = next
         } while ContinuousClock.now < end && lines.readableBytes < Self.exportedBytesPerCall
         return UserDataPortion(lines: lines, next: place.token)
@@ -85,13 +93,16 @@ struct StoredUserData: UserDataHolder {
         }
     }
 
-    private func exportSlice(of owner: Owner, at place: UserDataPlace, into lines: inout ByteBuffer) async throws -> UserDataPlace? {
+    private func exportSlice(of owner: Owner, at place: UserDataPlace, into lines: inout ByteBuffer) async throws
+        -> UserDataPlace?
+    {
         switch place {
         case .roles:
             try await exportRoles(of: owner, into: &lines)
             return .collections(behind: "")
         case .collections(let name): return try await collection(behind: name, in: owner)
-        case .objects(let collection, let id): return try await exportObjects(of: owner, in: collection, behind: id, into: &lines)
+        case .objects(let collection, let id):
+            return try await exportObjects(of: owner, in: collection, behind: id, into: &lines)
         case .files(let path): return try await exportFiles(of: owner, behind: path, into: &lines)
         case .history: return nil
         }
@@ -127,7 +138,8 @@ enum UserDataPlace: Equatable, Sendable {
             self = .roles
             return
         }
-        let parts = (Base64URL.decode(token).flatMap { String(bytes: $0, encoding: .utf8) } ?? "").components(separatedBy: "\n")
+        let parts = (Base64URL.decode(token).flatMap { String(bytes: $0, encoding: .utf8) } ?? "").components(
+            separatedBy: "\n")
         switch (parts[0], parts.count) {
         case ("collections", 2): self = .collections(behind: parts[1])
         case ("objects", 3): self = .objects(collection: parts[1], behind: parts[2])

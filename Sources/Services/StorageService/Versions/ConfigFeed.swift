@@ -48,7 +48,9 @@ final class ConfigFeed: Service {
                 self.versions.replace(with: news.spaces)
                 return news.number
             } didFail: { error in
-                self.logger.warning("Live versions of configurations are not told; the last ones are.", metadata: ["error.cause": "\(error)"])
+                self.logger.warning(
+                    "Live versions of configurations are not told; the last ones are.",
+                    metadata: ["error.cause": "\(error)"])
             }
         }
     }
@@ -57,7 +59,8 @@ final class ConfigFeed: Service {
     private func news(after number: Int64) async throws -> LiveVersions? {
         let base = url.absoluteString.hasSuffix("/") ? String(url.absoluteString.dropLast()) : url.absoluteString
         var request = HTTPClientRequest(url: "\(base)/internal/config/live?after=\(number)&wait=\(Self.waitSeconds)")
-        request.headers.add(name: HeaderName.principal, value: try signer.header(for: .service(StorageService.name), at: Date()))
+        request.headers.add(
+            name: HeaderName.principal, value: try signer.header(for: .service(StorageService.name), at: Date()))
         let response = try await client.execute(request, timeout: .seconds(Int64(Self.waitSeconds) + 10))
         switch response.status {
         case .ok:

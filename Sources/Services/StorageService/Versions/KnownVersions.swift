@@ -20,7 +20,12 @@ final class KnownVersions: Sendable {
 
     func replace(with spaces: [LiveVersions.Space]) {
         let notices = Dictionary(
-            spaces.map { (Key(appID: $0.appID, environment: $0.environment), VersionNotice(config: $0.config, translation: $0.translation)) }
+            spaces.map {
+                (
+                    Key(appID: $0.appID, environment: $0.environment),
+                    VersionNotice(config: $0.config, translation: $0.translation)
+                )
+            }
         ) { $1 }
         known.withLock { $0 = notices }
     }

@@ -10,11 +10,13 @@ public struct ThumbnailSize: Sendable, Hashable {
     /// Parses `name=160x160` or `name=160x160:crop`, with sides of 1 to 4,096 pixels.
     public init?(_ text: String) {
         let parts = text.split(separator: "=", omittingEmptySubsequences: false)
-        guard parts.count == 2, let first = parts[0].utf8.first, (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(first),
+        guard parts.count == 2, let first = parts[0].utf8.first,
+            (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(first),
             parts[0].utf8.count <= 32, parts[0].allSatisfy({ "abcdefghijklmnopqrstuvwxyz0123456789_-".contains($0) })
         else { return nil }
         let isCropped = parts[1].hasSuffix(":crop")
-        let sides = (isCropped ? parts[1].dropLast(5) : parts[1]).split(separator: "x", omittingEmptySubsequences: false)
+        let sides = (isCropped ? parts[1].dropLast(5) : parts[1]).split(
+            separator: "x", omittingEmptySubsequences: false)
         guard sides.count == 2, let width = Int(sides[0]), let height = Int(sides[1]), (1...4_096).contains(width),
             (1...4_096).contains(height)
         else { return nil }

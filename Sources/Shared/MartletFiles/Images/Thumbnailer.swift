@@ -47,7 +47,9 @@ public struct Thumbnailer: Sendable {
 
     /// - Throws: `Refusal`; `FileError.missing`; `FileError.unavailable` if too many requests are waiting, the programs
     ///   are missing, or something unrelated to the picture failed.
-    public func thumbnail(of blob: BlobName, sizeInBytes: Int, in files: any FileBackend, _ size: ThumbnailSize) async throws -> Thumbnail {
+    public func thumbnail(of blob: BlobName, sizeInBytes: Int, in files: any FileBackend, _ size: ThumbnailSize)
+        async throws -> Thumbnail
+    {
         guard sizeInBytes <= maximumSourceSizeInBytes else {
             throw Refusal(reason: "Thumbnails are only made of pictures of up to \(maximumSourceSizeInBytes) bytes.")
         }
@@ -88,7 +90,9 @@ public struct Thumbnailer: Sendable {
             throw Refusal(reason: "The picture has more than \(maximumPixels) pixels.", isLasting: true)
         }
         let name = folder + (header.isTransparent ? "/thumbnail.png" : "/thumbnail.jpg")
-        var arguments = ["--size", "\(size.width)x\(size.height)" + (size.isCropped ? "" : ">"), "--export-profile", "srgb"]
+        var arguments = [
+            "--size", "\(size.width)x\(size.height)" + (size.isCropped ? "" : ">"), "--export-profile", "srgb",
+        ]
         if size.isCropped { arguments += ["--smartcrop", "centre"] }
         arguments += ["-o", name + (header.isTransparent ? "[strip]" : "[Q=82,strip,optimize_coding]"), source]
         let outcome = try await process.run("vipsthumbnail", arguments, in: folder)
@@ -96,7 +100,8 @@ public struct Thumbnailer: Sendable {
         guard let content = FileManager.default.contents(atPath: name), !content.isEmpty else {
             throw Refusal(reason: "The picture cannot be read.")
         }
-        return Thumbnail(contentType: header.isTransparent ? "image/png" : "image/jpeg", content: ByteBuffer(bytes: content))
+        return Thumbnail(
+            contentType: header.isTransparent ? "image/png" : "image/jpeg", content: ByteBuffer(bytes: content))
     }
 
     private struct Header {
@@ -113,7 +118,9 @@ public struct Thumbnailer: Sendable {
         let outcome = try await process.run("vipsheader", [source], in: folder)
         try check(outcome, of: "vipsheader")
         let line = outcome.text.split(separator: "\n").last { $0.hasPrefix(source + ":") } ?? ""
-        guard line.utf8.count <= Self.maximumHeaderLength, let match = line.firstMatch(of: /: (\d{1,9})x(\d{1,9}) [a-z]+, (\d+) bands?, ([a-z0-9-]+)(?:, ([a-z]+load)[a-z_]*)?$/),
+        guard line.utf8.count <= Self.maximumHeaderLength,
+            let match = line.firstMatch(
+                of: /: (\d{1,9})x(\d{1,9}) [a-z]+, (\d+) bands?, ([a-z0-9-]+)(?:, ([a-z]+load)[a-z_]*)?$/),
             let width = Int(match.1), let height = Int(match.2), let bands = Int(match.3), let loader = match.5,
             ["jpegload", "pngload", "gifload", "webpload", "heifload"].contains(loader)
         else { throw Refusal(reason: "Thumbnails cannot be made of this type of file.", isLasting: true) }
@@ -125,8 +132,10 @@ public struct Thumbnailer: Sendable {
     private func check(_ outcome: LimitedProcess.Outcome, of program: String) throws {
         switch outcome.end {
         case .exited(0): return
-        case .killed(SIGXCPU), .killed(SIGXFSZ): throw Refusal(reason: "Processing the picture takes too much time or space.", isLasting: true)
-        case .exited where outcome.text.contains("\(program): ") && !Self.faults.contains(where: { outcome.text.contains($0) }):
+        case .killed(SIGXCPU), .killed(SIGXFSZ):
+            throw Refusal(reason: "Processing the picture takes too much time or space.", isLasting: true)
+        case .exited
+        where outcome.text.contains("\(program): ") && !Self.faults.contains(where: { outcome.text.contains($0) }):
             throw Refusal(reason: "The picture cannot be read.")
         default: throw FileError.unavailable(cause: "\(program) ended with \(outcome.end): \(outcome.text.suffix(400))")
         }
@@ -134,7 +143,8 @@ public struct Thumbnailer: Sendable {
 
     /// Messages of libvips, glib and the loader that indicate a fault of the machine rather than the picture.
     private static let faults = [
-        "unix error", "glib: ", "out of memory", "failed to allocate", "does not exist", "error while loading shared libraries",
+        "unix error", "glib: ", "out of memory", "failed to allocate", "does not exist",
+        "error while loading shared libraries",
         "No space left on device", "Input/output error", "Cannot allocate memory", "Resource temporarily unavailable",
     ]
 }

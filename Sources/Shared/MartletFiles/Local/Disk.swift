@@ -87,7 +87,9 @@ extension InputFile {
     func check(sizeInBytes: Int) throws {
         var position = 0
         while case let count = try read(1 << 20, at: position).readableBytes, count > 0 { position += count }
-        guard position == sizeInBytes else { throw FileError.unavailable(cause: "a blob has \(position) bytes of \(sizeInBytes)") }
+        guard position == sizeInBytes else {
+            throw FileError.unavailable(cause: "a blob has \(position) bytes of \(sizeInBytes)")
+        }
     }
 }
 

@@ -47,13 +47,16 @@ public struct LocalFiles: FileBackend {
         }
     }
 
-    public func read(_ blob: BlobName, in range: Range<Int>, _ consume: (ByteBuffer) async throws -> Void) async throws {
+    public func read(_ blob: BlobName, in range: Range<Int>, _ consume: (ByteBuffer) async throws -> Void) async throws
+    {
         let file = try await disk { try InputFile(path(of: blob), of: blob) }
         var position = range.lowerBound
         while position < range.upperBound {
             let (start, count) = (position, min(Self.portionLength, range.upperBound - position))
             let portion = try await disk { try file.read(count, at: start) }
-            guard portion.readableBytes > 0 else { throw FileError.unavailable(cause: "\(blob.key) is shorter than it was") }
+            guard portion.readableBytes > 0 else {
+                throw FileError.unavailable(cause: "\(blob.key) is shorter than it was")
+            }
             position += portion.readableBytes
             try await consume(portion)
         }
@@ -69,7 +72,9 @@ public struct LocalFiles: FileBackend {
         guard BlobName.isSpace(space) else { return BlobPage(blobs: []) }
         return try await disk {
             var found: [StoredBlob] = []
-            for folder in names(in: root + "/" + space).filter({ $0.utf8.count == 2 && $0 >= (cursor ?? "").prefix(2) }).sorted() {
+            for folder in names(in: root + "/" + space).filter({ $0.utf8.count == 2 && $0 >= (cursor ?? "").prefix(2) })
+                .sorted()
+            {
                 let ids = names(in: "\(root)/\(space)/\(folder)").filter { $0 > cursor ?? "" }.sorted()
                 for name in ids where BlobName(space: space, id: name) != nil {
                     guard let written = modified("\(root)/\(space)/\(folder)/\(name)") else { continue }

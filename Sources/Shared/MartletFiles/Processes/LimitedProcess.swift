@@ -29,11 +29,14 @@ public struct LimitedProcess: Sendable {
     /// - Parameters:
     ///   - input: The file to read from; nil for empty input.
     ///   - directory: The working directory, which also holds the output temporarily.
-    public func run(_ program: String, _ arguments: [String], input: String? = nil, in directory: String) async throws -> Outcome {
+    public func run(_ program: String, _ arguments: [String], input: String? = nil, in directory: String) async throws
+        -> Outcome
+    {
         let output = directory + "/output"
         let command = limits.command + ["/usr/bin/env", "-C", directory, program] + arguments
         let child = try Child.spawn(
-            command, environment: environment, input: .file(input ?? "/dev/null"), output: .file(output), errors: .output)
+            command, environment: environment, input: .file(input ?? "/dev/null"), output: .file(output),
+            errors: .output)
         let end = await withTaskCancellationHandler {
             await self.end(of: child)
         } onCancel: {

@@ -26,11 +26,15 @@ public final class LineProcess: Sendable {
     /// - Parameter directory: The working directory.
     /// - Throws: `FileError.unavailable`.
     public init(
-        _ program: String, _ arguments: [String], limits: ProcessLimits, environment: [String: String] = [:], in directory: String
+        _ program: String, _ arguments: [String], limits: ProcessLimits, environment: [String: String] = [:],
+        in directory: String
     ) throws {
         // A socket rather than a pipe, because it can be written to without SIGPIPE when the other end is closed.
         var ends: [Int32] = [-1, -1]
-        guard socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0, &ends) == 0 else {
+        guard
+            socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0, &ends)
+                == 0
+        else {
             throw FileError.system("socketpair")
         }
         defer { close(ends[1]) }
@@ -40,7 +44,8 @@ public final class LineProcess: Sendable {
             let command = limits.command + ["/usr/bin/env", "-C", directory, program] + arguments
             child = Mutex(
                 try Child.spawn(
-                    command, environment: environment, input: .descriptor(ends[1]), output: .descriptor(ends[1]), errors: .nowhere))
+                    command, environment: environment, input: .descriptor(ends[1]), output: .descriptor(ends[1]),
+                    errors: .nowhere))
         } catch {
             close(ends[0])
             throw error
@@ -57,20 +62,23 @@ public final class LineProcess: Sendable {
     ///
     /// - Parameter limitInBytes: The maximum size of the output.
     /// - Throws: `Failure`, after ending the process.
-    public func exchange(_ lines: [String], within time: Duration, upTo limitInBytes: Int = 8 << 20) async throws -> [String] {
+    public func exchange(_ lines: [String], within time: Duration, upTo limitInBytes: Int = 8 << 20) async throws
+        -> [String]
+    {
         let input = Array((lines.joined(separator: "\n") + "\n").utf8)
         let deadline = ContinuousClock.now + time
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 queue.async {
-                    continuation.resume(with: Result {
-                        do {
-                            return try self.talk(input, lines.count, until: deadline, limitInBytes)
-                        } catch {
-                            self.end()
-                            throw error
-                        }
-                    })
+                    continuation.resume(
+                        with: Result {
+                            do {
+                                return try self.talk(input, lines.count, until: deadline, limitInBytes)
+                            } catch {
+                                self.end()
+                                throw error
+                            }
+                        })
                 }
             }
         } onCancel: {
@@ -89,7 +97,9 @@ public final class LineProcess: Sendable {
         }
     }
 
-    private func talk(_ input: [UInt8], _ count: Int, until deadline: ContinuousClock.Instant, _ limit: Int) throws(Failure) -> [String] {
+    private func talk(_ input: [UInt8], _ count: Int, until deadline: ContinuousClock.Instant, _ limit: Int)
+        throws(Failure) -> [String]
+    {
         // Output from before the end may still be in the socket.
         guard child.withLock({ $0 != nil }) else { throw .ended }
         var sent = 0

@@ -37,7 +37,8 @@ final class S3Client: Sendable {
     /// `https://host` and `host`, with the port only if it is not the scheme's default: the request must match what is
     /// signed.
     static func address(_ endpoint: String) throws -> (base: String, host: String) {
-        guard let parts = URLComponents(string: endpoint), let scheme = parts.scheme, scheme == "http" || scheme == "https",
+        guard let parts = URLComponents(string: endpoint), let scheme = parts.scheme,
+            scheme == "http" || scheme == "https",
             let name = parts.host, parts.query == nil, parts.user == nil, parts.path.isEmpty || parts.path == "/"
         else { throw S3Files.InvalidEndpoint() }
         let port = parts.port == (scheme == "http" ? 80 : 443) ? nil : parts.port
@@ -65,7 +66,8 @@ final class S3Client: Sendable {
     /// - Throws: `FileError.unavailable` for every status outside `accepted`.
     func send(
         _ method: HTTPMethod, _ key: String?, query: [(name: String, value: String)] = [],
-        headers: [(name: String, value: String)] = [], body: ByteBuffer = ByteBuffer(), accepting accepted: Set<Int> = [200]
+        headers: [(name: String, value: String)] = [], body: ByteBuffer = ByteBuffer(),
+        accepting accepted: Set<Int> = [200]
     ) async throws -> Answer {
         var tries = 0
         while true {
@@ -93,12 +95,15 @@ final class S3Client: Sendable {
         _ method: HTTPMethod, _ key: String?, _ query: [(name: String, value: String)],
         _ headers: [(name: String, value: String)], _ body: ByteBuffer
     ) async throws -> Answer {
-        let path = "/" + SignatureV4.encoded(configuration.bucket) + (key.map { "/" + SignatureV4.encoded($0, keeping: "/") } ?? "")
+        let path =
+            "/" + SignatureV4.encoded(configuration.bucket)
+            + (key.map { "/" + SignatureV4.encoded($0, keeping: "/") } ?? "")
         let timestamp = SignatureV4.timestamp(Date())
         let hash = Hexadecimal.text(body.withUnsafeReadableBytes { SHA256.hash(data: $0) })
         let signed = headers + [("host", host), ("x-amz-content-sha256", hash), ("x-amz-date", timestamp)]
         let authorization = signature.authorization(
-            method: method.rawValue, path: path, query: query, headers: signed, payloadSHA256: hash, timestamp: timestamp)
+            method: method.rawValue, path: path, query: query, headers: signed, payloadSHA256: hash,
+            timestamp: timestamp)
         var request = HTTPClientRequest(url: base + path + (query.isEmpty ? "" : "?" + SignatureV4.encoded(query)))
         request.method = method
         for header in signed where header.name != "host" { request.headers.add(name: header.name, value: header.value) }

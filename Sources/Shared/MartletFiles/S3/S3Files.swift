@@ -70,17 +70,21 @@ public struct S3Files: FileBackend {
         }
     }
 
-    public func read(_ blob: BlobName, in range: Range<Int>, _ consume: (ByteBuffer) async throws -> Void) async throws {
+    public func read(_ blob: BlobName, in range: Range<Int>, _ consume: (ByteBuffer) async throws -> Void) async throws
+    {
         guard !range.isEmpty else { return }
         let answer = try await client.send(
-            .GET, blob.key, headers: [("range", "bytes=\(range.lowerBound)-\(range.upperBound - 1)")], accepting: [206, 404])
+            .GET, blob.key, headers: [("range", "bytes=\(range.lowerBound)-\(range.upperBound - 1)")],
+            accepting: [206, 404])
         guard answer.status == 206 else { throw FileError.missing(blob) }
         var count = 0
         for try await portion in answer.body {
             count += portion.readableBytes
             try await consume(portion)
         }
-        guard count == range.count else { throw FileError.unavailable(cause: "S3 GET: \(count) bytes of \(range.count)") }
+        guard count == range.count else {
+            throw FileError.unavailable(cause: "S3 GET: \(count) bytes of \(range.count)")
+        }
     }
 
     public func remove(_ blob: BlobName) async throws {
@@ -102,7 +106,8 @@ public struct S3Files: FileBackend {
         }
         let blobs = answer.all("Contents").compactMap { entry -> StoredBlob? in
             let entry = XMLText(entry)
-            guard let id = entry["Key"]?.split(separator: "/").last.map(String.init), BlobName(space: space, id: id) != nil,
+            guard let id = entry["Key"]?.split(separator: "/").last.map(String.init),
+                BlobName(space: space, id: id) != nil,
                 let written = entry["LastModified"].flatMap(Self.date)
             else { return nil }
             return StoredBlob(id: id, written: written)
@@ -116,12 +121,14 @@ public struct S3Files: FileBackend {
             let query = [("uploads", ""), ("prefix", space + "/")] + marker
             let page = XMLText(try await client.send(.GET, nil, query: query).text())
             for entry in page.all("Upload").map({ XMLText($0) }) {
-                guard let key = entry["Key"], let id = entry["UploadId"], let begun = entry["Initiated"].flatMap(Self.date),
+                guard let key = entry["Key"], let id = entry["UploadId"],
+                    let begun = entry["Initiated"].flatMap(Self.date),
                     begun < date
                 else { continue }
                 _ = try await client.send(.DELETE, key, query: [("uploadId", id)], accepting: [204, 404])
             }
-            guard page["IsTruncated"] == "true", let key = page["NextKeyMarker"], let id = page["NextUploadIdMarker"] else { return }
+            guard page["IsTruncated"] == "true", let key = page["NextKeyMarker"], let id = page["NextUploadIdMarker"]
+            else { return }
             marker = [("key-marker", key), ("upload-id-marker", id)]
         }
     }
@@ -155,7 +162,9 @@ private struct MultipartUpload: Sendable {
     mutating func send(_ part: ByteBuffer) async throws {
         let answer = try await client.send(
             .PUT, key, query: [("partNumber", String(tags.count + 1)), ("uploadId", id)], body: part)
-        guard let tag = answer.headers.first(name: "etag") else { throw FileError.unavailable(cause: "S3 PUT: no ETag") }
+        guard let tag = answer.headers.first(name: "etag") else {
+            throw FileError.unavailable(cause: "S3 PUT: no ETag")
+        }
         tags.append(tag)
     }
 

@@ -45,7 +45,8 @@ struct SignatureV4: Sendable {
 
     /// The query in the form used by both the request line and the signature: sorted by encoded name.
     static func encoded(_ query: [(name: String, value: String)]) -> String {
-        query.map { (encoded($0.name), encoded($0.value)) }.sorted { $0 < $1 }.map { $0.0 + "=" + $0.1 }.joined(separator: "&")
+        query.map { (encoded($0.name), encoded($0.value)) }.sorted { $0 < $1 }.map { $0.0 + "=" + $0.1 }.joined(
+            separator: "&")
     }
 
     /// Percent-encodes everything but unreserved characters (RFC 3986 §2.3), in upper-case hexadecimal.
@@ -53,7 +54,9 @@ struct SignatureV4: Sendable {
         var encoded = ""
         for byte in text.utf8 {
             let character = Character(Unicode.Scalar(byte))
-            if character.isASCII && (character.isLetter || character.isNumber) || "-._~".contains(character) || kept.contains(character) {
+            if character.isASCII && (character.isLetter || character.isNumber) || "-._~".contains(character)
+                || kept.contains(character)
+            {
                 encoded.append(character)
             } else {
                 encoded += "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)

@@ -18,9 +18,11 @@ public enum Bucketing {
         count < 1 ? [] : Array(repeating: 1 / Double(count), count: count)
     }
 
-    /// Ranges of `count` variations: each begins where its weight does and takes `coverage` of it, so that more coverage moves nobody.
+    /// Ranges of `count` variations: each begins where its weight does and takes `coverage` of it, so that more
+    /// coverage moves nobody.
     ///
-    /// Weights that are not one a variation or do not add up to 1 (± 0.01) count as equal ones; coverage beyond 0…1 as 0 or 1.
+    /// Weights that are not one a variation or do not add up to 1 (± 0.01) count as equal ones; coverage beyond 0…1 as
+    /// 0 or 1.
     public static func ranges(_ count: Int, coverage: Double = 1, weights: [Double]? = nil) -> [BucketRange] {
         let coverage = min(max(coverage, 0), 1)
         let weights = weights.flatMap { isComplete($0, of: count) ? $0 : nil } ?? equalWeights(count)

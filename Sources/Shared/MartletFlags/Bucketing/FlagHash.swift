@@ -7,8 +7,8 @@ public enum FlagHash: Int, Sendable, Hashable {
     /// FNV-1a of the FNV-1a: even, and independent between seeds.
     case version2 = 2
 
-    /// The place of `value`, in steps of 1/1,000 (version 1) or 1/10,000. UTF-16 code units are hashed, as JavaScript does: other languages' SDKs
-    /// agree for ASCII only.
+    /// The place of `value`, in steps of 1/1,000 (version 1) or 1/10,000. UTF-16 code units are hashed, as JavaScript
+    /// does: other languages' SDKs agree for ASCII only.
     public func bucket(of value: String, seed: String) -> Double {
         switch self {
         case .version1:
@@ -26,7 +26,8 @@ public enum FlagHash: Int, Sendable, Hashable {
         }
     }
 
-    /// Firebase's percent conditions: 0 to 99,999,999 millionths of a percent, SHA-256 of `seed.value` as one big number, modulo 10^8.
+    /// Firebase's percent conditions: 0 to 99,999,999 millionths of a percent, SHA-256 of `seed.value` as one big
+    /// number, modulo 10^8.
     public static func microPercent(of value: String, seed: String) -> Int {
         var hash = SHA256()
         if !seed.isEmpty { hash.update(data: Array((seed + ".").utf8)) }

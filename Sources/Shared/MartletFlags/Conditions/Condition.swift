@@ -13,7 +13,8 @@ public struct Condition: Sendable {
     }
 
     let test: Test
-    /// Points in time, in seconds since 1970, at which an answer may change by itself: those that `now` is compared with.
+    /// Points in time, in seconds since 1970, at which an answer may change by itself: those that `now` is compared
+    /// with.
     public let instants: Set<Double>
     /// Whether it looks at the roles of the user, `user.roles`, which somebody has to be asked for.
     public let asksForRoles: Bool
@@ -29,7 +30,8 @@ public struct Condition: Sendable {
         asksForProfile = FlagAttributes.ofAuth.contains { test.looks(at: ["user", $0]) }
     }
 
-    /// One that looks at roles or a profile which are not known does not hold, whether it wants somebody to have something or not to have it.
+    /// One that looks at roles or a profile which are not known does not hold, whether it wants somebody to have
+    /// something or not to have it.
     public func matches(_ attributes: FlagAttributes) -> Bool {
         if asksForRoles, attributes.areRolesUnknown { return false }
         if asksForProfile, attributes.isProfileUnknown { return false }

@@ -3,9 +3,12 @@ import MartletCore
 extension ConditionCompiler {
     /// `{"seed": …, "to": 10, "from": 0, "by": "id", "hash": "sha256"}`: the part of everybody between two percentages.
     ///
-    /// Without `hash`, by GrowthBook's version 2 (`from` ≤ place < `to`); with `sha256`, Firebase's (`from` < place ≤ `to`).
+    /// Without `hash`, by GrowthBook's version 2 (`from` ≤ place < `to`); with `sha256`, Firebase's (`from` < place ≤
+    /// `to`).
     mutating func percentTest(_ json: JSONValue, _ path: String) -> Condition.Test {
-        guard case .object(let members) = json else { return refuse("invalid-condition", path, "This takes an object.") }
+        guard case .object(let members) = json else {
+            return refuse("invalid-condition", path, "This takes an object.")
+        }
         for member in members where !["seed", "from", "to", "by", "hash"].contains(member.name) {
             log.error("unknown-field", at: path.pointer(to: member.name), "This field is not known here.")
         }
@@ -16,8 +19,12 @@ extension ConditionCompiler {
         guard from ?? 0 <= to ?? 100 else { return refuse("invalid-percent", path, "from is beyond to.") }
         switch text(json["hash"], path.pointer(to: "hash")) {
         case nil:
-            guard let seed, !seed.isEmpty else { return refuse("missing-field", path, "A seed is needed, which makes one share independent of others.") }
-            return .percent(PercentTest(attribute: attribute, seed: seed, share: .range(BucketRange((from ?? 0) / 100, (to ?? 100) / 100))))
+            guard let seed, !seed.isEmpty else {
+                return refuse("missing-field", path, "A seed is needed, which makes one share independent of others.")
+            }
+            return .percent(
+                PercentTest(
+                    attribute: attribute, seed: seed, share: .range(BucketRange((from ?? 0) / 100, (to ?? 100) / 100))))
         case "sha256":
             let share = PercentTest.Share.firebase(above: from.map(Self.microPercent), upTo: to.map(Self.microPercent))
             return .percent(PercentTest(attribute: attribute, seed: seed ?? "", share: share))

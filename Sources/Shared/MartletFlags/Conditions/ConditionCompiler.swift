@@ -1,8 +1,10 @@
 public import MartletCore
 
-/// Reads conditions, with the groups and named conditions that they may refer to, and writes down what is wrong with them.
+/// Reads conditions, with the groups and named conditions that they may refer to, and writes down what is wrong with
+/// them.
 ///
-/// Beyond GrowthBook's language: `{"$condition": name}` for a named one, `{"$percent": {…}}`, and `$after` and `$before` for times.
+/// Beyond GrowthBook's language: `{"$condition": name}` for a named one, `{"$percent": {…}}`, and `$after` and
+/// `$before` for times.
 public struct ConditionCompiler {
     static let maximumDepth = 16
     /// Tests in one condition, those of the named ones in it counted each time.
@@ -57,24 +59,31 @@ public struct ConditionCompiler {
     }
 
     private mutating func test(_ json: JSONValue, _ path: String, depth: Int) -> Condition.Test {
-        guard case .object(let members) = json else { return refuse("invalid-condition", path, "A condition is an object.") }
-        guard depth < Self.maximumDepth else { return refuse("too-deep", path, "Conditions may be nested \(Self.maximumDepth) deep.") }
+        guard case .object(let members) = json else {
+            return refuse("invalid-condition", path, "A condition is an object.")
+        }
+        guard depth < Self.maximumDepth else {
+            return refuse("too-deep", path, "Conditions may be nested \(Self.maximumDepth) deep.")
+        }
         guard count(members.count, path) else { return .never }
-        return .all(members.map { member in
-            let path = path.pointer(to: member.name)
-            switch member.name {
-            case "$or": return anyOf(member.value, path, depth)
-            case "$nor": return .not(anyOf(member.value, path, depth))
-            case "$and": return .all(list(member.value, path).enumerated().map { test($1, path.pointer(to: $0), depth: depth + 1) })
-            case "$not": return .not(test(member.value, path, depth: depth + 1))
-            case "$condition": return nameTest(member.value, path)
-            case "$percent": return percentTest(member.value, path)
-            default:
-                let names = member.name.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
-                if names == ["user", "roles"] { checkIsListTest(member.value, path) }
-                return .attribute(names, valueTest(member.value, path, depth: depth + 1, isNow: names == ["now"]))
-            }
-        })
+        return .all(
+            members.map { member in
+                let path = path.pointer(to: member.name)
+                switch member.name {
+                case "$or": return anyOf(member.value, path, depth)
+                case "$nor": return .not(anyOf(member.value, path, depth))
+                case "$and":
+                    return .all(
+                        list(member.value, path).enumerated().map { test($1, path.pointer(to: $0), depth: depth + 1) })
+                case "$not": return .not(test(member.value, path, depth: depth + 1))
+                case "$condition": return nameTest(member.value, path)
+                case "$percent": return percentTest(member.value, path)
+                default:
+                    let names = member.name.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+                    if names == ["user", "roles"] { checkIsListTest(member.value, path) }
+                    return .attribute(names, valueTest(member.value, path, depth: depth + 1, isNow: names == ["now"]))
+                }
+            })
     }
 
     /// An empty list holds for everybody.
@@ -90,7 +99,9 @@ public struct ConditionCompiler {
     }
 
     private mutating func nameTest(_ json: JSONValue, _ path: String) -> Condition.Test {
-        guard case .string(let name) = json else { return refuse("invalid-condition", path, "This takes the name of a condition.") }
+        guard case .string(let name) = json else {
+            return refuse("invalid-condition", path, "This takes the name of a condition.")
+        }
         return reference(name, path)
     }
 
@@ -98,9 +109,15 @@ public struct ConditionCompiler {
     private mutating func reference(_ name: String, _ path: String) -> Condition.Test {
         usedNames.conditions.insert(name)
         if resolved[name] == nil {
-            guard let json = named[name] else { return refuse("unknown-condition", path, "There is no condition named \(name).") }
-            guard !resolving.contains(name) else { return refuse("condition-cycle", path, "The condition \(name) refers to itself.") }
-            guard resolving.count < Self.maximumDepth else { return refuse("too-deep", path, "Named conditions refer to each other too deep.") }
+            guard let json = named[name] else {
+                return refuse("unknown-condition", path, "There is no condition named \(name).")
+            }
+            guard !resolving.contains(name) else {
+                return refuse("condition-cycle", path, "The condition \(name) refers to itself.")
+            }
+            guard resolving.count < Self.maximumDepth else {
+                return refuse("too-deep", path, "Named conditions refer to each other too deep.")
+            }
             let outer = (tests, instants)
             (tests, instants) = (0, [])
             resolving.append(name)
@@ -122,7 +139,9 @@ public struct ConditionCompiler {
     private mutating func count(_ more: Int, _ path: String) -> Bool {
         tests += more
         if tests <= Self.maximumTests { return true }
-        log.error("too-complex", at: path, "A condition may have at most \(Self.maximumTests) tests, those of named conditions included.")
+        log.error(
+            "too-complex", at: path,
+            "A condition may have at most \(Self.maximumTests) tests, those of named conditions included.")
         return false
     }
 }
@@ -134,7 +153,9 @@ extension ConditionCompiler {
         guard case .object(let members) = json, !members.isEmpty, members.allSatisfy({ $0.name.hasPrefix("$") }) else {
             return bareTest(json, path, isNow: isNow)
         }
-        guard depth < Self.maximumDepth else { return refuse(path, "Conditions may be nested \(Self.maximumDepth) deep.", "too-deep") }
+        guard depth < Self.maximumDepth else {
+            return refuse(path, "Conditions may be nested \(Self.maximumDepth) deep.", "too-deep")
+        }
         guard count(members.count, path) else { return .never }
         let tests = members.map { operatorTest($0.name, $0.value, path.pointer(to: $0.name), depth, isNow: isNow) }
         return tests.count == 1 ? tests[0] : .all(tests)
@@ -149,7 +170,8 @@ extension ConditionCompiler {
         case .null: return .isNull
         case .object(let members):
             if members.keys.contains(where: { $0.hasPrefix("$") }) {
-                log.warning("mixed-operators", at: path, "Operators beside other names are compared as text: they do nothing.")
+                log.warning(
+                    "mixed-operators", at: path, "Operators beside other names are compared as text: they do nothing.")
             }
             return .isSame(.object(members))
         case .array(let elements): return .isSame(.array(elements))
@@ -157,16 +179,24 @@ extension ConditionCompiler {
     }
 
     private static let listOperators: Set<String> = [
-        "$in", "$nin", "$ini", "$nini", "$inGroup", "$notInGroup", "$all", "$alli", "$elemMatch", "$size", "$exists", "$not",
+        "$in", "$nin", "$ini", "$nini", "$inGroup", "$notInGroup", "$all", "$alli", "$elemMatch", "$size", "$exists",
+        "$not",
     ]
 
     /// A list that is compared as one value is compared as text: who has one role more is somebody else.
     private mutating func checkIsListTest(_ json: JSONValue, _ path: String) {
-        if case .object(let members) = json, !members.isEmpty, members.allSatisfy({ Self.listOperators.contains($0.name) }) { return }
-        log.warning("list-compared", at: path, "This is a list: ask for one of its elements, as {\"$in\": [\"editors\"]} does.")
+        if case .object(let members) = json, !members.isEmpty,
+            members.allSatisfy({ Self.listOperators.contains($0.name) })
+        {
+            return
+        }
+        log.warning(
+            "list-compared", at: path, "This is a list: ask for one of its elements, as {\"$in\": [\"editors\"]} does.")
     }
 
-    private mutating func operatorTest(_ name: String, _ json: JSONValue, _ path: String, _ depth: Int, isNow: Bool) -> ValueTest {
+    private mutating func operatorTest(_ name: String, _ json: JSONValue, _ path: String, _ depth: Int, isNow: Bool)
+        -> ValueTest
+    {
         if isNow, name != "$after", name != "$before", name != "$not" {
             return refuse(path, "Compare now by $after and $before.", "invalid-operator")
         }
@@ -216,7 +246,8 @@ extension ConditionCompiler {
         return ValueList([])
     }
 
-    private mutating func containsAll(_ json: JSONValue, _ path: String, _ depth: Int, ignoringCase: Bool) -> ValueTest {
+    private mutating func containsAll(_ json: JSONValue, _ path: String, _ depth: Int, ignoringCase: Bool) -> ValueTest
+    {
         guard case .array(let elements) = json else { return refuse(path, "This takes a list.") }
         guard count(elements.count, path) else { return .never }
         let tests = elements.enumerated().map { valueTest($1, path.pointer(to: $0), depth: depth + 1) }
@@ -235,7 +266,10 @@ extension ConditionCompiler {
         do {
             let pattern = try TextPattern(text, ignoringCase: ignoringCase)
             if pattern.textLimit < TextPattern.maximumTextLength {
-                log.warning("long-pattern", at: path, "A pattern with so many steps is only looked for in texts of up to \(pattern.textLimit) characters.")
+                log.warning(
+                    "long-pattern", at: path,
+                    "A pattern with so many steps is only looked for in texts of up to \(pattern.textLimit) characters."
+                )
             }
             return .isFound(pattern)
         } catch {
@@ -245,7 +279,8 @@ extension ConditionCompiler {
 
     private mutating func instantTest(_ expected: FlagValue, _ path: String, isAfter: Bool, isNow: Bool) -> ValueTest {
         guard let instant = Instant(expected) else {
-            return refuse(path, "This takes a date or time as in RFC 3339, such as 2026-12-24T18:00:00Z.", "invalid-time")
+            return refuse(
+                path, "This takes a date or time as in RFC 3339, such as 2026-12-24T18:00:00Z.", "invalid-time")
         }
         if isNow { instants.insert(instant.seconds) }
         return isAfter ? .isAfter(instant.seconds) : .all([.exists, .not(.isAfter(instant.seconds))])

@@ -1,8 +1,9 @@
-/// A regular expression that is found in a text in time linear in both: no pattern, however it is made, stops the server.
+/// A regular expression that is found in a text in time linear in both: no pattern, however it is made, stops the
+/// server.
 ///
-/// The part of ECMA-262 §22.2 that needs no looking back: characters, classes, `\d \w \s`, `. ^ $ \b`, groups, `|`, `* + ? {n,m}` and their lazy
-/// forms. Matched by simulating all threads at once (Thompson 1968; Cox, "Regular Expression Matching: the Virtual Machine Approach").
-/// No back references, no looking around.
+/// The part of ECMA-262 §22.2 that needs no looking back: characters, classes, `\d \w \s`, `. ^ $ \b`, groups, `|`, `*
+/// + ? {n,m}` and their lazy forms. Matched by simulating all threads at once (Thompson 1968; Cox, "Regular Expression
+/// Matching: the Virtual Machine Approach"). No back references, no looking around.
 public struct TextPattern: Sendable {
     public static let maximumPatternLength = 512
     /// No pattern is found in a longer text.
@@ -97,7 +98,9 @@ private struct Threads {
 
 extension TextPattern.Assertion {
     fileprivate func holds(_ characters: [Unicode.Scalar], _ position: Int) -> Bool {
-        func isWord(_ index: Int) -> Bool { characters.indices.contains(index) && CharacterTest.word.matches(characters[index]) }
+        func isWord(_ index: Int) -> Bool {
+            characters.indices.contains(index) && CharacterTest.word.matches(characters[index])
+        }
         return switch self {
         case .start: position == 0
         case .end: position == characters.count
@@ -115,7 +118,10 @@ struct CharacterTest: Sendable {
 
     static let digit = CharacterTest(ranges: [0x30...0x39])
     static let word = CharacterTest(ranges: [0x30...0x39, 0x41...0x5a, 0x5f...0x5f, 0x61...0x7a])
-    static let space = CharacterTest(ranges: [9...13, 32...32, 0xa0...0xa0, 0x1680...0x1680, 0x2000...0x200a, 0x2028...0x2029, 0x202f...0x202f, 0x205f...0x205f, 0x3000...0x3000, 0xfeff...0xfeff])
+    static let space = CharacterTest(ranges: [
+        9...13, 32...32, 0xa0...0xa0, 0x1680...0x1680, 0x2000...0x200a, 0x2028...0x2029, 0x202f...0x202f,
+        0x205f...0x205f, 0x3000...0x3000, 0xfeff...0xfeff,
+    ])
     static let any = CharacterTest(ranges: [10...10, 13...13, 0x2028...0x2029], isNegated: true)
 
     static func one(_ scalar: Unicode.Scalar) -> CharacterTest { CharacterTest(ranges: [scalar.value...scalar.value]) }
@@ -123,7 +129,8 @@ struct CharacterTest: Sendable {
     func matches(_ scalar: Unicode.Scalar) -> Bool {
         var isIn = contains(scalar.value)
         if !isIn, ignoresCase {
-            isIn = Self.single(scalar.properties.lowercaseMapping).map(contains) ?? false
+            isIn =
+                Self.single(scalar.properties.lowercaseMapping).map(contains) ?? false
                 || Self.single(scalar.properties.uppercaseMapping).map(contains) ?? false
         }
         return isIn != isNegated

@@ -20,7 +20,8 @@ struct TextPatternParser {
     init(_ pattern: String) throws(TextPatternError) {
         scalars = Array(pattern.unicodeScalars.prefix(TextPattern.maximumPatternLength + 1))
         guard scalars.count <= TextPattern.maximumPatternLength else {
-            throw TextPatternError(message: "A pattern may have at most \(TextPattern.maximumPatternLength) characters.")
+            throw TextPatternError(
+                message: "A pattern may have at most \(TextPattern.maximumPatternLength) characters.")
         }
     }
 
@@ -214,7 +215,9 @@ struct TextPatternCompiler {
 
     mutating func add(_ node: TextPatternNode) throws(TextPatternError) {
         visits += 1
-        guard steps.count < TextPattern.maximumSteps, visits <= Self.maximumVisits else { throw TextPatternError(message: "The pattern is too large when its counts are written out.") }
+        guard steps.count < TextPattern.maximumSteps, visits <= Self.maximumVisits else {
+            throw TextPatternError(message: "The pattern is too large when its counts are written out.")
+        }
         switch node {
         case .character(var test):
             test.ignoresCase = ignoresCase
@@ -240,7 +243,8 @@ struct TextPatternCompiler {
         for end in ends { steps[end] = .jump(steps.count) }
     }
 
-    private mutating func addRepeated(_ node: TextPatternNode, _ minimum: Int, _ maximum: Int?) throws(TextPatternError) {
+    private mutating func addRepeated(_ node: TextPatternNode, _ minimum: Int, _ maximum: Int?) throws(TextPatternError)
+    {
         for _ in 0..<minimum { try add(node) }
         guard let maximum else {
             let split = steps.count

@@ -36,7 +36,9 @@ public struct FlagDocument: Sendable {
         self.flags = flags
         self.features = features
         self.instants = instants.sorted()
-        let conditions = features.features.filter { !features.disabled.contains($0.key) }.values.flatMap { $0.rules.compactMap(\.condition) }
+        let conditions = features.features.filter { !features.disabled.contains($0.key) }.values.flatMap {
+            $0.rules.compactMap(\.condition)
+        }
         asksForRoles = conditions.contains(where: \.asksForRoles)
         asksForProfile = conditions.contains(where: \.asksForProfile)
         places = Dictionary(flags.enumerated().map { ($1.key, $0) }, uniquingKeysWith: { first, _ in first })
@@ -55,16 +57,22 @@ public struct FlagDocument: Sendable {
     }
 
     private func answer(_ flag: Flag, _ subject: Subject) -> FlagAnswer {
-        guard let feature = features.features[flag.key] else { return FlagAnswer(flag, .null, flag.defaultVariant, .unknown) }
+        guard let feature = features.features[flag.key] else {
+            return FlagAnswer(flag, .null, flag.defaultVariant, .unknown)
+        }
         guard flag.isEnabled else { return FlagAnswer(flag, feature.defaultValue, flag.defaultVariant, .disabled) }
         let result = features.evaluate(flag.key, for: subject)
         switch result.source {
         case .defaultValue, .unknownFeature:
-            return FlagAnswer(flag, feature.defaultValue, flag.defaultVariant, feature.rules.isEmpty ? .constant : .unknown)
-        case .prerequisite, .cyclicPrerequisite: return FlagAnswer(flag, feature.defaultValue, flag.defaultVariant, .disabled)
+            return FlagAnswer(
+                flag, feature.defaultValue, flag.defaultVariant, feature.rules.isEmpty ? .constant : .unknown)
+        case .prerequisite, .cyclicPrerequisite:
+            return FlagAnswer(flag, feature.defaultValue, flag.defaultVariant, .disabled)
         case .force:
             let index = result.ruleIndex ?? 0
-            return FlagAnswer(flag, result.value, flag.variants[index] ?? "", flag.isPartial[index] ? .split : .targetingMatch, rule: result.ruleID)
+            return FlagAnswer(
+                flag, result.value, flag.variants[index] ?? "", flag.isPartial[index] ? .split : .targetingMatch,
+                rule: result.ruleID)
         case .experiment:
             return FlagAnswer(flag, result.value, result.experimentResult?.key ?? "", .split, rule: result.ruleID)
         }

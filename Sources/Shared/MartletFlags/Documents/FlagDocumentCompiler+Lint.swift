@@ -5,17 +5,23 @@ extension FlagDocumentCompiler {
     mutating func checkReach(_ rules: [Feature.Rule], _ path: String) {
         guard let last = rules.firstIndex(where: \.isForEverybody), last + 1 < rules.count else { return }
         for index in last + 1..<rules.count {
-            warning("unreachable-rule", path.pointer(to: index), "Rule \(last + 1) is for everybody: this one never has its turn.")
+            warning(
+                "unreachable-rule", path.pointer(to: index),
+                "Rule \(last + 1) is for everybody: this one never has its turn.")
         }
     }
 
     mutating func checkHashing(_ json: JSONValue, _ path: String) {
         for name in ["by", "hashAttribute", "seed", "key"] {
             guard case .string(let text) = json[name], !text.utf8.allSatisfy({ $0 < 0x80 }) else { continue }
-            warning("non-ascii-hash", path.pointer(to: name), "SDKs of other languages hash what is not ASCII to other places.")
+            warning(
+                "non-ascii-hash", path.pointer(to: name),
+                "SDKs of other languages hash what is not ASCII to other places.")
         }
         if json["hashVersion"] == nil, json["coverage"] != nil || json["variations"] != nil || json["range"] != nil {
-            warning("biased-hash", path, "Without \"hashVersion\": 2, buckets are uneven and depend on those of other rules.")
+            warning(
+                "biased-hash", path,
+                "Without \"hashVersion\": 2, buckets are uneven and depend on those of other rules.")
         }
     }
 
@@ -42,7 +48,9 @@ extension FlagDocumentCompiler {
                 error("unknown-flag", "/flags".pointer(to: key).pointer(to: "rules"), "There is no flag \(parent).")
             }
             if !isAcyclic(key, parents, &finished, depth: 0, path: []) {
-                error("flag-cycle", "/flags".pointer(to: key).pointer(to: "rules"), "This flag depends on itself, or through too many others.")
+                error(
+                    "flag-cycle", "/flags".pointer(to: key).pointer(to: "rules"),
+                    "This flag depends on itself, or through too many others.")
             }
         }
     }

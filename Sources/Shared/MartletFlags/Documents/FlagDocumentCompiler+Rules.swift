@@ -7,15 +7,19 @@ extension FlagDocumentCompiler {
         var isPartial: Bool
     }
 
-    private static let ours: Set<String> = ["id", "description", "enabled", "when", "value", "variant", "percent", "by", "seed", "split"]
+    private static let ours: Set<String> = [
+        "id", "description", "enabled", "when", "value", "variant", "percent", "by", "seed", "split",
+    ]
     private static let growthBook: Set<String> = [
-        "condition", "parentConditions", "force", "coverage", "range", "hashAttribute", "hashVersion", "filters", "variations", "weights", "ranges",
+        "condition", "parentConditions", "force", "coverage", "range", "hashAttribute", "hashVersion", "filters",
+        "variations", "weights", "ranges",
         "meta", "key", "name", "phase", "namespace",
     ]
 
     /// A rule in our short form (`when`, `value` or `variant` with `percent`, or `split`) or in GrowthBook's.
     mutating func compileRule(
-        _ json: JSONValue, of key: String, _ check: FlagValueCheck, _ variants: [FlagVariant], index: Int, _ path: String
+        _ json: JSONValue, of key: String, _ check: FlagValueCheck, _ variants: [FlagVariant], index: Int,
+        _ path: String
     ) -> CompiledRule {
         allow(Self.ours.union(Self.growthBook), in: json, path)
         var rule = compiler.rule(json, path)
@@ -25,8 +29,10 @@ extension FlagDocumentCompiler {
         if let value = value(json, variants, path) {
             check.check(value.json, at: value.path, log: &compiler.conditions.log)
             rule.action = .force(FeatureValue(value.json), rollout(json, of: key, path))
-            name = value.name ?? variants.first { $0.value == value.json }?.name
-                ?? (check.kind == .boolean ? FlagVariant.name(of: value.json) : rule.id.isEmpty ? "rule-\(index + 1)" : rule.id)
+            name =
+                value.name ?? variants.first { $0.value == value.json }?.name
+                ?? (check.kind == .boolean
+                    ? FlagVariant.name(of: value.json) : rule.id.isEmpty ? "rule-\(index + 1)" : rule.id)
         } else if let split = json["split"] {
             rule.action = .experiment(experiment(split, json, of: key, check, variants, path), banditReference: nil)
         } else if case .experiment(var experiment, let bandit) = rule.action {
@@ -51,7 +57,9 @@ extension FlagDocumentCompiler {
 
     /// What `when` says goes to where the rule's kind of answer looks for it.
     private mutating func addCondition(_ json: JSONValue, to rule: inout Feature.Rule, _ path: String) {
-        if json["condition"] != nil, json["when"] != nil { error("ambiguous-rule", path.pointer(to: "condition"), "Say when or condition, not both.") }
+        if json["condition"] != nil, json["when"] != nil {
+            error("ambiguous-rule", path.pointer(to: "condition"), "Say when or condition, not both.")
+        }
         let condition: Condition? =
             if let when = json["when"] {
                 self.when(when, path.pointer(to: "when"))
@@ -65,10 +73,14 @@ extension FlagDocumentCompiler {
         }
     }
 
-    private func value(_ json: JSONValue, _ variants: [FlagVariant], _ path: String) -> (json: JSONValue, name: String?, path: String)? {
+    private func value(_ json: JSONValue, _ variants: [FlagVariant], _ path: String) -> (
+        json: JSONValue, name: String?, path: String
+    )? {
         if let value = json["value"] { return (value, nil, path.pointer(to: "value")) }
         if let value = json["force"] { return (value, nil, path.pointer(to: "force")) }
-        guard case .string(let name) = json["variant"], let variant = variants.first(where: { $0.name == name }) else { return nil }
+        guard case .string(let name) = json["variant"], let variant = variants.first(where: { $0.name == name }) else {
+            return nil
+        }
         return (variant.value, name, path.pointer(to: "variant"))
     }
 
@@ -77,7 +89,9 @@ extension FlagDocumentCompiler {
         var rollout = compiler.rollout(json, path)
         if let by = compiler.text(json, "by", path) { rollout.hashAttribute = by }
         guard let percent = percent(json, path) else { return rollout }
-        if json["coverage"] != nil || json["range"] != nil { error("ambiguous-rule", path.pointer(to: "percent"), "Say percent, coverage or range.") }
+        if json["coverage"] != nil || json["range"] != nil {
+            error("ambiguous-rule", path.pointer(to: "percent"), "Say percent, coverage or range.")
+        }
         rollout.range = BucketRange(0, percent / 100)
         rollout.hashVersion = 2
         return rollout
@@ -90,9 +104,11 @@ extension FlagDocumentCompiler {
         return 0
     }
 
-    /// `[{"variant": "a", "percent": 50}, …]`, one after the other from 0 on; who is in none of them goes on to the next rule.
+    /// `[{"variant": "a", "percent": 50}, …]`, one after the other from 0 on; who is in none of them goes on to the
+    /// next rule.
     private mutating func experiment(
-        _ split: JSONValue, _ json: JSONValue, of key: String, _ check: FlagValueCheck, _ variants: [FlagVariant], _ path: String
+        _ split: JSONValue, _ json: JSONValue, of key: String, _ check: FlagValueCheck, _ variants: [FlagVariant],
+        _ path: String
     ) -> Experiment {
         let splitPath = path.pointer(to: "split")
         let shares = compiler.elements(split, splitPath)
@@ -109,11 +125,14 @@ extension FlagDocumentCompiler {
             let path = splitPath.pointer(to: index)
             allow(["variant", "value", "percent"], in: share, path)
             let value = value(share, variants, path)
-            if value == nil { error("unknown-variant", path.pointer(to: "variant"), "A share says value, or a variant that there is.") }
+            if value == nil {
+                error("unknown-variant", path.pointer(to: "variant"), "A share says value, or a variant that there is.")
+            }
             if let value { check.check(value.json, at: value.path, log: &compiler.conditions.log) }
             let percent = percent(share, path) ?? 0
             experiment.variations.append(FeatureValue(value?.json ?? .null))
-            experiment.variationNames.append(.init(key: value?.name ?? variants.first { $0.value == value?.json }?.name))
+            experiment.variationNames.append(
+                .init(key: value?.name ?? variants.first { $0.value == value?.json }?.name))
             experiment.ranges?.append(BucketRange(total / 100, (total + percent) / 100))
             total += percent
         }
@@ -121,15 +140,21 @@ extension FlagDocumentCompiler {
         return experiment
     }
 
-    private mutating func checkExperiment(_ experiment: Experiment, _ json: JSONValue, _ check: FlagValueCheck, _ path: String) {
+    private mutating func checkExperiment(
+        _ experiment: Experiment, _ json: JSONValue, _ check: FlagValueCheck, _ path: String
+    ) {
         let variations = compiler.elements(json["variations"], path.pointer(to: "variations"))
         limit(variations.count, FlagDocument.maximumVariants, path.pointer(to: "variations"), "variations")
         for (index, variation) in variations.enumerated() {
             check.check(variation, at: path.pointer(to: "variations").pointer(to: index), log: &compiler.conditions.log)
         }
-        if variations.count < 2 { error("invalid-split", path.pointer(to: "variations"), "There are two variations or more.") }
+        if variations.count < 2 {
+            error("invalid-split", path.pointer(to: "variations"), "There are two variations or more.")
+        }
         if let weights = experiment.weights, !Bucketing.isComplete(weights, of: variations.count) {
-            error("invalid-weights", path.pointer(to: "weights"), "There is one weight for each variation, and they add up to 1.")
+            error(
+                "invalid-weights", path.pointer(to: "weights"),
+                "There is one weight for each variation, and they add up to 1.")
         }
         if let ranges = experiment.ranges, ranges.count != variations.count {
             error("invalid-split", path.pointer(to: "ranges"), "There is one range for each variation.")

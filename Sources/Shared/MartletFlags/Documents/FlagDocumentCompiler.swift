@@ -12,7 +12,8 @@ public struct FlagDocumentCompiler {
     public mutating func compile(_ document: JSONValue) -> FlagDocument {
         let conditions = named("conditions", in: document, upTo: FlagDocument.maximumConditions)
         let groups = named("savedGroups", in: document, upTo: FlagDocument.maximumGroups).mapValues(FlagValue.init)
-        compiler.conditions = ConditionCompiler(named: conditions, groups: groups.compactMapValues(\.list), log: compiler.conditions.log)
+        compiler.conditions = ConditionCompiler(
+            named: conditions, groups: groups.compactMapValues(\.list), log: compiler.conditions.log)
         for name in groups.keys.sorted() where groups[name]?.list == nil {
             error("wrong-type", "/savedGroups".pointer(to: name), "A group is a list.")
         }
@@ -35,7 +36,8 @@ public struct FlagDocumentCompiler {
                 continue
             }
             guard Self.isKey(member.name) else {
-                error("invalid-name", path, "A key is 1 to 256 letters, digits and . _ - :, a letter, digit or _ first.")
+                error(
+                    "invalid-name", path, "A key is 1 to 256 letters, digits and . _ - :, a letter, digit or _ first.")
                 continue
             }
             let (flag, feature) = compileFlag(member.name, member.value, path)
@@ -46,12 +48,15 @@ public struct FlagDocumentCompiler {
         return (list, features)
     }
 
-    private mutating func compileFlag(_ key: String, _ json: JSONValue, _ path: String) -> (FlagDocument.Flag, Feature) {
+    private mutating func compileFlag(_ key: String, _ json: JSONValue, _ path: String) -> (FlagDocument.Flag, Feature)
+    {
         allow(["type", "default", "description", "enabled", "variants", "schema", "rules", "tags"], in: json, path)
         _ = compiler.text(json, "description", path)
         let kind = kind(json, path)
         var check = FlagValueCheck(kind: kind)
-        if let schema = json["schema"] { check.schema = ValueSchema(schema, at: path.pointer(to: "schema"), log: &compiler.conditions.log) }
+        if let schema = json["schema"] {
+            check.schema = ValueSchema(schema, at: path.pointer(to: "schema"), log: &compiler.conditions.log)
+        }
         let variants = variants(json, check, path)
         let value = json["default"] ?? .null
         if json["default"] == nil {
@@ -65,15 +70,18 @@ public struct FlagDocumentCompiler {
         let rules = compiler.elements(json["rules"], path.pointer(to: "rules"))
         limit(rules.count, FlagDocument.maximumRules, path.pointer(to: "rules"), "rules")
         for (index, rule) in rules.prefix(FlagDocument.maximumRules).enumerated() {
-            let compiled = compileRule(rule, of: key, check, variants, index: index, path.pointer(to: "rules").pointer(to: index))
+            let compiled = compileRule(
+                rule, of: key, check, variants, index: index, path.pointer(to: "rules").pointer(to: index))
             names.append(compiled.variant)
             isPartial.append(compiled.isPartial)
             feature.rules.append(compiled.rule)
         }
         checkReach(feature.rules, path.pointer(to: "rules"))
-        let name = variants.first { $0.value == value }?.name ?? (kind == .boolean ? FlagVariant.name(of: value) : "default")
+        let name =
+            variants.first { $0.value == value }?.name ?? (kind == .boolean ? FlagVariant.name(of: value) : "default")
         let flag = FlagDocument.Flag(
-            key: key, kind: kind, isEnabled: compiler.truth(json, "enabled", path) ?? true, defaultVariant: name, variants: names,
+            key: key, kind: kind, isEnabled: compiler.truth(json, "enabled", path) ?? true, defaultVariant: name,
+            variants: names,
             isPartial: isPartial)
         return (flag, feature)
     }
@@ -91,7 +99,9 @@ public struct FlagDocumentCompiler {
         var names: Set<String> = []
         for member in members {
             check.check(member.value, at: path.pointer(to: member.name), log: &compiler.conditions.log)
-            if !names.insert(member.name).inserted { error("duplicate-name", path.pointer(to: member.name), "There are two variants with this name.") }
+            if !names.insert(member.name).inserted {
+                error("duplicate-name", path.pointer(to: member.name), "There are two variants with this name.")
+            }
         }
         return members.map { FlagVariant(name: $0.name, value: $0.value) }
     }
@@ -103,9 +113,13 @@ public struct FlagDocumentCompiler {
         return condition
     }
 
-    mutating func error(_ code: String, _ path: String, _ message: String) { compiler.conditions.log.error(code, at: path, message) }
+    mutating func error(_ code: String, _ path: String, _ message: String) {
+        compiler.conditions.log.error(code, at: path, message)
+    }
 
-    mutating func warning(_ code: String, _ path: String, _ message: String) { compiler.conditions.log.warning(code, at: path, message) }
+    mutating func warning(_ code: String, _ path: String, _ message: String) {
+        compiler.conditions.log.warning(code, at: path, message)
+    }
 
     mutating func allow(_ known: Set<String>, in json: JSONValue, _ path: String) {
         for member in compiler.members(json, path) where !known.contains(member.name) {
@@ -130,8 +144,11 @@ public struct FlagDocumentCompiler {
 
     static func isKey(_ key: String) -> Bool {
         guard (1...256).contains(key.utf8.count), let first = key.utf8.first else { return false }
-        func isWord(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) || (0x41...0x5a).contains(byte) || (0x61...0x7a).contains(byte) }
-        return (isWord(first) || first == UInt8(ascii: "_")) && key.utf8.allSatisfy { isWord($0) || "._-:".utf8.contains($0) }
+        func isWord(_ byte: UInt8) -> Bool {
+            (0x30...0x39).contains(byte) || (0x41...0x5a).contains(byte) || (0x61...0x7a).contains(byte)
+        }
+        return (isWord(first) || first == UInt8(ascii: "_"))
+            && key.utf8.allSatisfy { isWord($0) || "._-:".utf8.contains($0) }
     }
 }
 

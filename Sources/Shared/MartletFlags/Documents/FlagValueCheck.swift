@@ -10,7 +10,9 @@ struct FlagValueCheck {
 
     func check(_ value: JSONValue, at path: String, log: inout IssueLog) {
         guard isRightKind(value) else {
-            return log.error("wrong-type", at: path, "This must be a \(kind == .json ? "JSON value other than null" : kind.rawValue).")
+            return log.error(
+                "wrong-type", at: path,
+                "This must be a \(kind == .json ? "JSON value other than null" : kind.rawValue).")
         }
         if value.text.utf8.count > Self.maximumSizeInBytes {
             log.error("too-large", at: path, "A value may have at most \(Self.maximumSizeInBytes) bytes.")

@@ -3,8 +3,9 @@ import MartletCore
 
 /// What values may be: the part of JSON Schema (2020-12) that documents of parameters use.
 ///
-/// `type, enum, const, properties, required, additionalProperties, items, minItems, maxItems, minimum, maximum, exclusiveMinimum, exclusiveMaximum,
-/// minLength, maxLength, pattern`, and annotations, which say nothing of values. Any other keyword is an error: it would promise what nobody checks.
+/// `type, enum, const, properties, required, additionalProperties, items, minItems, maxItems, minimum, maximum,
+/// exclusiveMinimum, exclusiveMaximum, minLength, maxLength, pattern`, and annotations, which say nothing of values.
+/// Any other keyword is an error: it would promise what nobody checks.
 indirect enum ValueSchema {
     case anything
     case nothing
@@ -25,7 +26,9 @@ indirect enum ValueSchema {
     }
 
     static let maximumDepth = 16
-    private static let annotations: Set<String> = ["title", "description", "default", "examples", "$schema", "$id", "$comment", "deprecated"]
+    private static let annotations: Set<String> = [
+        "title", "description", "default", "examples", "$schema", "$id", "$comment", "deprecated",
+    ]
 
     init(_ json: JSONValue, at path: String, depth: Int = 0, log: inout IssueLog) {
         self = .anything
@@ -66,28 +69,38 @@ extension ValueSchema.Rules {
         case ("const", _): allowed = [value]
         case ("properties", .object(let members)):
             for member in members {
-                properties[member.name] = ValueSchema(member.value, at: path.pointer(to: member.name), depth: depth + 1, log: &log)
+                properties[member.name] = ValueSchema(
+                    member.value, at: path.pointer(to: member.name), depth: depth + 1, log: &log)
             }
         case ("required", .array(let names)): required = names.map { FlagValue($0).text }
         case ("additionalProperties", _): additional = ValueSchema(value, at: path, depth: depth + 1, log: &log)
         case ("items", _): items = ValueSchema(value, at: path, depth: depth + 1, log: &log)
-        case ("minItems", .number(let text)): itemCount = Self.count(text, path, &log)...max(itemCount.upperBound, Self.count(text, path, &log))
-        case ("maxItems", .number(let text)): itemCount = min(itemCount.lowerBound, Self.count(text, path, &log))...Self.count(text, path, &log)
-        case ("minLength", .number(let text)): length = Self.count(text, path, &log)...max(length.upperBound, Self.count(text, path, &log))
-        case ("maxLength", .number(let text)): length = min(length.lowerBound, Self.count(text, path, &log))...Self.count(text, path, &log)
+        case ("minItems", .number(let text)):
+            itemCount = Self.count(text, path, &log)...max(itemCount.upperBound, Self.count(text, path, &log))
+        case ("maxItems", .number(let text)):
+            itemCount = min(itemCount.lowerBound, Self.count(text, path, &log))...Self.count(text, path, &log)
+        case ("minLength", .number(let text)):
+            length = Self.count(text, path, &log)...max(length.upperBound, Self.count(text, path, &log))
+        case ("maxLength", .number(let text)):
+            length = min(length.lowerBound, Self.count(text, path, &log))...Self.count(text, path, &log)
         case ("minimum", .number(let text)): minimum = (Double(text) ?? 0, false)
         case ("maximum", .number(let text)): maximum = (Double(text) ?? 0, false)
         case ("exclusiveMinimum", .number(let text)): minimum = (Double(text) ?? 0, true)
         case ("exclusiveMaximum", .number(let text)): maximum = (Double(text) ?? 0, true)
         case ("pattern", .string(let text)):
             do { pattern = try TextPattern(text) } catch { log.error("invalid-pattern", at: path, error.message) }
-        default: log.error("invalid-schema", at: path, "\(member.name) is not a keyword that is checked here, or has the wrong type.")
+        default:
+            log.error(
+                "invalid-schema", at: path,
+                "\(member.name) is not a keyword that is checked here, or has the wrong type.")
         }
     }
 
     private static func types(_ names: [String], _ path: String, _ log: inout IssueLog) -> Set<String> {
         let known: Set<String> = ["string", "number", "integer", "boolean", "object", "array", "null"]
-        if !known.isSuperset(of: names) { log.error("invalid-schema", at: path, "A type is one of \(known.sorted().joined(separator: ", ")).") }
+        if !known.isSuperset(of: names) {
+            log.error("invalid-schema", at: path, "A type is one of \(known.sorted().joined(separator: ", ")).")
+        }
         return Set(names)
     }
 
@@ -99,7 +112,8 @@ extension ValueSchema.Rules {
 
     fileprivate func check(_ value: JSONValue, _ path: String, _ log: inout IssueLog) {
         if let types, types.isDisjoint(with: Self.types(of: value)) {
-            return log.error("schema-mismatch", at: path, "The schema wants \(types.sorted().joined(separator: " or ")).")
+            return log.error(
+                "schema-mismatch", at: path, "The schema wants \(types.sorted().joined(separator: " or ")).")
         }
         if let allowed, !allowed.contains(where: { FlagValue($0) == FlagValue(value) }) {
             log.error("schema-mismatch", at: path, "The schema lists other values.")
@@ -108,22 +122,32 @@ extension ValueSchema.Rules {
         case .string(let text): check(text, path, &log)
         case .number(let text): check(Double(text) ?? .nan, path, &log)
         case .array(let elements):
-            if !itemCount.contains(elements.count) { log.error("schema-mismatch", at: path, "The list is too short or too long for the schema.") }
-            for (index, element) in elements.enumerated() { items.check(element, at: path.pointer(to: index), log: &log) }
+            if !itemCount.contains(elements.count) {
+                log.error("schema-mismatch", at: path, "The list is too short or too long for the schema.")
+            }
+            for (index, element) in elements.enumerated() {
+                items.check(element, at: path.pointer(to: index), log: &log)
+            }
         case .object(let members): check(members, path, &log)
         case .null, .bool: break
         }
     }
 
     private func check(_ text: String, _ path: String, _ log: inout IssueLog) {
-        if !length.contains(text.unicodeScalars.count) { log.error("schema-mismatch", at: path, "The text is too short or too long for the schema.") }
-        if let pattern, !pattern.isFound(in: text) { log.error("schema-mismatch", at: path, "The text does not match the schema's pattern.") }
+        if !length.contains(text.unicodeScalars.count) {
+            log.error("schema-mismatch", at: path, "The text is too short or too long for the schema.")
+        }
+        if let pattern, !pattern.isFound(in: text) {
+            log.error("schema-mismatch", at: path, "The text does not match the schema's pattern.")
+        }
     }
 
     private func check(_ number: Double, _ path: String, _ log: inout IssueLog) {
         let isHighEnough = minimum.map { $0.isExclusive ? number > $0.bound : number >= $0.bound } ?? true
         let isLowEnough = maximum.map { $0.isExclusive ? number < $0.bound : number <= $0.bound } ?? true
-        if !isHighEnough || !isLowEnough { log.error("schema-mismatch", at: path, "The number is out of the schema's range.") }
+        if !isHighEnough || !isLowEnough {
+            log.error("schema-mismatch", at: path, "The number is out of the schema's range.")
+        }
     }
 
     private func check(_ members: [JSONValue.Member], _ path: String, _ log: inout IssueLog) {

@@ -5,7 +5,8 @@ extension Evaluation {
         if let forced = subject.forcedVariations[experiment.key] { return result(experiment, feature, forced) }
         guard experiment.isActive, let value = hashValue(experiment).value else { return result(experiment, feature) }
 
-        let found = isSticky(experiment) ? subject.sticky?.find(experiment, for: subject.attributes) ?? .nothing : .nothing
+        let found =
+            isSticky(experiment) ? subject.sticky?.find(experiment, for: subject.attributes) ?? .nothing : .nothing
         var variation: Int?
         if case .variation(let known) = found {
             variation = known
@@ -64,7 +65,8 @@ extension Evaluation {
         let name = experiment.variationNames.indices.contains(variation) ? experiment.variationNames[variation] : nil
         return ExperimentResult(
             key: name?.key ?? String(variation), variation: variation,
-            value: experiment.variations.indices.contains(variation) ? experiment.variations[variation] : .null, isInExperiment: isIn,
+            value: experiment.variations.indices.contains(variation) ? experiment.variations[variation] : .null,
+            isInExperiment: isIn,
             isByHash: false, hashAttribute: hashed.attribute, hashValue: hashed.value ?? .string(""), name: name?.name,
             isPassthrough: name?.isPassthrough ?? false, feature: feature)
     }

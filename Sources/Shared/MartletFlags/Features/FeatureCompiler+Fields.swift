@@ -68,7 +68,9 @@ extension FeatureCompiler {
     mutating func namespace(_ json: JSONValue?, _ path: String) -> Namespace? {
         guard let json, json != .null else { return nil }
         let parts = elements(json, path)
-        guard parts.count == 3, case .string(let name) = parts[0], let start = number(parts[1], path), let end = number(parts[2], path) else {
+        guard parts.count == 3, case .string(let name) = parts[0], let start = number(parts[1], path),
+            let end = number(parts[2], path)
+        else {
             return refuse(path, "This must be a name and two numbers.")
         }
         return Namespace(name, BucketRange(start, end))
@@ -80,8 +82,10 @@ extension FeatureCompiler {
         return elements(list, path).enumerated().map { index, filter in
             let path = path.pointer(to: index)
             return BucketFilter(
-                seed: text(filter, "seed", path) ?? "", ranges: ranges(filter["ranges"], path.pointer(to: "ranges")) ?? [],
-                attribute: text(filter, "attribute", path) ?? "id", hash: FlagHash(rawValue: integer(filter, "hashVersion", path) ?? 2))
+                seed: text(filter, "seed", path) ?? "",
+                ranges: ranges(filter["ranges"], path.pointer(to: "ranges")) ?? [],
+                attribute: text(filter, "attribute", path) ?? "id",
+                hash: FlagHash(rawValue: integer(filter, "hashVersion", path) ?? 2))
         }
     }
 

@@ -15,8 +15,12 @@ public struct FeatureCompiler {
     /// `{key: {"defaultValue":…, "rules":[…]}}`, with the bandits that rules refer to.
     public mutating func compile(features: JSONValue, bandits: JSONValue = .object([])) -> FeatureSet {
         var set = FeatureSet()
-        for member in members(features, "") { set.features[member.name] = feature(member.value, "".pointer(to: member.name)) }
-        for member in members(bandits, "") { set.bandits[member.name] = bandit(member.value, "".pointer(to: member.name)) }
+        for member in members(features, "") {
+            set.features[member.name] = feature(member.value, "".pointer(to: member.name))
+        }
+        for member in members(bandits, "") {
+            set.bandits[member.name] = bandit(member.value, "".pointer(to: member.name))
+        }
         return set
     }
 
@@ -90,7 +94,8 @@ public struct FeatureCompiler {
     private mutating func name(_ json: JSONValue, _ path: String) -> Experiment.VariationName {
         let path = path.pointer(to: "meta")
         return Experiment.VariationName(
-            key: text(json, "key", path), name: text(json, "name", path), isPassthrough: truth(json, "passthrough", path) ?? false)
+            key: text(json, "key", path), name: text(json, "name", path),
+            isPassthrough: truth(json, "passthrough", path) ?? false)
     }
 
     mutating func condition(_ json: JSONValue, _ path: String) -> Condition? {
@@ -102,8 +107,11 @@ public struct FeatureCompiler {
         return elements(json["parentConditions"], path).enumerated().map { index, parent in
             let path = path.pointer(to: index)
             // Groups are not for what a feature answers.
-            let condition = parent["condition"].map { conditions.compile($0, at: path.pointer(to: "condition")) } ?? .always
-            return Prerequisite(feature: text(parent, "id", path) ?? "", condition: condition, isGate: truth(parent, "gate", path) ?? false)
+            let condition =
+                parent["condition"].map { conditions.compile($0, at: path.pointer(to: "condition")) } ?? .always
+            return Prerequisite(
+                feature: text(parent, "id", path) ?? "", condition: condition,
+                isGate: truth(parent, "gate", path) ?? false)
         }
     }
 

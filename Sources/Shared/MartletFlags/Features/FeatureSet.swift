@@ -92,17 +92,24 @@ struct Evaluation {
             guard result.isInExperiment, !result.isPassthrough else { return nil }
             if !result.isByHash { experiment.bandit = nil }
             return FeatureResult(
-                value: result.value, source: .experiment, ruleID: rule.id, experiment: experiment, experimentResult: result)
+                value: result.value, source: .experiment, ruleID: rule.id, experiment: experiment,
+                experimentResult: result)
         }
     }
 
-    enum Standing { case met, unmet(isGate: Bool), cycle }
+    enum Standing {
+        case met
+        case unmet(isGate: Bool)
+        case cycle
+    }
 
     mutating func check(_ prerequisites: [Prerequisite]) -> Standing {
         for prerequisite in prerequisites {
             let result = evaluate(prerequisite.feature)
             if result.source == .cyclicPrerequisite { return .cycle }
-            if !prerequisite.condition.matches(.object(["value": result.value.value])) { return .unmet(isGate: prerequisite.isGate) }
+            if !prerequisite.condition.matches(.object(["value": result.value.value])) {
+                return .unmet(isGate: prerequisite.isGate)
+            }
         }
         return .met
     }
@@ -113,7 +120,9 @@ struct Evaluation {
             if coverage == 0 { return false }
         }
         let fallback = subject.sticky != nil && !rollout.isNeverSticky ? rollout.fallbackAttribute : nil
-        guard let value = hashValue(rollout.hashAttribute, fallback).value, let hash = FlagHash(rawValue: rollout.hashVersion ?? 1) else {
+        guard let value = hashValue(rollout.hashAttribute, fallback).value,
+            let hash = FlagHash(rawValue: rollout.hashVersion ?? 1)
+        else {
             return false
         }
         let bucket = hash.bucket(of: value.text, seed: rollout.seed ?? key)
@@ -133,7 +142,8 @@ struct Evaluation {
         let context = bandit.contexts.first { $0.condition.matches(subject.attributes) }
         if let context { experiment.weights = context.weights }
         experiment.bandit = BanditChoice(
-            leaf: context?.leaf ?? -1, weights: experiment.weights ?? Bucketing.equalWeights(experiment.variations.count),
+            leaf: context?.leaf ?? -1,
+            weights: experiment.weights ?? Bucketing.equalWeights(experiment.variations.count),
             version: bandit.version)
     }
 }

@@ -24,7 +24,9 @@ public struct StickyBuckets: Sendable, Equatable {
         for document in documents { self.documents[document.key] = document }
     }
 
-    public static func assignmentKey(_ experiment: String, _ version: Int?) -> String { "\(experiment)__\(version ?? 0)" }
+    public static func assignmentKey(_ experiment: String, _ version: Int?) -> String {
+        "\(experiment)__\(version ?? 0)"
+    }
 
     enum Found: Equatable {
         case variation(Int)
@@ -49,7 +51,9 @@ public struct StickyBuckets: Sendable, Equatable {
     private func assignments(_ experiment: Experiment, for attributes: FlagAttributes) -> [String: String] {
         var assignments: [String: String] = [:]
         for name in [experiment.fallbackAttribute ?? "id", experiment.hashAttribute ?? "id"] {
-            guard let value = attributes.hashValue(of: name), let document = documents[name + "||" + value.text] else { continue }
+            guard let value = attributes.hashValue(of: name), let document = documents[name + "||" + value.text] else {
+                continue
+            }
             assignments.merge(document.assignments) { $1 }
         }
         return assignments
@@ -57,7 +61,8 @@ public struct StickyBuckets: Sendable, Equatable {
 
     mutating func keep(_ result: ExperimentResult, of experiment: Experiment) {
         let key = result.hashAttribute + "||" + result.hashValue.text
-        var document = documents[key]
+        var document =
+            documents[key]
             ?? Document(attributeName: result.hashAttribute, attributeValue: result.hashValue.text, assignments: [:])
         let assignment = Self.assignmentKey(experiment.key, experiment.bucketVersion)
         guard document.assignments[assignment] != result.key else { return }

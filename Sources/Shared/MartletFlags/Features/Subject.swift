@@ -22,7 +22,9 @@ public struct Subject: Sendable {
         for pair in query.split(separator: "&") {
             let sides = pair.split(separator: "=", omittingEmptySubsequences: false)
             guard sides.count > 1, sides[0] == experiment else { continue }
-            guard let number = Int(sides[1].prefix { $0.isWholeNumber }), (0..<count).contains(number) else { return nil }
+            guard let number = Int(sides[1].prefix { $0.isWholeNumber }), (0..<count).contains(number) else {
+                return nil
+            }
             return number
         }
         return nil

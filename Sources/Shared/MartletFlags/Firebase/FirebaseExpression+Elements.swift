@@ -32,7 +32,9 @@ extension FirebaseExpression {
             try expect("[")
             let key = try text()
             try expect("]")
-            guard !key.contains("."), !key.hasPrefix("$") else { throw FirebaseExpressionError("The name \(key) cannot be asked for here.") }
+            guard !key.contains("."), !key.hasPrefix("$") else {
+                throw FirebaseExpressionError("The name \(key) cannot be asked for here.")
+            }
             return try text("\(name).\(key)", isVersion: false)
         case "app.audiences": throw FirebaseExpressionError("Audiences of Google Analytics are not known here.")
         default: throw FirebaseExpressionError("\(owner).\(name) is not known here.")
@@ -50,14 +52,20 @@ extension FirebaseExpression {
     }
 
     /// `in ['a', 'b']`
-    private mutating func membership(_ attribute: String, ignoringCase: Bool = false) throws(FirebaseExpressionError) -> JSONValue {
-        guard take(.word("in")) else { throw FirebaseExpressionError("There should be in before \(next?.description ?? "the end").") }
+    private mutating func membership(_ attribute: String, ignoringCase: Bool = false) throws(FirebaseExpressionError)
+        -> JSONValue
+    {
+        guard take(.word("in")) else {
+            throw FirebaseExpressionError("There should be in before \(next?.description ?? "the end").")
+        }
         return .attribute(attribute, .attribute(ignoringCase ? "$ini" : "$in", .array(try list())))
     }
 
     /// A language means its regions, too: `en` is also `en-GB` (RFC 4647 §3.3.1).
     private mutating func languages() throws(FirebaseExpressionError) -> JSONValue {
-        guard take(.word("in")) else { throw FirebaseExpressionError("There should be in before \(next?.description ?? "the end").") }
+        guard take(.word("in")) else {
+            throw FirebaseExpressionError("There should be in before \(next?.description ?? "the end").")
+        }
         let tags = try list().map { TextPattern.literal(FlagValue($0).text) }
         return .attribute("language", .attribute("$regexi", .string("^(\(tags.joined(separator: "|")))(-|$)")))
     }
@@ -72,7 +80,9 @@ extension FirebaseExpression {
         var members: [JSONValue.Member] = [.init("hash", .string("sha256")), .init("seed", .string(seed))]
         if take(.word("between")) {
             members.append(.init("from", .number(try number())))
-            guard take(.word("and")) else { throw FirebaseExpressionError("There should be and before \(next?.description ?? "the end").") }
+            guard take(.word("and")) else {
+                throw FirebaseExpressionError("There should be and before \(next?.description ?? "the end").")
+            }
             members.append(.init("to", .number(try number())))
         } else {
             switch try comparison() {
@@ -92,11 +102,15 @@ extension FirebaseExpression {
         let text = try text()
         let zone = take(.sign(",")) ? try self.text() : "GMT"
         try expect(")")
-        guard let timeZone = TimeZone(iana: zone) else { throw FirebaseExpressionError("The time zone \(zone) is not known.") }
-        let style = Date.ISO8601FormatStyle(timeZone: timeZone).year().month().day().dateTimeSeparator(.standard).time(includingFractionalSeconds: false)
+        guard let timeZone = TimeZone(iana: zone) else {
+            throw FirebaseExpressionError("The time zone \(zone) is not known.")
+        }
+        let style = Date.ISO8601FormatStyle(timeZone: timeZone).year().month().day().dateTimeSeparator(.standard).time(
+            includingFractionalSeconds: false)
         let local = text.hasSuffix("Z") ? String(text.dropLast()) : text
         // The strategy takes the 30th of February for the 2nd of March.
-        guard local.utf8.count == 19, Date(rfc3339: local + "Z") != nil, let date = try? Date(local, strategy: style) else {
+        guard local.utf8.count == 19, Date(rfc3339: local + "Z") != nil, let date = try? Date(local, strategy: style)
+        else {
             throw FirebaseExpressionError("The time \(text) cannot be read.")
         }
         let instant = JSONValue.string(date.formatted(.iso8601))
@@ -113,7 +127,9 @@ extension FirebaseExpression {
         if case .sign? = next {
             let sign = try comparison()
             let values = try arguments()
-            guard let value = values.first, values.count == 1 else { throw FirebaseExpressionError("\(sign) takes one value.") }
+            guard let value = values.first, values.count == 1 else {
+                throw FirebaseExpressionError("\(sign) takes one value.")
+            }
             return .attribute(attribute, .attribute(try Self.versionOperator(sign), Self.version(value)))
         }
         let method = try word()
@@ -150,7 +166,8 @@ extension FirebaseExpression {
     }
 
     private static func versionOperator(_ sign: String) throws(FirebaseExpressionError) -> String {
-        guard let name = ["==": "$veq", "!=": "$vne", "<": "$vlt", "<=": "$vlte", ">": "$vgt", ">=": "$vgte"][sign] else {
+        guard let name = ["==": "$veq", "!=": "$vne", "<": "$vlt", "<=": "$vlte", ">": "$vgt", ">=": "$vgte"][sign]
+        else {
             throw FirebaseExpressionError("\(sign) is no comparison of versions.")
         }
         return name

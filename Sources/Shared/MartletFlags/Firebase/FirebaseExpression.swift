@@ -23,7 +23,9 @@ struct FirebaseExpression {
     private var position = 0
 
     init(_ text: String) throws(FirebaseExpressionError) {
-        guard text.utf8.count <= Self.maximumLength else { throw FirebaseExpressionError("The expression is too long.") }
+        guard text.utf8.count <= Self.maximumLength else {
+            throw FirebaseExpressionError("The expression is too long.")
+        }
         tokens = try FirebaseTokenizer(text).tokens()
     }
 
@@ -43,17 +45,23 @@ struct FirebaseExpression {
     }
 
     mutating func expect(_ sign: String) throws(FirebaseExpressionError) {
-        guard take(.sign(sign)) else { throw FirebaseExpressionError("There should be \(sign) before \(next?.description ?? "the end").") }
+        guard take(.sign(sign)) else {
+            throw FirebaseExpressionError("There should be \(sign) before \(next?.description ?? "the end").")
+        }
     }
 
     mutating func word() throws(FirebaseExpressionError) -> String {
-        guard case .word(let word)? = next else { throw FirebaseExpressionError("There should be a name before \(next?.description ?? "the end").") }
+        guard case .word(let word)? = next else {
+            throw FirebaseExpressionError("There should be a name before \(next?.description ?? "the end").")
+        }
         position += 1
         return word
     }
 
     mutating func number() throws(FirebaseExpressionError) -> String {
-        guard case .number(let literal)? = next else { throw FirebaseExpressionError("There should be a number before \(next?.description ?? "the end").") }
+        guard case .number(let literal)? = next else {
+            throw FirebaseExpressionError("There should be a number before \(next?.description ?? "the end").")
+        }
         position += 1
         return literal
     }
@@ -72,7 +80,9 @@ struct FirebaseExpression {
     }
 
     mutating func text() throws(FirebaseExpressionError) -> String {
-        guard case .string(let text) = try literal() else { throw FirebaseExpressionError("There should be a text in quotes.") }
+        guard case .string(let text) = try literal() else {
+            throw FirebaseExpressionError("There should be a text in quotes.")
+        }
         return text
     }
 
@@ -123,9 +133,14 @@ private struct FirebaseTokenizer {
         while let scalar = next, scalar.properties.isWhitespace { position += 1 }
         guard let scalar = next else { return nil }
         if scalar == "'" || scalar == "\"" { return .text(try text(scalar)) }
-        if ("0"..."9").contains(scalar) || (scalar == "-" && isDigit(position + 1)) { return .number(takeWhile { ("0"..."9").contains($0) || $0 == "." || $0 == "-" }) }
-        if scalar.properties.isAlphabetic || scalar == "_" { return .word(takeWhile { $0.properties.isAlphabetic || $0 == "_" || ("0"..."9").contains($0) }) }
-        for sign in ["&&", "||", "==", "!=", "<=", ">="] where scalars[position...].prefix(2).elementsEqual(sign.unicodeScalars) {
+        if ("0"..."9").contains(scalar) || (scalar == "-" && isDigit(position + 1)) {
+            return .number(takeWhile { ("0"..."9").contains($0) || $0 == "." || $0 == "-" })
+        }
+        if scalar.properties.isAlphabetic || scalar == "_" {
+            return .word(takeWhile { $0.properties.isAlphabetic || $0 == "_" || ("0"..."9").contains($0) })
+        }
+        for sign in ["&&", "||", "==", "!=", "<=", ">="]
+        where scalars[position...].prefix(2).elementsEqual(sign.unicodeScalars) {
             position += 2
             return .sign(sign)
         }

@@ -2,8 +2,9 @@ public import MartletCore
 
 /// Firebase Remote Config's template, as its console exports it, as a document of flags.
 ///
-/// `conditions` in their order become named conditions and each parameter's `conditionalValues` rules in that order; values get the type that
-/// `valueType` says. Percentages keep Firebase's SHA-256. What is not the same here is an error with its place in the template, nothing is guessed.
+/// `conditions` in their order become named conditions and each parameter's `conditionalValues` rules in that order;
+/// values get the type that `valueType` says. Percentages keep Firebase's SHA-256. What is not the same here is an
+/// error with its place in the template, nothing is guessed.
 public enum FirebaseTemplate {
     public static func translate(_ template: JSONValue) -> (document: JSONValue, issues: [FlagIssue]) {
         var translation = Translation()
@@ -19,7 +20,8 @@ public enum FirebaseTemplate {
 
         mutating func document(_ template: JSONValue) -> JSONValue {
             if template["parameters"] == nil, template["parameterGroups"] == nil {
-                log.error("missing-field", at: "/parameters", "This is no Remote Config template: it has no parameters.")
+                log.error(
+                    "missing-field", at: "/parameters", "This is no Remote Config template: it has no parameters.")
             }
             let conditions = conditions(template["conditions"])
             add(template["parameters"], "/parameters")
@@ -32,11 +34,14 @@ public enum FirebaseTemplate {
         private mutating func conditions(_ json: JSONValue?) -> [JSONValue.Member] {
             elements(json, "/conditions").enumerated().compactMap { index, condition -> JSONValue.Member? in
                 let path = "/conditions".pointer(to: index)
-                guard case .string(let name) = condition["name"], case .string(let text) = condition["expression"] else {
+                guard case .string(let name) = condition["name"], case .string(let text) = condition["expression"]
+                else {
                     log.error("missing-field", at: path, "A condition has a name and an expression.")
                     return nil
                 }
-                if conditionNames.contains(name) { log.error("duplicate-name", at: path.pointer(to: "name"), "This name is there twice.") }
+                if conditionNames.contains(name) {
+                    log.error("duplicate-name", at: path.pointer(to: "name"), "This name is there twice.")
+                }
                 conditionNames.append(name)
                 do throws(FirebaseExpressionError) {
                     var expression = try FirebaseExpression(text)
@@ -61,7 +66,9 @@ public enum FirebaseTemplate {
 
         private mutating func flag(_ parameter: JSONValue, _ path: String) -> JSONValue {
             var members: [JSONValue.Member] = []
-            if case .string(let text)? = parameter["description"], !text.isEmpty { members.append(.init("description", .string(text))) }
+            if case .string(let text)? = parameter["description"], !text.isEmpty {
+                members.append(.init("description", .string(text)))
+            }
             let type = if case .string(let text)? = parameter["valueType"] { text } else { "STRING" }
             guard let kind = FlagDocument.Kind(rawValue: type.lowercased()) else {
                 log.error("invalid-type", at: path.pointer(to: "valueType"), "The type \(type) is not known.")
@@ -72,7 +79,9 @@ public enum FirebaseTemplate {
             if let value = parameter["defaultValue"] {
                 members.append(.init("default", self.value(value, kind, defaultPath)))
             } else {
-                log.error("missing-field", at: defaultPath, "A parameter without a default value cannot be a flag: the server always answers one.")
+                log.error(
+                    "missing-field", at: defaultPath,
+                    "A parameter without a default value cannot be a flag: the server always answers one.")
             }
             let rules = rules(parameter["conditionalValues"], kind, path.pointer(to: "conditionalValues"))
             if !rules.isEmpty { members.append(.init("rules", .array(rules))) }
@@ -82,19 +91,26 @@ public enum FirebaseTemplate {
         private mutating func rules(_ json: JSONValue?, _ kind: FlagDocument.Kind, _ path: String) -> [JSONValue] {
             let values = members(json, path)
             for member in values where !conditionNames.contains(member.name) {
-                log.error("unknown-condition", at: path.pointer(to: member.name), "There is no condition named \(member.name).")
+                log.error(
+                    "unknown-condition", at: path.pointer(to: member.name),
+                    "There is no condition named \(member.name).")
             }
             return conditionNames.compactMap { name in
                 values.first { $0.name == name }.map {
-                    .object([.init("when", .string(name)), .init("value", value($0.value, kind, path.pointer(to: name)))])
+                    .object([
+                        .init("when", .string(name)), .init("value", value($0.value, kind, path.pointer(to: name))),
+                    ])
                 }
             }
         }
 
         /// Firebase keeps every value as text.
         private mutating func value(_ json: JSONValue, _ kind: FlagDocument.Kind, _ path: String) -> JSONValue {
-            for name in ["useInAppDefault", "personalizationValue", "rolloutValue", "experimentValue"] where json[name] != nil && json[name] != .bool(false) {
-                log.error("untranslatable-value", at: path.pointer(to: name), "There is nothing like \(name) here: give a value.")
+            for name in ["useInAppDefault", "personalizationValue", "rolloutValue", "experimentValue"]
+            where json[name] != nil && json[name] != .bool(false) {
+                log.error(
+                    "untranslatable-value", at: path.pointer(to: name),
+                    "There is nothing like \(name) here: give a value.")
                 return .null
             }
             guard case .string(let text)? = json["value"] else {

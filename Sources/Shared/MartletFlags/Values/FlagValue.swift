@@ -2,7 +2,8 @@ public import MartletCore
 
 /// A value that conditions look at: an attribute of whoever asks, or what a condition compares it with.
 ///
-/// Numbers are doubles, as in GrowthBook's own evaluation; what a flag *answers* is `FeatureValue`, which keeps its digits.
+/// Numbers are doubles, as in GrowthBook's own evaluation; what a flag *answers* is `FeatureValue`, which keeps its
+/// digits.
 public enum FlagValue: Sendable, Hashable {
     case null
     case bool(Bool)

@@ -1,6 +1,8 @@
-/// A version number as text that sorts as versions do: `v1.9.0-rc.1+build` comes before `1.10.0`, a pre-release before its release.
+/// A version number as text that sorts as versions do: `v1.9.0-rc.1+build` comes before `1.10.0`, a pre-release before
+/// its release.
 ///
-/// GrowthBook's `paddedVersionString`: parts between `.` and `-`, numbers padded to five places, `~` behind three parts without a pre-release.
+/// GrowthBook's `paddedVersionString`: parts between `.` and `-`, numbers padded to five places, `~` behind three parts
+/// without a pre-release.
 struct PaddedVersion: Sendable, Hashable {
     /// UTF-16, the order that JavaScript compares in.
     let units: [UInt16]
@@ -26,7 +28,9 @@ struct PaddedVersion: Sendable, Hashable {
         }
         let source = text.isEmpty ? "0" : text
         let core = source.utf16.prefix { $0 != Self.plus }.drop(while: Self.isLeadingV(in: source))
-        for part in core.split(omittingEmptySubsequences: false, whereSeparator: { $0 == Self.dot || $0 == Self.hyphen }) { add(part) }
+        for part in core.split(
+            omittingEmptySubsequences: false, whereSeparator: { $0 == Self.dot || $0 == Self.hyphen })
+        { add(part) }
         if parts == 3 { add("~".utf16) }
         self.units = units
     }

@@ -2,15 +2,17 @@ import MartletCore
 
 /// Android's strings.xml: `string`, `plurals` and `string-array` (keys `days[0]`, `days[1]` …).
 ///
-/// Keys that are no resource names (`Hello, %@`) get one, and stand beside it in `martlet:key`. `xliff:g` is read through; other elements in a text
-/// make it markup (`Entry.isMarkup`).
+/// Keys that are no resource names (`Hello, %@`) get one, and stand beside it in `martlet:key`. `xliff:g` is read
+/// through; other elements in a text make it markup (`Entry.isMarkup`).
 enum AndroidFile {
     private static let keyAttribute = "martlet:key"
 
     static func read(_ bytes: [UInt8], _ options: CatalogueFormat.Options) throws -> Catalogue {
         let language = try options.requiredLanguage()
         let root = try XMLReader.root(of: bytes)
-        guard root.name == "resources" else { throw LocalizationFault("line \(root.line)", "The root must be <resources>.") }
+        guard root.name == "resources" else {
+            throw LocalizationFault("line \(root.line)", "The root must be <resources>.")
+        }
         var catalogue = Catalogue(sourceLanguage: options.sourceLanguage)
         var comment: String?
         for node in root.children {
@@ -20,7 +22,8 @@ enum AndroidFile {
             case .element(let element):
                 for entry in try entries(element, comment, language) {
                     guard catalogue[entry.key] == nil else {
-                        throw LocalizationFault("line \(element.line)", "The name \"\(entry.key.prefix(128))\" stands there twice.")
+                        throw LocalizationFault(
+                            "line \(element.line)", "The name \"\(entry.key.prefix(128))\" stands there twice.")
                     }
                     catalogue[entry.key] = entry
                 }
@@ -31,7 +34,9 @@ enum AndroidFile {
     }
 
     private static func entries(_ element: XMLElement, _ comment: String?, _ language: LanguageTag) throws -> [Entry] {
-        guard let key = element[keyAttribute] ?? element["name"] else { throw LocalizationFault("line \(element.line)", "The attribute name is missing.") }
+        guard let key = element[keyAttribute] ?? element["name"] else {
+            throw LocalizationFault("line \(element.line)", "The attribute name is missing.")
+        }
         func entry(_ key: String, _ text: Text, isMarkup: Bool) -> Entry {
             var entry = Entry(key)
             entry.comment = comment
@@ -43,17 +48,21 @@ enum AndroidFile {
         let items = element.elements("item")
         switch element.name {
         case "string": return [entry(key, .unit(unit(element)), isMarkup: element.hasMarkup)]
-        case "string-array": return items.enumerated().map { entry("\(key)[\($0)]", .unit(unit($1)), isMarkup: $1.hasMarkup) }
+        case "string-array":
+            return items.enumerated().map { entry("\(key)[\($0)]", .unit(unit($1)), isMarkup: $1.hasMarkup) }
         case "plurals":
             let forms = try items.map { item in
                 guard let name = item["quantity"], Text.Axis.plural.allows(name) else {
-                    throw LocalizationFault("line \(item.line)", "An item of plurals needs a quantity: zero, one, two, few, many or other.")
+                    throw LocalizationFault(
+                        "line \(item.line)", "An item of plurals needs a quantity: zero, one, two, few, many or other.")
                 }
                 return Text.Form(name, .unit(unit(item)))
             }
             guard !forms.isEmpty else { throw LocalizationFault("line \(element.line)", "There is no item.") }
             return [entry(key, .forms(forms, by: .plural), isMarkup: items.contains(where: \.hasMarkup))]
-        default: throw LocalizationFault("line \(element.line)", "<\(element.name)> is not read: only string, plurals and string-array are.")
+        default:
+            throw LocalizationFault(
+                "line \(element.line)", "<\(element.name)> is not read: only string, plurals and string-array are.")
         }
     }
 
@@ -99,10 +108,14 @@ private struct AndroidWriter {
     }
 
     mutating func add(_ entry: Entry) {
-        guard let localization = entry.localizations[language], localization.units().allSatisfy({ $0.unit.state != .new }) else { return }
+        guard let localization = entry.localizations[language],
+            localization.units().allSatisfy({ $0.unit.state != .new })
+        else { return }
         do {
-            if let place = Self.arrayPlace(entry.key), case .unit(let unit) = localization.text, localization.substitutions.isEmpty,
-                place.index == (array?.name == place.name ? array?.count : 0), array?.name == place.name || !names.contains(place.name)
+            if let place = Self.arrayPlace(entry.key), case .unit(let unit) = localization.text,
+                localization.substitutions.isEmpty,
+                place.index == (array?.name == place.name ? array?.count : 0),
+                array?.name == place.name || !names.contains(place.name)
             {
                 try addItem(entry, unit, of: place.name)
             } else {
@@ -123,7 +136,8 @@ private struct AndroidWriter {
             body += item + end
             array = (name, count + 1)
         } else {
-            body += comment(entry) + "    <string-array name=\"\(name)\"\(flag(entry))>\n" + item + "    </string-array>\n"
+            body +=
+                comment(entry) + "    <string-array name=\"\(name)\"\(flag(entry))>\n" + item + "    </string-array>\n"
             names.insert(name)
             array = (name, 1)
         }
@@ -134,8 +148,11 @@ private struct AndroidWriter {
             let text = try text(unit.value, entry)
             body += comment(entry) + "    <string \(name(entry))\(flag(entry))>\(text)</string>\n"
         } else if let forms = localization.pluralForms {
-            let items = try forms.map { "        <item quantity=\"\($0.category)\">\(try text($0.unit.value, entry))</item>\n" }
-            body += comment(entry) + "    <plurals \(name(entry))\(flag(entry))>\n" + items.joined() + "    </plurals>\n"
+            let items = try forms.map {
+                "        <item quantity=\"\($0.category)\">\(try text($0.unit.value, entry))</item>\n"
+            }
+            body +=
+                comment(entry) + "    <plurals \(name(entry))\(flag(entry))>\n" + items.joined() + "    </plurals>\n"
         } else {
             throw LocalizationFault("", "Android has no forms by device or width, and no substitutions within a text.")
         }
@@ -147,7 +164,8 @@ private struct AndroidWriter {
         var name = entry.key
         if !Self.isName(name) || names.contains(name) {
             hasKeys = true
-            let plain = String(entry.key.unicodeScalars.prefix(40).map { Self.isName("_" + String($0)) ? Character($0) : "_" })
+            let plain = String(
+                entry.key.unicodeScalars.prefix(40).map { Self.isName("_" + String($0)) ? Character($0) : "_" })
             name = Self.isName(plain) ? plain : "_" + plain
             let stem = name
             while names.contains(name) {
@@ -162,25 +180,36 @@ private struct AndroidWriter {
 
     private func flag(_ entry: Entry) -> String { entry.shouldTranslate ? "" : " translatable=\"false\"" }
 
-    private func comment(_ entry: Entry) -> String { entry.comment.map { "    <!-- \(XMLText.comment($0)) -->\n" } ?? "" }
+    private func comment(_ entry: Entry) -> String {
+        entry.comment.map { "    <!-- \(XMLText.comment($0)) -->\n" } ?? ""
+    }
 
     private func text(_ value: String, _ entry: Entry) throws -> String {
         guard let text = PlaceholderStyle.android.text(of: value) else {
             throw LocalizationFault("", "Its placeholders have no exact equivalent on Android.")
         }
         if entry.isMarkup, (try? XMLReader.fragment(text)) != nil { return text }
-        guard XMLText.canHold(entry.key + (entry.comment ?? "")) else { throw LocalizationFault("", "It has a character that XML does not have.") }
+        guard XMLText.canHold(entry.key + (entry.comment ?? "")) else {
+            throw LocalizationFault("", "It has a character that XML does not have.")
+        }
         return XMLText.escaped(AndroidText.written(text))
     }
 
     private static func isName(_ text: String) -> Bool {
-        guard let first = text.utf8.first, !(0x30...0x39).contains(first), first != UInt8(ascii: ".") else { return false }
-        return text.utf8.allSatisfy { (0x30...0x39).contains($0) || (0x41...0x5a).contains($0) || (0x61...0x7a).contains($0) || $0 == 0x5f || $0 == 0x2e }
+        guard let first = text.utf8.first, !(0x30...0x39).contains(first), first != UInt8(ascii: ".") else {
+            return false
+        }
+        return text.utf8.allSatisfy {
+            (0x30...0x39).contains($0) || (0x41...0x5a).contains($0) || (0x61...0x7a).contains($0) || $0 == 0x5f
+                || $0 == 0x2e
+        }
     }
 
     /// `days` and 3 of `days[3]`.
     private static func arrayPlace(_ key: String) -> (name: String, index: Int)? {
-        guard key.hasSuffix("]"), let bracket = key.lastIndex(of: "["), isName(String(key[..<bracket])) else { return nil }
+        guard key.hasSuffix("]"), let bracket = key.lastIndex(of: "["), isName(String(key[..<bracket])) else {
+            return nil
+        }
         let digits = key[key.index(after: bracket)...].dropLast()
         guard let index = Int(digits), String(index) == digits, index >= 0 else { return nil }
         return (String(key[..<bracket]), index)

@@ -1,4 +1,5 @@
-/// Text as Android's resource compiler reads it: backslashes escape, quotes keep blanks, and other runs of blanks are one space.
+/// Text as Android's resource compiler reads it: backslashes escape, quotes keep blanks, and other runs of blanks are
+/// one space.
 ///
 /// developer.android.com, "String resources", "Handle special characters".
 enum AndroidText {
@@ -58,19 +59,24 @@ enum AndroidText {
                 return String(Unicode.Scalar(UInt32(unit)) ?? "\u{fffd}")
             }
             let next = String(String.UnicodeScalarView(rest.dropFirst(2).prefix(4)))
-            guard let low = UInt16(next, radix: 16), let pair = String(validating: [unit, low], as: UTF16.self) else { return "\u{fffd}" }
+            guard let low = UInt16(next, radix: 16), let pair = String(validating: [unit, low], as: UTF16.self) else {
+                return "\u{fffd}"
+            }
             rest = rest.dropFirst(6)
             return pair
         default: return String(scalar)
         }
     }
 
-    fileprivate static func isBlank(_ scalar: Unicode.Scalar) -> Bool { scalar == " " || scalar == "\n" || scalar == "\t" || scalar == "\r" }
+    fileprivate static func isBlank(_ scalar: Unicode.Scalar) -> Bool {
+        scalar == " " || scalar == "\n" || scalar == "\t" || scalar == "\r"
+    }
 }
 
 extension String {
     fileprivate var trimmingBlanks: String {
         let scalars = unicodeScalars.drop(while: AndroidText.isBlank)
-        return String(String.UnicodeScalarView(scalars.dropLast(scalars.reversed().prefix(while: AndroidText.isBlank).count)))
+        return String(
+            String.UnicodeScalarView(scalars.dropLast(scalars.reversed().prefix(while: AndroidText.isBlank).count)))
     }
 }

@@ -1,10 +1,11 @@
 import MartletCore
 
-/// CSV (RFC 4180): a line for each unit, its `key` with the path behind it (`UnitPath`), and for each language a column with its texts and one with
-/// their states (`de`, `de:state`). `comment`, `translate`, `origin`, `markup` and `extraction` stand in the first line of a key.
+/// CSV (RFC 4180): a line for each unit, its `key` with the path behind it (`UnitPath`), and for each language a column
+/// with its texts and one with their states (`de`, `de:state`). `comment`, `translate`, `origin`, `markup` and
+/// `extraction` stand in the first line of a key.
 ///
-/// An empty cell is no text, a quoted empty one an empty text. What a spreadsheet would run as a formula has an apostrophe before it
-/// (`FormulaGuard`), which is taken away again.
+/// An empty cell is no text, a quoted empty one an empty text. What a spreadsheet would run as a formula has an
+/// apostrophe before it (`FormulaGuard`), which is taken away again.
 enum CSVFile {
     private enum Column: Equatable {
         case key, comment, translate, origin, markup, extraction
@@ -23,13 +24,16 @@ enum CSVFile {
     private static let fixed: [Column] = [.key, .comment, .translate, .origin, .markup, .extraction]
 
     static func write(_ catalogue: Catalogue, _ options: CatalogueFormat.Options) -> CatalogueFormat.Export {
-        let others = (options.language.map { [$0] } ?? catalogue.allLanguages.sorted()).filter { $0 != catalogue.sourceLanguage }
+        let others = (options.language.map { [$0] } ?? catalogue.allLanguages.sorted()).filter {
+            $0 != catalogue.sourceLanguage
+        }
         let columns = fixed + ([catalogue.sourceLanguage] + others).flatMap { [.text($0), .state($0)] }
         var text = line(columns.map { cell($0.name) })
         for entry in catalogue.entries {
             let localizations = ([catalogue.sourceLanguage] + others).compactMap { entry.localizations[$0] }
             var paths: [UnitPath] = []
-            for path in localizations.flatMap({ $0.units(withArguments: true).map(\.path) }) where !paths.contains(path) { paths.append(path) }
+            for path in localizations.flatMap({ $0.units(withArguments: true).map(\.path) }) where !paths.contains(path)
+            { paths.append(path) }
             for (number, path) in (paths.isEmpty ? [.whole] : paths).enumerated() {
                 text += line(columns.map { cell($0, entry, path, isFirst: number == 0) })
             }
@@ -60,15 +64,19 @@ enum CSVFile {
     private static func cell(_ text: String) -> String { FormulaGuard.added(to: text).enclosed(in: "\"") }
 
     static func read(_ bytes: [UInt8], _ options: CatalogueFormat.Options) throws -> Catalogue {
-        var reader = CSVReader(lineSizeInBytes: LocalizationLimits.documentSizeInBytes, columns: fixed.count + 2 * LocalizationLimits.languages)
+        var reader = CSVReader(
+            lineSizeInBytes: LocalizationLimits.documentSizeInBytes,
+            columns: fixed.count + 2 * LocalizationLimits.languages)
         let text = Array(try TextEncoding.text(of: bytes).utf8)
         var table: CSVTable?
-        // A piece at a time: lines are taken as they come, so that what is beyond a limit is not in memory all at once before that shows.
+        // A piece at a time: lines are taken as they come, so that what is beyond a limit is not in memory all at once
+        // before that shows.
         for start in stride(from: 0, to: text.count + 1, by: pieceSizeInBytes) {
             let end = min(start + pieceSizeInBytes, text.count)
             for line in try lines(&reader, text[start..<end], isLast: end == text.count) {
                 if table == nil {
-                    table = CSVTable(catalogue: Catalogue(sourceLanguage: options.sourceLanguage), columns: try columns(line))
+                    table = CSVTable(
+                        catalogue: Catalogue(sourceLanguage: options.sourceLanguage), columns: try columns(line))
                 } else {
                     try table?.add(line, try cells(line))
                 }
@@ -81,7 +89,9 @@ enum CSVFile {
 
     private static let pieceSizeInBytes = 64 << 10
 
-    private static func lines(_ reader: inout CSVReader, _ piece: ArraySlice<UInt8>, isLast: Bool) throws -> [CSVReader.Line] {
+    private static func lines(_ reader: inout CSVReader, _ piece: ArraySlice<UInt8>, isLast: Bool) throws -> [CSVReader
+        .Line]
+    {
         do throws(CSVReader.Fault) {
             return try reader.feed(piece) + (isLast ? reader.finish() : [])
         } catch {
@@ -100,14 +110,17 @@ enum CSVFile {
             return parts.count == 1 ? .text(language) : .state(language)
         }
         guard columns.contains(.key) else { throw LocalizationFault("line 1", "There is no column \"key\".") }
-        for column in columns where columns.count(where: { $0 == column }) > 1 { throw LocalizationFault("line 1", "The column \(column.name) is there twice.") }
+        for column in columns where columns.count(where: { $0 == column }) > 1 {
+            throw LocalizationFault("line 1", "The column \(column.name) is there twice.")
+        }
         return columns
     }
 
     private static func cells(_ line: CSVReader.Line) throws -> [CSVReader.Cell] {
         switch line.content {
         case .bad(let reason): throw LocalizationFault("line \(line.number)", reason)
-        case .cells(let cells): return cells.map { .init(text: FormulaGuard.removed(from: $0.text), isQuoted: $0.isQuoted) }
+        case .cells(let cells):
+            return cells.map { .init(text: FormulaGuard.removed(from: $0.text), isQuoted: $0.isQuoted) }
         }
     }
 
@@ -125,12 +138,16 @@ enum CSVFile {
 
         mutating func add(_ line: CSVReader.Line, _ cells: [CSVReader.Cell]) throws {
             let place = "line \(line.number)"
-            guard cells.count <= columns.count else { throw LocalizationFault(place, "There are more cells than columns.") }
+            guard cells.count <= columns.count else {
+                throw LocalizationFault(place, "There are more cells than columns.")
+            }
             func text(_ column: Column) -> String? {
                 guard let index = columns.firstIndex(of: column), index < cells.count else { return nil }
                 return cells[index].text.isEmpty && !cells[index].isQuoted ? nil : cells[index].text
             }
-            guard let (key, path) = text(.key).flatMap(UnitPath.split), !key.isEmpty else { throw LocalizationFault(place, "The key is missing, or its path is not known.") }
+            guard let (key, path) = text(.key).flatMap(UnitPath.split), !key.isEmpty else {
+                throw LocalizationFault(place, "The key is missing, or its path is not known.")
+            }
             var entry = catalogue[key] ?? Entry(key)
             entry.comment = text(.comment) ?? entry.comment
             entry.origin = text(.origin) ?? entry.origin
@@ -142,14 +159,19 @@ enum CSVFile {
                 throw LocalizationFault(place, "There may be at most \(LocalizationLimits.keys) keys.")
             }
             for (index, column) in columns.prefix(cells.count).enumerated() {
-                guard case .text(let language) = column, !cells[index].text.isEmpty || cells[index].isQuoted else { continue }
+                guard case .text(let language) = column, !cells[index].text.isEmpty || cells[index].isQuoted else {
+                    continue
+                }
                 let value = cells[index].text
                 guard let state = Unit.State(rawValue: text(.state(language))?.nonEmpty ?? "translated") else {
                     throw LocalizationFault(place, "The state must be new, translated or needs_review.")
                 }
                 count += 1
                 guard count <= LocalizationLimits.texts else {
-                    throw LocalizationFault(place, "There are more texts than a document of \(LocalizationLimits.documentSizeInBytes) bytes can hold.")
+                    throw LocalizationFault(
+                        place,
+                        "There are more texts than a document of \(LocalizationLimits.documentSizeInBytes) bytes can hold."
+                    )
                 }
                 try units[language, default: UnitTable()].add(key, path, Unit(value, state), at: place)
             }

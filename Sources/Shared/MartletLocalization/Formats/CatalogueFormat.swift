@@ -62,7 +62,8 @@ public enum CatalogueFormat: String, CaseIterable, Sendable {
         }
     }
 
-    /// The texts of a file. Its languages are not declared: whether clients get them is for the catalogue to say that they are merged into.
+    /// The texts of a file. Its languages are not declared: whether clients get them is for the catalogue to say that
+    /// they are merged into.
     ///
     /// - Throws: `LocalizationFault` naming the line or the key.
     public func read(_ bytes: [UInt8], _ options: Options) throws -> Catalogue {

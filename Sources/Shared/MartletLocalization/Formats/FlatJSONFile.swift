@@ -1,14 +1,19 @@
 import MartletCore
 
-/// `{"greeting": "Hallo %@", "dogs|==|plural.one": "Ein Hund", …}`: values only, each translated; a text that is `new` is left out.
+/// `{"greeting": "Hallo %@", "dogs|==|plural.one": "Ein Hund", …}`: values only, each translated; a text that is `new`
+/// is left out.
 enum FlatJSONFile {
     static func read(_ bytes: [UInt8], _ options: CatalogueFormat.Options) throws -> Catalogue {
         let language = try options.requiredLanguage()
-        guard case .object(let members) = try XCStringsFile.parsed(bytes) else { throw LocalizationFault("", "The file must be an object of keys and texts.") }
+        guard case .object(let members) = try XCStringsFile.parsed(bytes) else {
+            throw LocalizationFault("", "The file must be an object of keys and texts.")
+        }
         var texts = UnitTable()
         for member in members {
             let place = "/" + JSONPointer.escape(member.name)
-            guard case .string(let value) = member.value else { throw LocalizationFault(place, "This must be a string; forms are keys of their own.") }
+            guard case .string(let value) = member.value else {
+                throw LocalizationFault(place, "This must be a string; forms are keys of their own.")
+            }
             guard let text = options.placeholders.reading(value) else {
                 throw LocalizationFault(place, "Its placeholders have no exact equivalent in the catalogue.")
             }
@@ -24,11 +29,14 @@ enum FlatJSONFile {
         var members: [JSONValue.Member] = []
         var skipped: [LocalizationFault] = []
         for entry in catalogue.entries {
-            for (path, unit) in entry.localizations[language]?.units(withArguments: true) ?? [] where unit.state != .new {
+            for (path, unit) in entry.localizations[language]?.units(withArguments: true) ?? [] where unit.state != .new
+            {
                 if let text = path.isArgument ? unit.value : options.placeholders.text(of: unit.value) {
                     members.append(.init(path.joined(to: entry.key), .string(text)))
                 } else {
-                    skipped.append(LocalizationFault(path.joined(to: entry.key), "Its placeholders have no exact equivalent in this style."))
+                    skipped.append(
+                        LocalizationFault(
+                            path.joined(to: entry.key), "Its placeholders have no exact equivalent in this style."))
                 }
             }
         }

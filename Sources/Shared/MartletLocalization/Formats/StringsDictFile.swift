@@ -1,6 +1,7 @@
 /// Apple's .stringsdict: a property list of texts with forms by number, device or width.
 ///
-/// A text of the catalogue with plural forms and nothing else becomes the format `%#@plural@` with one variable of that name, and comes back from it.
+/// A text of the catalogue with plural forms and nothing else becomes the format `%#@plural@` with one variable of that
+/// name, and comes back from it.
 enum StringsDictFile {
     private static let pluralName = "plural"
 
@@ -11,7 +12,9 @@ enum StringsDictFile {
         var catalogue = Catalogue(sourceLanguage: options.sourceLanguage)
         for dictionary in root.elements("dict") {
             for (key, value) in try pairs(of: dictionary) {
-                guard catalogue[key] == nil else { throw LocalizationFault("line \(value.line)", "The key \"\(key.prefix(128))\" stands there twice.") }
+                guard catalogue[key] == nil else {
+                    throw LocalizationFault("line \(value.line)", "The key \"\(key.prefix(128))\" stands there twice.")
+                }
                 var entry = Entry(key)
                 entry.localizations[language] = try localization(value)
                 catalogue[key] = entry
@@ -21,50 +24,70 @@ enum StringsDictFile {
     }
 
     private static func pairs(of dictionary: XMLElement) throws -> [(key: String, value: XMLElement)] {
-        guard dictionary.name == "dict" else { throw LocalizationFault("line \(dictionary.line)", "This must be a dict.") }
+        guard dictionary.name == "dict" else {
+            throw LocalizationFault("line \(dictionary.line)", "This must be a dict.")
+        }
         let elements = dictionary.elements
-        guard elements.count.isMultiple(of: 2) else { throw LocalizationFault("line \(dictionary.line)", "A dict has a key without a value.") }
+        guard elements.count.isMultiple(of: 2) else {
+            throw LocalizationFault("line \(dictionary.line)", "A dict has a key without a value.")
+        }
         return try stride(from: 0, to: elements.count, by: 2).map { index in
-            guard elements[index].name == "key" else { throw LocalizationFault("line \(elements[index].line)", "This must be a key.") }
+            guard elements[index].name == "key" else {
+                throw LocalizationFault("line \(elements[index].line)", "This must be a key.")
+            }
             return (elements[index].text, elements[index + 1])
         }
     }
 
     private static func localization(_ element: XMLElement) throws -> Localization {
         let pairs = try pairs(of: element)
-        let (axis, rule) = (pairs.compactMap { Text.Axis(ruleType: $0.key) }.first, pairs.first { Text.Axis(ruleType: $0.key) != nil })
+        let (axis, rule) = (
+            pairs.compactMap { Text.Axis(ruleType: $0.key) }.first, pairs.first { Text.Axis(ruleType: $0.key) != nil }
+        )
         if let axis, let rule { return Localization(.forms(try forms(of: rule.value, by: axis), by: axis)) }
         guard let format = pairs.first(where: { $0.key == "NSStringLocalizedFormatKey" }) else {
             throw LocalizationFault("line \(element.line)", "There is no NSStringLocalizedFormatKey.")
         }
         let substitutions = try pairs.filter { $0.key != format.key }.map { try substitution($0.key, $0.value) }
-        return Localization(.unit(Unit(format.value.text)), substitutions: substitutions).withPositionsAsNumbers.withPluralAsForms(pluralName)
+        return Localization(.unit(Unit(format.value.text)), substitutions: substitutions).withPositionsAsNumbers
+            .withPluralAsForms(pluralName)
     }
 
     private static func substitution(_ name: String, _ element: XMLElement) throws -> Localization.Substitution {
-        guard UnitPath.isName(name) else { throw LocalizationFault("line \(element.line)", "A variable's name has 1 to 64 letters, digits and _.") }
+        guard UnitPath.isName(name) else {
+            throw LocalizationFault("line \(element.line)", "A variable's name has 1 to 64 letters, digits and _.")
+        }
         var specifier: String?
         var forms: [Text.Form] = []
         for (key, value) in try pairs(of: element) {
             switch key {
             case "NSStringFormatSpecTypeKey":
-                guard value.text == "NSStringPluralRuleType" else { throw LocalizationFault("line \(value.line)", "Only NSStringPluralRuleType is known.") }
+                guard value.text == "NSStringPluralRuleType" else {
+                    throw LocalizationFault("line \(value.line)", "Only NSStringPluralRuleType is known.")
+                }
             case "NSStringFormatValueTypeKey": specifier = value.text
             default:
-                guard Text.Axis.plural.allows(key) else { throw LocalizationFault("line \(value.line)", "\"\(key.prefix(64))\" is no plural category.") }
+                guard Text.Axis.plural.allows(key) else {
+                    throw LocalizationFault("line \(value.line)", "\"\(key.prefix(64))\" is no plural category.")
+                }
                 forms.append(.init(key, .unit(Unit(value.text))))
             }
         }
         guard !forms.isEmpty else { throw LocalizationFault("line \(element.line)", "The variable has no forms.") }
-        return .init(name: name, argumentNumber: nil, formatSpecifier: specifier, text: .forms(forms, by: .plural)).withGenericArgument
+        return .init(name: name, argumentNumber: nil, formatSpecifier: specifier, text: .forms(forms, by: .plural))
+            .withGenericArgument
     }
 
     private static func forms(of element: XMLElement, by axis: Text.Axis) throws -> [Text.Form] {
         try pairs(of: element).map { name, value in
-            guard axis.allows(name) else { throw LocalizationFault("line \(value.line)", "There is no such form by \(axis).") }
+            guard axis.allows(name) else {
+                throw LocalizationFault("line \(value.line)", "There is no such form by \(axis).")
+            }
             guard value.name == "dict" else { return .init(name, .unit(Unit(value.text))) }
             let inner = try localization(value)
-            guard inner.substitutions.isEmpty else { throw LocalizationFault("line \(value.line)", "Variables inside of a device's form are not supported.") }
+            guard inner.substitutions.isEmpty else {
+                throw LocalizationFault("line \(value.line)", "Variables inside of a device's form are not supported.")
+            }
             return .init(name, inner.text)
         }
     }
@@ -74,11 +97,15 @@ enum StringsDictFile {
         var body = ""
         var skipped: [LocalizationFault] = []
         for entry in catalogue.entries {
-            guard let localization = entry.localizations[language], localization.units().allSatisfy({ $0.unit.state != .new }) else { continue }
+            guard let localization = entry.localizations[language],
+                localization.units().allSatisfy({ $0.unit.state != .new })
+            else { continue }
             if case .unit = localization.text, localization.substitutions.isEmpty { continue }
             do {
                 let xml = try dictionary(localization, indent: 1)
-                guard XMLText.canHold(entry.key + xml) else { throw LocalizationFault("", "It has a character that XML does not have.") }
+                guard XMLText.canHold(entry.key + xml) else {
+                    throw LocalizationFault("", "It has a character that XML does not have.")
+                }
                 body += "\t<key>\(XMLText.escaped(entry.key))</key>\n" + xml
             } catch let fault as LocalizationFault {
                 skipped.append(LocalizationFault(entry.key, fault.reason))
@@ -98,39 +125,59 @@ enum StringsDictFile {
         switch localization.text {
         case .varied(.plural, let forms):
             let plural = Localization.Substitution(
-                name: pluralName, argumentNumber: nil, formatSpecifier: forms.numberSpecifier, text: .varied(by: .plural, forms))
-            return try dictionary(Localization(.unit(Unit("%#@\(pluralName)@")), substitutions: [plural] + localization.substitutions), indent: indent)
+                name: pluralName, argumentNumber: nil, formatSpecifier: forms.numberSpecifier,
+                text: .varied(by: .plural, forms))
+            return try dictionary(
+                Localization(.unit(Unit("%#@\(pluralName)@")), substitutions: [plural] + localization.substitutions),
+                indent: indent)
         case .varied(let axis, let forms):
-            guard localization.substitutions.isEmpty else { throw LocalizationFault("", "It has substitutions in forms by \(axis).") }
+            guard localization.substitutions.isEmpty else {
+                throw LocalizationFault("", "It has substitutions in forms by \(axis).")
+            }
             let inner = try forms.map { form in
                 key(form.name, indent + 2) + (form.text.unit.map { string($0.value, indent + 2) } ?? "")
                     + (form.text.unit == nil ? try dictionary(Localization(form.text), indent: indent + 2) : "")
             }
             return dict(key(axis.ruleType, indent + 1) + dict(inner.joined(), indent + 1), indent)
         case .unit(let unit):
-            let format = key("NSStringLocalizedFormatKey", indent + 1) + string(localization.withNumbersAsPositions(unit.value), indent + 1)
+            let format =
+                key("NSStringLocalizedFormatKey", indent + 1)
+                + string(localization.withNumbersAsPositions(unit.value), indent + 1)
             return dict(format + (try localization.substitutions.map { try variable($0, indent + 1) }.joined()), indent)
         }
     }
 
     private static func variable(_ substitution: Localization.Substitution, _ indent: Int) throws -> String {
-        guard case .varied(.plural, let forms) = substitution.text else { throw LocalizationFault("", "A substitution has forms by something else than number.") }
+        guard case .varied(.plural, let forms) = substitution.text else {
+            throw LocalizationFault("", "A substitution has forms by something else than number.")
+        }
         let specifier = substitution.formatSpecifier ?? forms.numberSpecifier
         let body = try forms.map { form in
-            guard let unit = form.text.unit else { throw LocalizationFault("", "A substitution's plural forms have forms of their own.") }
+            guard let unit = form.text.unit else {
+                throw LocalizationFault("", "A substitution's plural forms have forms of their own.")
+            }
             return key(form.name, indent + 1) + string(unit.value.replacingArgument(with: "%" + specifier), indent + 1)
         }
         let head = [("NSStringFormatSpecTypeKey", "NSStringPluralRuleType"), ("NSStringFormatValueTypeKey", specifier)]
-        return key(substitution.name, indent) + dict(head.map { key($0, indent + 1) + string($1, indent + 1) }.joined() + body.joined(), indent)
+        return key(substitution.name, indent)
+            + dict(head.map { key($0, indent + 1) + string($1, indent + 1) }.joined() + body.joined(), indent)
     }
 
-    private static func line(_ text: String, _ indent: Int) -> String { String(repeating: "\t", count: indent) + text + "\n" }
+    private static func line(_ text: String, _ indent: Int) -> String {
+        String(repeating: "\t", count: indent) + text + "\n"
+    }
 
-    private static func key(_ name: String, _ indent: Int) -> String { line("<key>\(XMLText.escaped(name))</key>", indent) }
+    private static func key(_ name: String, _ indent: Int) -> String {
+        line("<key>\(XMLText.escaped(name))</key>", indent)
+    }
 
-    private static func string(_ text: String, _ indent: Int) -> String { line("<string>\(XMLText.escaped(text))</string>", indent) }
+    private static func string(_ text: String, _ indent: Int) -> String {
+        line("<string>\(XMLText.escaped(text))</string>", indent)
+    }
 
-    private static func dict(_ body: String, _ indent: Int) -> String { line("<dict>", indent) + body + line("</dict>", indent) }
+    private static func dict(_ body: String, _ indent: Int) -> String {
+        line("<dict>", indent) + body + line("</dict>", indent)
+    }
 }
 
 extension Text.Axis {
@@ -154,8 +201,11 @@ extension Localization {
         guard case .unit(let unit) = text else { return self }
         var changed = self
         let segments = Segment.segments(of: unit.value).map { segment in
-            guard case .placeholder(var placeholder) = segment, case .substitution(let name) = placeholder.kind, let position = placeholder.position,
-                let place = changed.substitutions.firstIndex(where: { $0.name == name && ($0.argumentNumber ?? position) == position })
+            guard case .placeholder(var placeholder) = segment, case .substitution(let name) = placeholder.kind,
+                let position = placeholder.position,
+                let place = changed.substitutions.firstIndex(where: {
+                    $0.name == name && ($0.argumentNumber ?? position) == position
+                })
             else { return segment }
             changed.substitutions[place].argumentNumber = position
             placeholder.position = nil
@@ -167,7 +217,9 @@ extension Localization {
 
     fileprivate func withNumbersAsPositions(_ value: String) -> String {
         Segment.segments(of: value).map { segment in
-            guard case .placeholder(var placeholder) = segment, case .substitution(let name) = placeholder.kind, placeholder.position == nil else { return segment }
+            guard case .placeholder(var placeholder) = segment, case .substitution(let name) = placeholder.kind,
+                placeholder.position == nil
+            else { return segment }
             placeholder.position = substitutions.first { $0.name == name }?.argumentNumber
             return .placeholder(placeholder)
         }.text
@@ -175,24 +227,30 @@ extension Localization {
 
     /// What `dictionary` has made of plural forms.
     fileprivate func withPluralAsForms(_ name: String) -> Localization {
-        guard case .unit(let unit) = text, unit.value == "%#@\(name)@", let only = substitutions.first, substitutions.count == 1, only.name == name,
+        guard case .unit(let unit) = text, unit.value == "%#@\(name)@", let only = substitutions.first,
+            substitutions.count == 1, only.name == name,
             case .varied(.plural, let forms) = only.text
         else { return self }
         let plain = forms.map { form in
-            Text.Form(form.name, .unit(Unit((form.text.unit?.value ?? "").replacingArgument(with: "%" + (only.formatSpecifier ?? "lld")))))
+            Text.Form(
+                form.name,
+                .unit(
+                    Unit((form.text.unit?.value ?? "").replacingArgument(with: "%" + (only.formatSpecifier ?? "lld")))))
         }
         guard plain.numberSpecifier == only.formatSpecifier else { return self }
         return Localization(.varied(by: .plural, plain))
     }
 
-    /// The plural forms, where they are all there is to the text: those of the text, or of the one substitution that it consists of.
+    /// The plural forms, where they are all there is to the text: those of the text, or of the one substitution that it
+    /// consists of.
     var pluralForms: [(category: PluralCategory, unit: Unit)]? {
         let forms: [Text.Form]
         var specifier = "lld"
         switch text {
         case .varied(.plural, let own) where substitutions.isEmpty: forms = own
         case .unit(let unit):
-            guard let only = substitutions.first, substitutions.count == 1, unit.value == "%#@\(only.name)@", only.argumentNumber ?? 1 == 1,
+            guard let only = substitutions.first, substitutions.count == 1, unit.value == "%#@\(only.name)@",
+                only.argumentNumber ?? 1 == 1,
                 case .varied(.plural, let own) = only.text
             else { return nil }
             forms = own
@@ -232,12 +290,16 @@ extension Text {
 extension [Text.Form] {
     /// The type of the number in plural forms, by the first that has one; `lld` where none has.
     var numberSpecifier: String {
-        lazy.compactMap(\.text.unit).flatMap { Segment.placeholders(of: $0.value) }.first { $0.kind == .integer || $0.kind == .float }?.specifier ?? "lld"
+        lazy.compactMap(\.text.unit).flatMap { Segment.placeholders(of: $0.value) }.first {
+            $0.kind == .integer || $0.kind == .float
+        }?.specifier ?? "lld"
     }
 }
 
 extension Segment {
-    fileprivate var kind: Placeholder.Kind? { if case .placeholder(let placeholder) = self { placeholder.kind } else { nil } }
+    fileprivate var kind: Placeholder.Kind? {
+        if case .placeholder(let placeholder) = self { placeholder.kind } else { nil }
+    }
 }
 
 extension [Segment] {
@@ -256,6 +318,8 @@ extension String {
     /// With a placeholder where `%arg` stands.
     func replacingArgument(with placeholder: String) -> String {
         guard contains("%arg") else { return self }
-        return Segment.segments(of: self).map { $0 == .placeholder(Placeholder(kind: .substituted)) ? .text(placeholder) : $0 }.text
+        return Segment.segments(of: self).map {
+            $0 == .placeholder(Placeholder(kind: .substituted)) ? .text(placeholder) : $0
+        }.text
     }
 }

@@ -5,7 +5,9 @@ enum StringsFile {
         var catalogue = Catalogue(sourceLanguage: options.sourceLanguage)
         var reader = StringsReader(try TextEncoding.text(of: bytes))
         for pair in try reader.pairs() {
-            guard catalogue[pair.key] == nil else { throw LocalizationFault("line \(pair.line)", "The key \"\(pair.key.prefix(128))\" stands there twice.") }
+            guard catalogue[pair.key] == nil else {
+                throw LocalizationFault("line \(pair.line)", "The key \"\(pair.key.prefix(128))\" stands there twice.")
+            }
             var entry = Entry(pair.key)
             entry.comment = pair.comment
             entry.localizations[language] = Localization(.unit(Unit(pair.value)))
@@ -90,9 +92,14 @@ private struct StringsReader {
                 try skipBlanks()
             }
             guard take(";") else { throw fault("A ; is missing.") }
-            pairs.append(Pair(key: key, value: value, comment: comments.isEmpty ? nil : comments.joined(separator: "\n"), line: line))
+            pairs.append(
+                Pair(
+                    key: key, value: value, comment: comments.isEmpty ? nil : comments.joined(separator: "\n"),
+                    line: line))
             comments = []
-            guard pairs.count <= LocalizationLimits.keys else { throw fault("There may be at most \(LocalizationLimits.keys) keys.") }
+            guard pairs.count <= LocalizationLimits.keys else {
+                throw fault("There may be at most \(LocalizationLimits.keys) keys.")
+            }
         }
     }
 
@@ -176,7 +183,9 @@ private struct StringsReader {
 
     private mutating func word() throws -> String {
         var text = String.UnicodeScalarView()
-        while let scalar = rest.first, scalar.isASCII, scalar.properties.isAlphabetic || "0123456789_.-$/:".unicodeScalars.contains(scalar) {
+        while let scalar = rest.first, scalar.isASCII,
+            scalar.properties.isAlphabetic || "0123456789_.-$/:".unicodeScalars.contains(scalar)
+        {
             text.append(scalar)
             advance()
         }
@@ -202,7 +211,9 @@ private struct StringsReader {
                 digits.unicodeScalars.append(digit)
                 advance()
             }
-            guard let value = UInt8(digits, radix: 8), value < 0x80 else { throw fault("The escape \\\(digits) is not ASCII; write the character.") }
+            guard let value = UInt8(digits, radix: 8), value < 0x80 else {
+                throw fault("The escape \\\(digits) is not ASCII; write the character.")
+            }
             return String(UnicodeScalar(value))
         default: return String(scalar)
         }
@@ -215,13 +226,17 @@ private struct StringsReader {
             guard take("U") || take("u") else { break }
             units.append(try codeUnit())
         }
-        guard let text = String(validating: units, as: UTF16.self) else { throw fault("There is half a surrogate pair.") }
+        guard let text = String(validating: units, as: UTF16.self) else {
+            throw fault("There is half a surrogate pair.")
+        }
         return text
     }
 
     private mutating func codeUnit() throws -> UInt16 {
         let digits = String(String.UnicodeScalarView(rest.prefix(4)))
-        guard digits.utf8.count == 4, let unit = UInt16(digits, radix: 16) else { throw fault("An escape \\U needs four hexadecimal digits.") }
+        guard digits.utf8.count == 4, let unit = UInt16(digits, radix: 16) else {
+            throw fault("An escape \\U needs four hexadecimal digits.")
+        }
         rest = rest.dropFirst(4)
         return unit
     }

@@ -8,14 +8,19 @@ struct UnitTable {
     /// - Parameter id: a key, perhaps with `|==|` and a path.
     /// - Throws: `LocalizationFault` for a path that is none, and a unit that is there already.
     mutating func add(_ id: String, _ unit: Unit, at place: String) throws {
-        guard let (key, path) = UnitPath.split(id) else { throw LocalizationFault(place, "What stands behind \(UnitPath.separator) is not known.") }
+        guard let (key, path) = UnitPath.split(id) else {
+            throw LocalizationFault(place, "What stands behind \(UnitPath.separator) is not known.")
+        }
         try add(key, path, unit, at: place)
     }
 
     mutating func add(_ key: String, _ path: UnitPath, _ unit: Unit, at place: String) throws {
         if units[key] == nil { keys.append(key) }
-        guard !units[key, default: []].contains(where: { $0.path == path }), units[key, default: []].count < LocalizationLimits.forms else {
-            throw LocalizationFault(place, "\"\(path.joined(to: key).prefix(128))\" stands there twice, or has too many forms.")
+        guard !units[key, default: []].contains(where: { $0.path == path }),
+            units[key, default: []].count < LocalizationLimits.forms
+        else {
+            throw LocalizationFault(
+                place, "\"\(path.joined(to: key).prefix(128))\" stands there twice, or has too many forms.")
         }
         units[key, default: []].append((path, unit))
     }

@@ -1,9 +1,11 @@
 import MartletCore
 
-/// XLIFF 1.2 as Xcode writes it: a `trans-unit` for each unit, its id the key with the path behind it (`UnitPath`), grouped by the file that the
-/// keys come from. The ids of older exports of .stringsdict (`/key:dict/name:dict/one:dict/:string`) are read, too.
+/// XLIFF 1.2 as Xcode writes it: a `trans-unit` for each unit, its id the key with the path behind it (`UnitPath`),
+/// grouped by the file that the keys come from. The ids of older exports of .stringsdict
+/// (`/key:dict/name:dict/one:dict/:string`) are read, too.
 ///
-/// OASIS, XLIFF 1.2 specification. Plural forms that the target language needs and the source language lacks are there to be filled in.
+/// OASIS, XLIFF 1.2 specification. Plural forms that the target language needs and the source language lacks are there
+/// to be filled in.
 enum XLIFFFile {
     fileprivate static let defaultOrigin = "Localizable.xcstrings"
 
@@ -77,12 +79,16 @@ enum XLIFFFile {
 
     static func read(_ bytes: [UInt8], _ options: CatalogueFormat.Options) throws -> Catalogue {
         let root = try XMLReader.root(of: bytes)
-        guard root.localName == "xliff", root["version"] == "1.2" else { throw LocalizationFault("line \(root.line)", "This is no XLIFF 1.2.") }
+        guard root.localName == "xliff", root["version"] == "1.2" else {
+            throw LocalizationFault("line \(root.line)", "This is no XLIFF 1.2.")
+        }
         var catalogue: Catalogue?
         for element in root.elements("file") {
             let file = try XLIFFGroup(element, options)
             var whole = catalogue ?? Catalogue(sourceLanguage: file.source)
-            guard whole.sourceLanguage == file.source else { throw LocalizationFault("line \(element.line)", "The files have different source languages.") }
+            guard whole.sourceLanguage == file.source else {
+                throw LocalizationFault("line \(element.line)", "The files have different source languages.")
+            }
             // Held twice, each file would copy all entries.
             catalogue = nil
             try file.add(to: &whole)
@@ -112,7 +118,9 @@ private struct XLIFFGroup {
         line = element.line
         origin = element["original"] ?? ""
         source = try tag(element["source-language"] ?? "", at: "line \(element.line), source-language")
-        target = try element["target-language"].map { try tag($0, at: "line \(element.line), target-language") } ?? options.language
+        target =
+            try element["target-language"].map { try tag($0, at: "line \(element.line), target-language") }
+            ?? options.language
         for body in element.elements("body") { try addUnits(of: body) }
     }
 
@@ -128,7 +136,9 @@ private struct XLIFFGroup {
 
     private mutating func addUnit(_ element: XMLElement) throws {
         let place = "line \(element.line)"
-        guard let id = element["id"], let (key, path) = isStringsDict ? Self.splitOldID(id) ?? UnitPath.split(id) : UnitPath.split(id) else {
+        guard let id = element["id"],
+            let (key, path) = isStringsDict ? Self.splitOldID(id) ?? UnitPath.split(id) : UnitPath.split(id)
+        else {
             throw LocalizationFault(place, "The unit has no id, or one that is not known.")
         }
         if known.insert(key).inserted { keys.append(key) }
@@ -168,7 +178,9 @@ private struct XLIFFGroup {
             if let other = catalogue[key], other.localizations != entry.localizations || target == nil {
                 // A .stringsdict takes the place of the .strings beside it.
                 guard isStringsDict || other.origin?.hasSuffix(".stringsdict") == true else {
-                    throw LocalizationFault("line \(line)", "The key \"\(key.prefix(128))\" is in \(other.origin ?? "another file") with other texts.")
+                    throw LocalizationFault(
+                        "line \(line)",
+                        "The key \"\(key.prefix(128))\" is in \(other.origin ?? "another file") with other texts.")
                 }
                 if !isStringsDict { continue }
             }
@@ -176,7 +188,8 @@ private struct XLIFFGroup {
         }
     }
 
-    /// Without what is only there to be translated: keys that stand for themselves, and copies of `other` in forms that the language has not.
+    /// Without what is only there to be translated: keys that stand for themselves, and copies of `other` in forms that
+    /// the language has not.
     private var sourceUnits: UnitTable {
         var table = UnitTable()
         let categories = PluralRules.rules(for: source)?.categories ?? PluralCategory.allCases

@@ -1,4 +1,5 @@
-/// One condition of CLDR's plural rules, as in `n % 10 = 2..4 and n % 100 != 12..14` (UTS 35, part 3, "Plural rules syntax").
+/// One condition of CLDR's plural rules, as in `n % 10 = 2..4 and n % 100 != 12..14` (UTS 35, part 3, "Plural rules
+/// syntax").
 struct PluralCondition: Sendable {
     private struct Relation: Sendable {
         let operand: Character
@@ -53,7 +54,8 @@ struct PluralCondition: Sendable {
             modulus = number
             words = words.dropFirst(2)
         }
-        guard let sign = words.popFirst(), sign == "=" || sign == "!=", let list = words.popFirst(), words.isEmpty else { return nil }
+        guard let sign = words.popFirst(), sign == "=" || sign == "!=", let list = words.popFirst(), words.isEmpty
+        else { return nil }
         let ranges = list.split(separator: ",").map(range)
         guard !ranges.contains(where: { $0 == nil }) else { return nil }
         return Relation(operand: operand, modulus: modulus, isNegated: sign == "!=", ranges: ranges.compactMap(\.self))

@@ -2,8 +2,9 @@ import MartletCore
 
 /// What a plural rule asks about a number as it is shown to the reader: 1, 1.0 and 1.00 are different numbers here.
 ///
-/// Unicode Technical Standard 35, part 3, "Operands": `n` is the absolute value, `i` its whole part, `v` and `w` the number of fraction digits
-/// with and without trailing zeros, `f` and `t` those digits as a number, `c` (also `e`) the exponent of the compact form (`1.2c6`).
+/// Unicode Technical Standard 35, part 3, "Operands": `n` is the absolute value, `i` its whole part, `v` and `w` the
+/// number of fraction digits with and without trailing zeros, `f` and `t` those digits as a number, `c` (also `e`) the
+/// exponent of the compact form (`1.2c6`).
 public struct PluralOperands: Sendable, Equatable {
     let wholePart: Int
     let fractionLength: Int
@@ -12,13 +13,16 @@ public struct PluralOperands: Sendable, Equatable {
     let trimmedFraction: Int
     let exponent: Int
 
-    /// - Parameter text: digits with an optional sign, fraction and compact exponent. Nil for anything else, and beyond 18 digits.
+    /// - Parameter text: digits with an optional sign, fraction and compact exponent. Nil for anything else, and beyond
+    ///   18 digits.
     public init?(_ text: some StringProtocol) {
         var digits = Substring(text)
         if digits.begins(with: "-") { digits = digits.dropFirst() }
         let halves = digits.split(separator: "c", maxSplits: 1, omittingEmptySubsequences: false)
         let decimal = halves[0].split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
-        guard let exponent = halves.count == 1 ? 0 : Self.number(halves[1]), exponent <= 18, Self.number(decimal[0]) != nil else { return nil }
+        guard let exponent = halves.count == 1 ? 0 : Self.number(halves[1]), exponent <= 18,
+            Self.number(decimal[0]) != nil
+        else { return nil }
         let fraction = decimal.count == 1 ? "" : String(decimal[1])
         guard decimal.count == 1 || Self.number(fraction) != nil else { return nil }
 
@@ -37,7 +41,9 @@ public struct PluralOperands: Sendable, Equatable {
     }
 
     private static func number(_ text: some StringProtocol) -> Int? {
-        guard (1...18).contains(text.utf8.count), text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
+        guard (1...18).contains(text.utf8.count), text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
+            return nil
+        }
         return Int(text)
     }
 }

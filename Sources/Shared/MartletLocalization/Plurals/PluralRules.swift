@@ -46,10 +46,14 @@ public struct PluralRules: Sendable {
         var conditions: [(category: PluralCategory, condition: PluralCondition)] = []
         for rule in text.split(separator: "\n") {
             let halves = rule.components(between: ": ")
-            guard halves.count == 2, let category = PluralCategory(rawValue: halves[0]), let condition = PluralCondition(halves[1]) else { continue }
+            guard halves.count == 2, let category = PluralCategory(rawValue: halves[0]),
+                let condition = PluralCondition(halves[1])
+            else { continue }
             conditions.append((category, condition))
         }
         self.conditions = conditions
-        categories = PluralCategory.allCases.filter { category in category == .other || conditions.contains { $0.category == category } }
+        categories = PluralCategory.allCases.filter { category in
+            category == .other || conditions.contains { $0.category == category }
+        }
     }
 }

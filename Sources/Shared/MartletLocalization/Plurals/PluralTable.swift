@@ -1,9 +1,10 @@
 // Made by Tests/MartletLocalizationTests/Support/plural_table.py from CLDR 47; do not edit.
 //
-// CLDR data: copyright 1991-2025 Unicode, Inc., under the Unicode License V3 (https://www.unicode.org/license.txt), which permits use,
-// copying, modification and distribution; SPDX-License-Identifier: Unicode-3.0.
+// CLDR data: copyright 1991-2025 Unicode, Inc., under the Unicode License V3 (https://www.unicode.org/license.txt),
+// which permits use, copying, modification and distribution; SPDX-License-Identifier: Unicode-3.0.
 
-/// The rules of CLDR 47: languages, then lines of `category: condition` for each category but `other`, which every language has.
+/// The rules of CLDR 47: languages, then lines of `category: condition` for each category but `other`, which every
+/// language has.
 enum PluralTable {
     static let cardinal: [(languages: String, rules: String)] = [
         (

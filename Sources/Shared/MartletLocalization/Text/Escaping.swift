@@ -1,9 +1,14 @@
 extension StringProtocol {
-    /// The text with scalars replaced, one by one: to Swift a quote before a combining mark is another character, to readers of files it is that quote.
+    /// The text with scalars replaced, one by one: to Swift a quote before a combining mark is another character, to
+    /// readers of files it is that quote.
     func escaping(_ replacement: (Unicode.Scalar) -> String?) -> String {
         var text = String.UnicodeScalarView()
         for scalar in unicodeScalars {
-            if let replacement = replacement(scalar) { text.append(contentsOf: replacement.unicodeScalars) } else { text.append(scalar) }
+            if let replacement = replacement(scalar) {
+                text.append(contentsOf: replacement.unicodeScalars)
+            } else {
+                text.append(scalar)
+            }
         }
         return String(text)
     }

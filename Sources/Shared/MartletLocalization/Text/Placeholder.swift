@@ -33,7 +33,9 @@ public struct Placeholder: Sendable, Hashable {
     /// What a substitution stands for, as in `UnitPath`: `%1$lld`, `%lld` or `%1$`.
     static func argument(_ text: String) -> Placeholder? {
         if case .placeholder(let only)? = Segment.segments(of: text).first, only.text == text { return only }
-        guard text.hasPrefix("%"), text.hasSuffix("$"), let position = Int(text.dropFirst().dropLast()), (1...99).contains(position) else { return nil }
+        guard text.hasPrefix("%"), text.hasSuffix("$"), let position = Int(text.dropFirst().dropLast()),
+            (1...99).contains(position)
+        else { return nil }
         return Placeholder(kind: .integer, position: position)
     }
 }
@@ -65,10 +67,16 @@ public enum Segment: Sendable, Equatable {
         var rest = text.unicodeScalars[...]
         while let scalar = rest.popFirst() {
             if scalar == "'" {
-                if rest.first == "'" { plain.unicodeScalars.append(rest.removeFirst()) } else if isQuoted || rest.first == "{" || rest.first == "}" { isQuoted.toggle() } else {
+                if rest.first == "'" {
+                    plain.unicodeScalars.append(rest.removeFirst())
+                } else if isQuoted || rest.first == "{" || rest.first == "}" {
+                    isQuoted.toggle()
+                } else {
                     plain.unicodeScalars.append(scalar)
                 }
-            } else if scalar == "{", !isQuoted, let end = rest.prefix(maximumNameLength + 1).firstIndex(of: "}"), let name = name(rest[..<end]) {
+            } else if scalar == "{", !isQuoted, let end = rest.prefix(maximumNameLength + 1).firstIndex(of: "}"),
+                let name = name(rest[..<end])
+            {
                 if !plain.isEmpty { segments.append(.text(plain)) }
                 plain = ""
                 segments.append(.placeholder(Placeholder(kind: .named(name), position: Int(name).map { $0 + 1 })))
@@ -152,9 +160,11 @@ private struct FormatScanner {
         }
         let layout = take { "-+0#',(.123456789".utf8.contains($0) }
         let length = take { "hlqLztj".utf8.contains($0) }
-        guard layout.utf8.count <= 16, length.utf8.count <= 2, let conversion = next, let kind = Self.kind(conversion) else { return nil }
+        guard layout.utf8.count <= 16, length.utf8.count <= 2, let conversion = next, let kind = Self.kind(conversion)
+        else { return nil }
         position += 1
-        return Placeholder(kind: kind, position: argument, layout: layout, specifier: length + String(UnicodeScalar(conversion)))
+        return Placeholder(
+            kind: kind, position: argument, layout: layout, specifier: length + String(UnicodeScalar(conversion)))
     }
 
     private static func kind(_ conversion: UInt8) -> Placeholder.Kind? {

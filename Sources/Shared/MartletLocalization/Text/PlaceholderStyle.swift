@@ -46,14 +46,18 @@ public enum PlaceholderStyle: String, CaseIterable, Sendable {
             case "f", "e", "E", "c": break
             default: return nil
             }
-            guard placeholder.specifier != "@" || placeholder.layout.isEmpty, !placeholder.layout.contains(where: { ",(#".contains($0) }) else { return nil }
+            guard placeholder.specifier != "@" || placeholder.layout.isEmpty,
+                !placeholder.layout.contains(where: { ",(#".contains($0) })
+            else { return nil }
             return placeholder.text
         }
     }
 
     private func braces(_ text: String) -> String? {
         Self.joined(Segment.segments(of: text).numbered, percent: "%", plain: Self.quoted) { placeholder in
-            guard placeholder.kind == .object || (placeholder.kind == .integer && "di".contains(placeholder.specifier.suffix(1))),
+            guard
+                placeholder.kind == .object
+                    || (placeholder.kind == .integer && "di".contains(placeholder.specifier.suffix(1))),
                 placeholder.layout.isEmpty, let position = placeholder.position
             else { return nil }
             return "{\(position - 1)}"
@@ -61,7 +65,8 @@ public enum PlaceholderStyle: String, CaseIterable, Sendable {
     }
 
     private func fromBraces(_ text: String) -> String? {
-        Self.joined(Segment.segmentsWithBraces(of: text), plain: { $0.escaping { $0 == "%" ? "%%" : nil } }) { placeholder in
+        Self.joined(Segment.segmentsWithBraces(of: text), plain: { $0.escaping { $0 == "%" ? "%%" : nil } }) {
+            placeholder in
             placeholder.position.map { "%\($0)$@" }
         }
     }
@@ -72,7 +77,8 @@ public enum PlaceholderStyle: String, CaseIterable, Sendable {
     }
 
     private static func joined(
-        _ segments: [Segment], percent: String = "%%", plain: (String) -> String = { $0 }, _ convert: (Placeholder) -> String?
+        _ segments: [Segment], percent: String = "%%", plain: (String) -> String = { $0 },
+        _ convert: (Placeholder) -> String?
     ) -> String? {
         var text = ""
         for segment in segments {

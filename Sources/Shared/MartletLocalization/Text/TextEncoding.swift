@@ -4,7 +4,8 @@ public enum TextEncoding: String, CaseIterable, Sendable {
     /// Little-endian with a byte order mark, as Apple's tools write it.
     case utf16 = "utf-16"
 
-    /// The text of a file: UTF-16 where a byte order mark or the zeros of its first characters show it, else UTF-8, with or without a mark.
+    /// The text of a file: UTF-16 where a byte order mark or the zeros of its first characters show it, else UTF-8,
+    /// with or without a mark.
     ///
     /// - Throws: `LocalizationFault` for what is neither, and beyond `LocalizationLimits.fileSizeInBytes`.
     public static func text(of bytes: [UInt8]) throws -> String {
@@ -17,7 +18,9 @@ public enum TextEncoding: String, CaseIterable, Sendable {
         case (0xfe, 0xff): text = utf16(bytes.dropFirst(2), isBigEndian: true)
         case (0, let low?) where low != 0: text = utf16(bytes[...], isBigEndian: true)
         case (let low?, 0) where low != 0: text = utf16(bytes[...], isBigEndian: false)
-        default: text = String(validating: bytes.starts(with: [0xef, 0xbb, 0xbf]) ? bytes.dropFirst(3) : bytes[...], as: UTF8.self)
+        default:
+            text = String(
+                validating: bytes.starts(with: [0xef, 0xbb, 0xbf]) ? bytes.dropFirst(3) : bytes[...], as: UTF8.self)
         }
         guard let text else { throw LocalizationFault("", "The file is neither UTF-8 nor UTF-16.") }
         return text
@@ -26,7 +29,8 @@ public enum TextEncoding: String, CaseIterable, Sendable {
     public func bytes(of text: String) -> [UInt8] {
         switch self {
         case .utf8: Array(text.utf8)
-        case .utf16: [0xff, 0xfe] + text.utf16.flatMap { [UInt8(truncatingIfNeeded: $0), UInt8(truncatingIfNeeded: $0 >> 8)] }
+        case .utf16:
+            [0xff, 0xfe] + text.utf16.flatMap { [UInt8(truncatingIfNeeded: $0), UInt8(truncatingIfNeeded: $0 >> 8)] }
         }
     }
 

@@ -101,6 +101,7 @@ enum XMLText {
     }
 
     static func isCharacter(_ scalar: Unicode.Scalar) -> Bool {
-        scalar.value >= 0x20 ? scalar.value != 0xfffe && scalar.value != 0xffff : scalar == "\t" || scalar == "\n" || scalar == "\r"
+        scalar.value >= 0x20
+            ? scalar.value != 0xfffe && scalar.value != 0xffff : scalar == "\t" || scalar == "\n" || scalar == "\r"
     }
 }

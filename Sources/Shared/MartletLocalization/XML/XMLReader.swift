@@ -1,10 +1,11 @@
 import MartletCore
 
-/// Reads the part of XML 1.0 that translation files use: elements, attributes, text, CDATA, comments, and references to characters.
+/// Reads the part of XML 1.0 that translation files use: elements, attributes, text, CDATA, comments, and references to
+/// characters.
 ///
-/// A document type is read over, and refused when it declares anything: without declarations there are no entities but the five that XML has, so
-/// that nothing can be fetched from elsewhere or blown up by references to references. Foundation's parser would do, but it links the system's
-/// libxml2 and ICU into a program that otherwise needs neither.
+/// A document type is read over, and refused when it declares anything: without declarations there are no entities but
+/// the five that XML has, so that nothing can be fetched from elsewhere or blown up by references to references.
+/// Foundation's parser would do, but it links the system's libxml2 and ICU into a program that otherwise needs neither.
 struct XMLReader {
     static let maximumDepth = 64
     static let maximumNodes = 500_000
@@ -54,7 +55,9 @@ struct XMLReader {
                 _ = try text(upTo: "-->")
             } else if takes("<!DOCTYPE") {
                 let declaration = try text(upTo: ">")
-                guard !declaration.holds("[") else { throw fault("A document type with declarations of its own is refused.") }
+                guard !declaration.holds("[") else {
+                    throw fault("A document type with declarations of its own is refused.")
+                }
             } else {
                 break
             }
@@ -72,7 +75,9 @@ struct XMLReader {
 
     /// Behind its `<`.
     private mutating func element(depth: Int) throws -> XMLElement {
-        guard depth <= Self.maximumDepth else { throw fault("Elements may be nested at most \(Self.maximumDepth) deep.") }
+        guard depth <= Self.maximumDepth else {
+            throw fault("Elements may be nested at most \(Self.maximumDepth) deep.")
+        }
         try countNode()
         var element = XMLElement(name: try name(), line: line)
         while true {
@@ -132,7 +137,9 @@ struct XMLReader {
         skipBlanks()
         guard takes("=") else { throw fault("The attribute \(name) has no value.") }
         skipBlanks()
-        guard let quote = next, quote == UInt8(ascii: "\"") || quote == UInt8(ascii: "'") else { throw fault("The value of \(name) has no quotes.") }
+        guard let quote = next, quote == UInt8(ascii: "\"") || quote == UInt8(ascii: "'") else {
+            throw fault("The value of \(name) has no quotes.")
+        }
         advance()
         var value: [UInt8] = []
         while let byte = next, byte != quote {
@@ -163,8 +170,12 @@ struct XMLReader {
         case "quot": return "\""
         case "apos": return "'"
         default:
-            let value = name.hasPrefix("#x") ? UInt32(name.dropFirst(2), radix: 16) : name.hasPrefix("#") ? UInt32(name.dropFirst()) : nil
-            guard let scalar = value.flatMap(Unicode.Scalar.init), XMLText.isCharacter(scalar) else { throw fault("The entity &\(name); is not known.") }
+            let value =
+                name.hasPrefix("#x")
+                ? UInt32(name.dropFirst(2), radix: 16) : name.hasPrefix("#") ? UInt32(name.dropFirst()) : nil
+            guard let scalar = value.flatMap(Unicode.Scalar.init), XMLText.isCharacter(scalar) else {
+                throw fault("The entity &\(name); is not known.")
+            }
             return String(scalar)
         }
     }
@@ -195,7 +206,9 @@ struct XMLReader {
 
     private mutating func countNode() throws {
         nodes += 1
-        guard nodes <= Self.maximumNodes else { throw fault("There may be at most \(Self.maximumNodes) elements and comments.") }
+        guard nodes <= Self.maximumNodes else {
+            throw fault("There may be at most \(Self.maximumNodes) elements and comments.")
+        }
     }
 
     private mutating func takes(_ text: String) -> Bool {

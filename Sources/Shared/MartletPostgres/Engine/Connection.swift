@@ -82,7 +82,8 @@ extension Connection {
     func send(_ request: Request, parameters: ParameterBuffer) -> Bool {
         var segment = Segment(number: lastSegment + 1, request: request, steps: [], statement: nil, switchedRole: nil)
         if request.lease == nil, !deallocateStaleStatements(&segment) { return false }
-        guard sendPrefix(request, &segment), sendStatement(request, &segment, parameters), PQpipelineSync(pointer) == 1 else {
+        guard sendPrefix(request, &segment), sendStatement(request, &segment, parameters), PQpipelineSync(pointer) == 1
+        else {
             return false
         }
         append(segment)
@@ -93,7 +94,8 @@ extension Connection {
     func sendScript(_ request: Request) -> Bool {
         guard PQexitPipelineMode(pointer) == 1, PQsendQuery(pointer, request.query.sql) == 1 else { return false }
         isRunningScript = true
-        append(Segment(number: lastSegment + 1, request: request, steps: [.statement], statement: nil, switchedRole: nil))
+        append(
+            Segment(number: lastSegment + 1, request: request, steps: [.statement], statement: nil, switchedRole: nil))
         return true
     }
 
@@ -164,7 +166,8 @@ extension Connection {
         segment.steps.append(.statement)
         return parameters.with(query) { count in
             segment.statement?.name.withUnsafeBufferPointer {
-                PQsendQueryPrepared(pointer, $0.baseAddress, count, parameters.values, parameters.lengths, parameters.formats, 1)
+                PQsendQueryPrepared(
+                    pointer, $0.baseAddress, count, parameters.values, parameters.lengths, parameters.formats, 1)
             } ?? 0
         } == 1
     }
@@ -175,15 +178,19 @@ extension Connection {
         segment.statement = statement
         segment.steps.append(.prepare(statement))
         return parameters.with(query) { count in
-            statement.name.withUnsafeBufferPointer { PQsendPrepare(pointer, $0.baseAddress, query.sql, count, parameters.types) }
+            statement.name.withUnsafeBufferPointer {
+                PQsendPrepare(pointer, $0.baseAddress, query.sql, count, parameters.types)
+            }
         } == 1
     }
 
-    private func sendUnprepared(_ query: PostgresQuery, _ segment: inout Segment, _ parameters: ParameterBuffer) -> Bool {
+    private func sendUnprepared(_ query: PostgresQuery, _ segment: inout Segment, _ parameters: ParameterBuffer) -> Bool
+    {
         segment.steps.append(.statement)
         return parameters.with(query) { count in
             PQsendQueryParams(
-                pointer, query.sql, count, parameters.types, parameters.values, parameters.lengths, parameters.formats, 1)
+                pointer, query.sql, count, parameters.types, parameters.values, parameters.lengths, parameters.formats,
+                1)
         } == 1
     }
 
@@ -198,7 +205,8 @@ extension Connection {
             let name = statement.name.withUnsafeBufferPointer { $0.baseAddress.map { String(cString: $0) } ?? "" }
             guard sendCommand("DEALLOCATE \(name)"), PQpipelineSync(pointer) == 1 else { return false }
             let request = Request(.internalStatement, PostgresQuery(), timeout: Engine.internalStatementTimeout)
-            append(Segment(number: next.number, request: request, steps: [.statement], statement: nil, switchedRole: nil))
+            append(
+                Segment(number: next.number, request: request, steps: [.statement], statement: nil, switchedRole: nil))
             next = Segment(number: next.number + 1, request: next.request, steps: [], statement: nil, switchedRole: nil)
         }
         return true
@@ -228,7 +236,9 @@ extension Connection {
     /// Returns the next complete segment.
     func receive() -> Receipt {
         while let segment = inFlight.first {
-            if PQisBusy(pointer) != 0 { return PQstatus(pointer) == CONNECTION_BAD ? .broken(progress.failure) : .pending }
+            if PQisBusy(pointer) != 0 {
+                return PQstatus(pointer) == CONNECTION_BAD ? .broken(progress.failure) : .pending
+            }
             guard let result = PQgetResult(pointer) else {
                 guard progress.receiveEnd() else { return .broken(progress.failure) }
                 if isRunningScript {
@@ -286,7 +296,9 @@ extension Connection {
         } else {
             statement.isConfirmed = true
         }
-        if let failure = progress.failure, failure.isStalePreparedStatement, statements.remove(statement), failure.sqlState != "26000" {
+        if let failure = progress.failure, failure.isStalePreparedStatement, statements.remove(statement),
+            failure.sqlState != "26000"
+        {
             staleStatements.append(statement)
         }
     }

@@ -99,7 +99,12 @@ struct ConnectionOptions {
     /// `nil` if out of memory.
     func start() -> OpaquePointer? {
         let pairs = values.map { (strdup($0.key), strdup($0.value)) }
-        defer { pairs.forEach { free($0.0); free($0.1) } }
+        defer {
+            pairs.forEach {
+                free($0.0)
+                free($0.1)
+            }
+        }
         let keywords: [UnsafePointer<CChar>?] = pairs.map { UnsafePointer($0.0) } + [nil]
         let contents: [UnsafePointer<CChar>?] = pairs.map { UnsafePointer($0.1) } + [nil]
         return PQconnectStartParams(keywords, contents, 0)

@@ -6,7 +6,11 @@ extension Engine {
 
     func grantReservations() {
         for connection in connections where connection.reservation != nil {
-            if connection.isIdle { grantReservation(connection) } else if connection.isSlow(since: slowSince) { withdrawReservation(connection) }
+            if connection.isIdle {
+                grantReservation(connection)
+            } else if connection.isSlow(since: slowSince) {
+                withdrawReservation(connection)
+            }
         }
     }
 
@@ -17,8 +21,11 @@ extension Engine {
             if let idle = free.first(where: { $0.isIdle }) {
                 waitingForLease.removeFirst()
                 grant(idle, to: request)
-            } else if connections.count == configuration.maximumConnections || (attempt.running == 0 && attempt.notBefore > now),
-                let soonest = free.filter({ !$0.isSlow(since: slowSince) }).min(by: { $0.inFlight.count < $1.inFlight.count })
+            } else if connections.count == configuration.maximumConnections
+                || (attempt.running == 0 && attempt.notBefore > now),
+                let soonest = free.filter({ !$0.isSlow(since: slowSince) }).min(by: {
+                    $0.inFlight.count < $1.inFlight.count
+                })
             {
                 waitingForLease.removeFirst()
                 soonest.reservation = request

@@ -36,7 +36,9 @@ extension Engine {
         guard !request.isDone, request.isQueued || request.isSent else { return }
         complete(request, .failure(.givenUp(code, request)))
         if request.isSent {
-            for connection in connections where connection.inFlight.first?.request === request { connection.cancellation.schedule(now: now) }
+            for connection in connections where connection.inFlight.first?.request === request {
+                connection.cancellation.schedule(now: now)
+            }
         } else if let connection = connections.first(where: { $0.reservation === request }) {
             connection.reservation = nil
         } else if request.lease == nil {
@@ -68,7 +70,8 @@ extension Engine {
         var stuck: [Tenant] = []
         while connections.contains(where: { $0.isIdle && isOpen($0) }), let (tenant, request) = waiting.next() {
             let mayTakeIdle = tenant.connectionCount < maximumConnectionsOfTenant
-            let isFitting = { (connection: Connection) in connection.isIdle ? mayTakeIdle : connection.tenant === tenant }
+            let isFitting = { (connection: Connection) in connection.isIdle ? mayTakeIdle : connection.tenant === tenant
+            }
             if let connection = leastLoaded(for: request, where: isFitting) {
                 waiting.take(from: tenant)
                 send(request, on: connection)
@@ -87,7 +90,8 @@ extension Engine {
             let isLimited = waiting.contains { $0 !== tenant && $0.connectionCount < maximumConnectionsOfTenant }
             let limit = isLimited ? Self.maximumBatch : .max
             while let request = tenant.waiting.first(),
-                let connection = leastLoaded(for: request, where: { !$0.isIdle && $0.tenant === tenant && $0.batchSize < limit })
+                let connection = leastLoaded(
+                    for: request, where: { !$0.isIdle && $0.tenant === tenant && $0.batchSize < limit })
             {
                 waiting.takeOutOfTurn(from: tenant)
                 send(request, on: connection)
@@ -157,7 +161,8 @@ extension Engine {
             request.setting = "SET LOCAL statement_timeout = \(milliseconds)"
             isSent =
                 connection.send(request, parameters: parameters)
-                && connection.send(setting("SET LOCAL statement_timeout TO DEFAULT", of: request), parameters: parameters)
+                && connection.send(
+                    setting("SET LOCAL statement_timeout TO DEFAULT", of: request), parameters: parameters)
         } else {
             isSent =
                 connection.send(setting("SET statement_timeout = \(milliseconds)", of: request), parameters: parameters)
@@ -171,7 +176,8 @@ extension Engine {
         var query = PostgresQuery(unescaped: sql)
         query.isPrepared = false
         query.role = request.query.role
-        return Request(.internalStatement, query, timeout: request.timeout + Self.internalStatementTimeout, lease: request.lease)
+        return Request(
+            .internalStatement, query, timeout: request.timeout + Self.internalStatementTimeout, lease: request.lease)
     }
 
     private func refusal(_ request: Request) -> PostgresError? {
@@ -237,7 +243,9 @@ extension Engine {
         } else if let rows = answer.rows {
             complete(request, .success(.rows(rows)))
         } else {
-            complete(request, .failure(PostgresError(.protocolViolation, "the statement returned no result", mayHaveExecuted: true)))
+            complete(
+                request,
+                .failure(PostgresError(.protocolViolation, "the statement returned no result", mayHaveExecuted: true)))
         }
     }
 
@@ -253,6 +261,7 @@ extension Engine {
 
 extension PostgresError {
     static func givenUp(_ code: Code, _ request: Request) -> PostgresError {
-        PostgresError(code, code == .timeout ? "the query timed out" : "the task was cancelled", mayHaveExecuted: request.isSent)
+        PostgresError(
+            code, code == .timeout ? "the query timed out" : "the task was cancelled", mayHaveExecuted: request.isSent)
     }
 }

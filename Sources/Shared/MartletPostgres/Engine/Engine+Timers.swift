@@ -3,14 +3,18 @@ extension Engine {
     /// Nanoseconds until the next timer; `nil` if there is none.
     var timeUntilTimer: Nanoseconds? {
         var next = min(sweepAt, drainDeadline)
-        if attempt.isWanted, connections.isEmpty || !waiting.isEmpty || !waitingForLease.isEmpty, attempt.running == 0, attempt.notBefore > now {
+        if attempt.isWanted, connections.isEmpty || !waiting.isEmpty || !waitingForLease.isEmpty, attempt.running == 0,
+            attempt.notBefore > now
+        {
             next = min(next, attempt.notBefore)
         }
         if let timer = listener.timer { next = min(next, timer) }
         for connection in connections {
             if let timer = connection.cancellation.timer { next = min(next, timer) }
             // Wake up to withdraw the reservation if the head turns out to be slow.
-            if connection.reservation != nil { next = min(next, connection.headSince + configuration.maximumHeadAge.nanoseconds + 1) }
+            if connection.reservation != nil {
+                next = min(next, connection.headSince + configuration.maximumHeadAge.nanoseconds + 1)
+            }
         }
         return next == .max ? nil : max(0, next - now)
     }
@@ -32,7 +36,9 @@ extension Engine {
                 lose(connection, nil)
             } else if let dueAt = connection.cancellation.dueAt, now >= dueAt {
                 let mailbox = mailbox, id = connection.id
-                let isStarted = connection.startCancellation(now: now) { mailbox.post(.cancellationSent(connection: id)) }
+                let isStarted = connection.startCancellation(now: now) {
+                    mailbox.post(.cancellationSent(connection: id))
+                }
                 if !isStarted { lose(connection, nil) }
             }
         }
@@ -71,7 +77,9 @@ extension Engine {
     }
 
     private func cutOffFromServer(_ request: Request) {
-        complete(request, .failure(attempt.lastError ?? PostgresError(.unavailable, "could not connect to PostgreSQL in time")))
+        complete(
+            request,
+            .failure(attempt.lastError ?? PostgresError(.unavailable, "could not connect to PostgreSQL in time")))
         didGiveUpWaiting(request)
     }
 }

@@ -146,7 +146,9 @@ extension Engine {
         guard demand > 0 || (!isDraining && connections.allSatisfy { !$0.isIdle }) else { return }
         // While the server is down, one attempt at a time is enough.
         let useful = attempt.backoff.failures > 0 ? 1 : max(1, demand)
-        while now >= attempt.notBefore, attempt.running < useful, connections.count + attempt.running < configuration.maximumConnections {
+        while now >= attempt.notBefore, attempt.running < useful,
+            connections.count + attempt.running < configuration.maximumConnections
+        {
             attempt.running += 1
             startConnecting(isListener: false)
         }
@@ -157,7 +159,9 @@ extension Engine {
         let mailbox = mailbox
         let isStarted = startThread("pg-connect") {
             let result = connector.connect()
-            if !mailbox.post(.connected(result, isListener: isListener)), case .success(let handle) = result { discard(handle) }
+            if !mailbox.post(.connected(result, isListener: isListener)), case .success(let handle) = result {
+                discard(handle)
+            }
         }
         if !isStarted { didConnect(.failure(.connecting("no thread")), isListener: isListener) }
     }
@@ -167,7 +171,8 @@ extension Engine {
         switch result {
         case .success(let handle):
             lastConnection += 1
-            let connection = Connection(id: lastConnection, handle: handle, statementCacheSize: configuration.preparedStatementCacheSize)
+            let connection = Connection(
+                id: lastConnection, handle: handle, statementCacheSize: configuration.preparedStatementCacheSize)
             poller.add(connection.socket, key: UInt64(connection.id))
             if isListener { return listenerDidConnect(connection) }
             attempt.succeed()
@@ -177,7 +182,9 @@ extension Engine {
         case .failure(let error):
             if isListener { return listenerDidFail() }
             attempt.fail(error, now: now)
-            logger.debug("Could not connect to PostgreSQL; retrying.", metadata: ["error": "\(error)", "attempt": "\(attempt.backoff.failures)"])
+            logger.debug(
+                "Could not connect to PostgreSQL; retrying.",
+                metadata: ["error": "\(error)", "attempt": "\(attempt.backoff.failures)"])
         }
     }
 
@@ -192,12 +199,15 @@ extension Engine {
         failInFlight(connection, farewell)
         for request in connection.held.removeAll() { complete(request, .failure(.lost(mayHaveExecuted: false))) }
         if let reservation = connection.reservation, !reservation.isDone { waitingForLease.prepend(reservation) }
-        logger.debug("A connection to PostgreSQL has ended.", metadata: ["postgres.connections": "\(connections.count)"])
+        logger.debug(
+            "A connection to PostgreSQL has ended.", metadata: ["postgres.connections": "\(connections.count)"])
     }
 
     private func failInFlight(_ connection: Connection, _ farewell: PostgresError?) {
         for (place, segment) in connection.removeAllInFlight().enumerated() {
-            var error = farewell?.code == .protocolViolation ? farewell ?? .lost(mayHaveExecuted: true) : .lost(mayHaveExecuted: true)
+            var error =
+                farewell?.code == .protocolViolation
+                ? farewell ?? .lost(mayHaveExecuted: true) : .lost(mayHaveExecuted: true)
             error.mayHaveExecuted = true
             if place == 0 { error.sqlState = farewell?.sqlState }
             segment.request.tenant?.forget(connection: connection.id)

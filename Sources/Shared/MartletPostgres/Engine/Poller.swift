@@ -38,7 +38,11 @@ struct Poller: ~Copyable {
     /// Waits up to `timeout`, or indefinitely if `nil`, and returns the number of events.
     mutating func wait(timeout: Nanoseconds?) -> Int {
         let milliseconds = timeout.map { Int32(clamping: ($0 + 999_999) / 1_000_000) } ?? -1
-        return max(0, events.withUnsafeMutableBufferPointer { Int(epoll_wait(epoll, $0.baseAddress, Int32($0.count), milliseconds)) })
+        return max(
+            0,
+            events.withUnsafeMutableBufferPointer {
+                Int(epoll_wait(epoll, $0.baseAddress, Int32($0.count), milliseconds))
+            })
     }
 
     /// `nil` if the event is a wake-up.

@@ -50,7 +50,8 @@ final class Request: @unchecked Sendable {
     var retries = 0
 
     init(
-        _ work: Work, _ query: PostgresQuery, timeout: Nanoseconds, lease: Lease? = nil, begin: PostgresTransactionStart? = nil,
+        _ work: Work, _ query: PostgresQuery, timeout: Nanoseconds, lease: Lease? = nil,
+        begin: PostgresTransactionStart? = nil,
         isTransactionControl: Bool = false
     ) {
         self.work = work

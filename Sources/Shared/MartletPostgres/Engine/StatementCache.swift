@@ -41,7 +41,9 @@ struct StatementCache {
 
     /// Removes and returns the statement to deallocate before the next insertion if the cache is full.
     mutating func evict() -> PreparedStatement? {
-        guard statements.count >= capacity, let oldest = statements.values.min(by: { $0.lastUse < $1.lastUse }) else { return nil }
+        guard statements.count >= capacity, let oldest = statements.values.min(by: { $0.lastUse < $1.lastUse }) else {
+            return nil
+        }
         remove(oldest)
         return oldest
     }
@@ -75,7 +77,8 @@ struct StatementKey: Hashable {
 
     /// Compares bytes: Unicode-equivalent field names with different encodings are different statements.
     static func == (left: StatementKey, right: StatementKey) -> Bool {
-        left.text.hasSameBytes(as: right.text) && left.binds.elementsEqual(right.binds) { $0.mark == $1.mark && $0.type == $1.type }
+        left.text.hasSameBytes(as: right.text)
+            && left.binds.elementsEqual(right.binds) { $0.mark == $1.mark && $0.type == $1.type }
     }
 
     func hash(into hasher: inout Hasher) {

@@ -8,7 +8,9 @@ enum StatementRule {
         let words = firstWords(sql)
         let isRefused =
             switch words.first {
-            case "BEGIN", "START", "COMMIT", "END", "ABORT", "PREPARE", "DISCARD", "LISTEN", "UNLISTEN", "COPY", "DEALLOCATE": true
+            case "BEGIN", "START", "COMMIT", "END", "ABORT", "PREPARE", "DISCARD", "LISTEN", "UNLISTEN", "COPY",
+                "DEALLOCATE":
+                true
             case "ROLLBACK": !(inTransaction && words.last == "TO")
             case "SAVEPOINT", "RELEASE": !inTransaction
             case "SET": !(inTransaction && ["LOCAL", "CONSTRAINTS", "TRANSACTION"].contains(words.last))

@@ -33,12 +33,15 @@ struct APNsAnswer: Sendable, Equatable {
         let meaning =
             reason?.meaning(timestamp: timestamp, sent: sent, retryAfter: delay)
             ?? APNsReason.meaning(ofStatus: status, timestamp: timestamp, sent: sent, retryAfter: delay)
-        return .failed(meaning, reason: (reason?.rawValue ?? word).map { String($0.prefix(64)) } ?? "status-\(status)", status: status)
+        return .failed(
+            meaning, reason: (reason?.rawValue ?? word).map { String($0.prefix(64)) } ?? "status-\(status)",
+            status: status)
     }
 
     /// Milliseconds since 1970.
     private static func timestamp(_ json: JSONValue) -> Date? {
-        guard case .number(let literal) = json["timestamp"], let milliseconds = Double(literal), milliseconds.isFinite else { return nil }
+        guard case .number(let literal) = json["timestamp"], let milliseconds = Double(literal), milliseconds.isFinite
+        else { return nil }
         return Date(timeIntervalSince1970: milliseconds / 1_000)
     }
 }

@@ -43,7 +43,9 @@ public final class APNsClients: Service {
     /// Sends by the client of the key.
     ///
     /// - Throws: when the configuration's certificates cannot be read.
-    public func send(_ notification: APNsNotification, key: APNsKey, to environment: APNsEnvironment) async throws -> PushOutcome {
+    public func send(_ notification: APNsNotification, key: APNsKey, to environment: APNsEnvironment) async throws
+        -> PushOutcome
+    {
         guard let client = try client(key, environment) else { return .failed(.notSent, reason: "shut-down") }
         return await client.send(notification)
     }
@@ -83,9 +85,13 @@ public final class APNsClients: Service {
     }
 
     private static func makeRoom(_ entries: inout [Identity: Entry], _ maximum: Int) -> [APNsClient] {
-        guard entries.count > maximum, let oldest = entries.min(by: { $0.value.lastUse < $1.value.lastUse })?.key else { return [] }
+        guard entries.count > maximum, let oldest = entries.min(by: { $0.value.lastUse < $1.value.lastUse })?.key else {
+            return []
+        }
         return entries.removeValue(forKey: oldest).map { Array($0.clients.values) } ?? []
     }
 
-    private static func identity(_ key: APNsKey) -> Identity { Identity(teamID: key.teamID, keyID: key.keyID, fingerprint: key.fingerprint) }
+    private static func identity(_ key: APNsKey) -> Identity {
+        Identity(teamID: key.teamID, keyID: key.keyID, fingerprint: key.fingerprint)
+    }
 }

@@ -25,7 +25,10 @@ public struct APNsKey: Sendable {
 
     private static func isIdentifier(_ text: String) -> Bool {
         text.utf8.count == 10
-            && text.utf8.allSatisfy { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+            && text.utf8.allSatisfy {
+                (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0)
+                    || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0)
+            }
     }
 
     private struct Claims: Encodable {

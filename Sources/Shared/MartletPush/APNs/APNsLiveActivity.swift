@@ -35,11 +35,16 @@ public struct APNsLiveActivity: Sendable, Equatable {
         var members = JSONValue.member("timestamp", timestamp.secondsSince1970)
         switch event {
         case .start(let type, let attributes):
-            members += [.init("event", .string("start")), .init("attributes-type", .string(type)), .init("attributes", attributes)]
+            members += [
+                .init("event", .string("start")), .init("attributes-type", .string(type)),
+                .init("attributes", attributes),
+            ]
         case .update: members += [.init("event", .string("update"))]
         case .end(let dismissal):
-            members += [.init("event", .string("end"))] + JSONValue.member("dismissal-date", dismissal?.secondsSince1970)
+            members +=
+                [.init("event", .string("end"))] + JSONValue.member("dismissal-date", dismissal?.secondsSince1970)
         }
-        return members + JSONValue.member("content-state", contentState) + JSONValue.member("stale-date", staleDate?.secondsSince1970)
+        return members + JSONValue.member("content-state", contentState)
+            + JSONValue.member("stale-date", staleDate?.secondsSince1970)
     }
 }

@@ -12,12 +12,14 @@ public struct APNsNotification: Sendable {
     public var expiration: Date?
     /// Of messages with the same one, a device shows the latest. 64 bytes at most.
     public var collapseID: String?
-    /// `apns-id`, which APNs answers and reports with. The same for each attempt to send the same message to the same device.
+    /// `apns-id`, which APNs answers and reports with. The same for each attempt to send the same message to the same
+    /// device.
     public var id: UUID
     public var payload: EncodedPayload
 
     public init(
-        to deviceToken: String, _ payload: EncodedPayload, pushType: APNsPushType = .alert, bundleID: String, priority: APNsPriority? = nil,
+        to deviceToken: String, _ payload: EncodedPayload, pushType: APNsPushType = .alert, bundleID: String,
+        priority: APNsPriority? = nil,
         expiration: Date? = nil, collapseID: String? = nil, id: UUID = UUID()
     ) {
         self.deviceToken = deviceToken
@@ -36,13 +38,18 @@ public struct APNsNotification: Sendable {
     /// Why APNs would refuse it whatever the device; nil: nothing is known against it. Costs no request.
     public var fault: APNsMessageFault? {
         let token = deviceToken.utf8
-        guard !token.isEmpty, token.count.isMultiple(of: 2), token.count <= Self.maximumTokenLength, token.allSatisfy({ $0.isHexadecimalDigit }) else {
+        guard !token.isEmpty, token.count.isMultiple(of: 2), token.count <= Self.maximumTokenLength,
+            token.allSatisfy({ $0.isHexadecimalDigit })
+        else {
             return .invalidDeviceToken
         }
-        guard (1...255).contains(topic.utf8.count), topic.utf8.allSatisfy({ (0x21...0x7e).contains($0) }) else { return .invalidTopic }
+        guard (1...255).contains(topic.utf8.count), topic.utf8.allSatisfy({ (0x21...0x7e).contains($0) }) else {
+            return .invalidTopic
+        }
         guard pushType != .background || priority == .considerate else { return .invalidPriority }
         if let collapseID {
-            guard (1...Self.maximumCollapseIDSizeInBytes).contains(collapseID.utf8.count), !collapseID.utf8.contains(where: { $0 < 0x20 || $0 == 0x7f })
+            guard (1...Self.maximumCollapseIDSizeInBytes).contains(collapseID.utf8.count),
+                !collapseID.utf8.contains(where: { $0 < 0x20 || $0 == 0x7f })
             else { return .invalidCollapseID }
         }
         let (size, limit) = (payload.sizeInBytes, pushType.maximumPayloadSizeInBytes)
@@ -75,10 +82,12 @@ public enum APNsMessageFault: Error, Sendable, Equatable {
 
     public var sentence: String {
         switch self {
-        case .invalidDeviceToken: "A device token has hexadecimal digits, two for each byte, \(APNsNotification.maximumTokenLength) at most."
+        case .invalidDeviceToken:
+            "A device token has hexadecimal digits, two for each byte, \(APNsNotification.maximumTokenLength) at most."
         case .invalidTopic: "A topic has 1 to 255 printable ASCII characters."
         case .invalidPriority: "A background message has priority 5."
-        case .invalidCollapseID: "A collapse id has 1 to \(APNsNotification.maximumCollapseIDSizeInBytes) bytes and no control characters."
+        case .invalidCollapseID:
+            "A collapse id has 1 to \(APNsNotification.maximumCollapseIDSizeInBytes) bytes and no control characters."
         case .payloadEmpty: "The payload is empty."
         case .payloadTooLarge(let size, let limit): "The payload has \(size) bytes, \(limit) are the most."
         }
@@ -88,7 +97,9 @@ public enum APNsMessageFault: Error, Sendable, Equatable {
 extension UInt8 {
     fileprivate var isHexadecimalDigit: Bool {
         switch self {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"), UInt8(ascii: "A")...UInt8(ascii: "F"): true
+        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"),
+            UInt8(ascii: "A")...UInt8(ascii: "F"):
+            true
         default: false
         }
     }

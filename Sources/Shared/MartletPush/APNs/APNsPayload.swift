@@ -37,10 +37,12 @@ public struct APNsPayload: Sendable, Equatable {
     public func encoded() -> EncodedPayload { EncodedPayload(json) }
 
     private var aps: [JSONValue.Member] {
-        JSONValue.member("alert", alert?.json) + JSONValue.member("badge", badge) + JSONValue.member("sound", sound?.json)
+        JSONValue.member("alert", alert?.json) + JSONValue.member("badge", badge)
+            + JSONValue.member("sound", sound?.json)
             + JSONValue.member("thread-id", threadID) + JSONValue.member("category", category)
             + JSONValue.flag("content-available", isContentAvailable)
-            + JSONValue.flag("mutable-content", isContentMutable) + JSONValue.member("target-content-id", targetContentID)
+            + JSONValue.flag("mutable-content", isContentMutable)
+            + JSONValue.member("target-content-id", targetContentID)
             + JSONValue.member("interruption-level", interruptionLevel?.rawValue)
             + JSONValue.member("relevance-score", relevanceScore.flatMap { $0.isFinite ? $0 : nil })
             + JSONValue.member("filter-criteria", filterCriteria) + (liveActivity?.members ?? [])

@@ -4,11 +4,12 @@ import Synchronization
 
 /// The provider token of a key, one for all connections in both environments.
 ///
-/// APNs refuses tokens older than an hour, and those who change theirs more often than every 20 minutes. So time is cut into 40 minutes, for
-/// everybody alike, and a token is as if issued at the start of the present ones: it is never older than that, and copies and restarts of a process
-/// make tokens of the same time.
+/// APNs refuses tokens older than an hour, and those who change theirs more often than every 20 minutes. So time is cut
+/// into 40 minutes, for everybody alike, and a token is as if issued at the start of the present ones: it is never
+/// older than that, and copies and restarts of a process make tokens of the same time.
 ///
-/// Should APNs call one expired all the same, because this machine's clock is behind, the next is issued at once, and the 40 minutes begin there.
+/// Should APNs call one expired all the same, because this machine's clock is behind, the next is issued at once, and
+/// the 40 minutes begin there.
 final class APNsProviderToken: Sendable {
     static let period: Int64 = 40 * 60
     /// What APNs wants between two tokens.

@@ -51,8 +51,8 @@ extension APNsReason {
 
     /// What it means to the sender.
     ///
-    /// A token of the other environment, too, is a `BadDeviceToken`: who gets many of them has most likely mixed up sandbox and production,
-    /// and should look before forgetting devices.
+    /// A token of the other environment, too, is a `BadDeviceToken`: who gets many of them has most likely mixed up
+    /// sandbox and production, and should look before forgetting devices.
     ///
     /// - Parameters:
     ///   - timestamp: what the answer says: since when the token is not valid any more.
@@ -60,10 +60,13 @@ extension APNsReason {
     func meaning(timestamp: Date?, sent: Date, retryAfter: Duration?) -> PushFailure.Meaning {
         switch self {
         case .badDeviceToken, .expiredToken, .unregistered: .deviceGone(unlessRegisteredSince: timestamp ?? sent)
-        case .badCollapseID, .badExpirationDate, .badMessageID, .badPriority, .badTopic, .deviceTokenNotForTopic, .duplicateHeaders,
-            .invalidPushType, .missingDeviceToken, .missingTopic, .payloadEmpty, .topicDisallowed, .badPath, .methodNotAllowed, .payloadTooLarge:
+        case .badCollapseID, .badExpirationDate, .badMessageID, .badPriority, .badTopic, .deviceTokenNotForTopic,
+            .duplicateHeaders,
+            .invalidPushType, .missingDeviceToken, .missingTopic, .payloadEmpty, .topicDisallowed, .badPath,
+            .methodNotAllowed, .payloadTooLarge:
             .messageRejected
-        case .badCertificate, .badCertificateEnvironment, .expiredProviderToken, .forbidden, .invalidProviderToken, .missingProviderToken,
+        case .badCertificate, .badCertificateEnvironment, .expiredProviderToken, .forbidden, .invalidProviderToken,
+            .missingProviderToken,
             .unrelatedKeyIDInToken, .badEnvironmentKeyIDInToken:
             .credentialBroken
         // The connection's fault, not the message's: the next goes by another one.
@@ -75,7 +78,9 @@ extension APNsReason {
     }
 
     /// What a status means whose reason is missing, or is one that Apple has added since.
-    static func meaning(ofStatus status: Int, timestamp: Date?, sent: Date, retryAfter: Duration?) -> PushFailure.Meaning {
+    static func meaning(ofStatus status: Int, timestamp: Date?, sent: Date, retryAfter: Duration?)
+        -> PushFailure.Meaning
+    {
         switch status {
         case 403: .credentialBroken
         case 410: .deviceGone(unlessRegisteredSince: timestamp ?? sent)

@@ -64,12 +64,15 @@ actor FCMAccessToken {
     }
 
     private func request() async throws -> Token {
-        guard let assertion = try? account.assertion(at: now()) else { throw PushFailure(.credentialBroken, reason: "signing-failed") }
+        guard let assertion = try? account.assertion(at: now()) else {
+            throw PushFailure(.credentialBroken, reason: "signing-failed")
+        }
         var request = HTTPClientRequest(url: account.tokenURL)
         request.method = .POST
         request.headers.add(name: "content-type", value: "application/x-www-form-urlencoded")
         request.body = .bytes(
-            ByteBuffer(string: "grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer&assertion=" + assertion))
+            ByteBuffer(
+                string: "grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer&assertion=" + assertion))
         let answer: OutgoingClient.Answer
         do {
             answer = try await client.send(request, within: Self.timeout, upTo: Self.maximumAnswerSizeInBytes)
@@ -77,7 +80,8 @@ actor FCMAccessToken {
             throw PushFailure(.notSent, reason: "no-access-token")
         }
         let json = try? JSONValue(parsing: answer.body.readableBytesView)
-        guard answer.status == 200, let text = json?.string("access_token"), !text.isEmpty, text.utf8.allSatisfy({ (0x21...0x7e).contains($0) }),
+        guard answer.status == 200, let text = json?.string("access_token"), !text.isEmpty,
+            text.utf8.allSatisfy({ (0x21...0x7e).contains($0) }),
             case .number(let literal)? = json?["expires_in"], let seconds = Double(literal), seconds.isFinite
         else { throw Self.failure(answer, json, now()) }
         return Token(text: text, expires: now().addingTimeInterval(min(seconds, 86_400)))

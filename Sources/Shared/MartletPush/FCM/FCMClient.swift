@@ -19,13 +19,14 @@ public final class FCMClient: Sendable {
     private let now: @Sendable () -> Date
 
     /// - Parameters:
-    ///   - client: speaks HTTP/2, so that many messages share a connection. It reaches public addresses only: where access tokens come from is said by
-    ///     the account's file.
+    ///   - client: speaks HTTP/2, so that many messages share a connection. It reaches public addresses only: where
+    ///     access tokens come from is said by the account's file.
     ///   - address: another one than Google's, for tests.
     ///   - concurrency: messages under way at a time.
     ///   - maximumWaiting: further ones fail as `notSent`.
     public init(
-        _ account: FCMServiceAccount, client: OutgoingClient = OutgoingClient(.publicAddresses(), version: .upToHTTP2), address: String = FCMClient.address,
+        _ account: FCMServiceAccount, client: OutgoingClient = OutgoingClient(.publicAddresses(), version: .upToHTTP2),
+        address: String = FCMClient.address,
         concurrency: Int = 100, maximumWaiting: Int = 10_000, now: @escaping @Sendable () -> Date = { Date() }
     ) {
         self.account = account
@@ -33,7 +34,8 @@ public final class FCMClient: Sendable {
         self.now = now
         url = address + "/v1/projects/\(account.projectID)/messages:send"
         token = FCMAccessToken(account, client, now: now)
-        semaphore = AsyncSemaphore(limit: concurrency, maximumWaiting: maximumWaiting, refusal: PushFailure(.notSent, reason: "queue-full"))
+        semaphore = AsyncSemaphore(
+            limit: concurrency, maximumWaiting: maximumWaiting, refusal: PushFailure(.notSent, reason: "queue-full"))
     }
 
     /// - Parameter isTest: FCM checks message, token and credential, and sends nothing.
@@ -53,7 +55,9 @@ public final class FCMClient: Sendable {
     private func attempt(_ json: JSONValue) async throws -> PushOutcome {
         let first = try await token.text()
         let outcome = await post(json, token: first)
-        guard case .failed(let failure) = outcome, failure.status == 401, failure.reason != FCMErrorCode.thirdPartyAuthentication.rawValue else {
+        guard case .failed(let failure) = outcome, failure.status == 401,
+            failure.reason != FCMErrorCode.thirdPartyAuthentication.rawValue
+        else {
             return outcome
         }
         await token.forget(first)

@@ -1,8 +1,8 @@
 import Foundation
 import MartletCore
 
-/// Why FCM refused a message (https://firebase.google.com/docs/reference/fcm/rest/v1/ErrorCode), and what Google's front says before FCM does
-/// (https://cloud.google.com/apis/design/errors).
+/// Why FCM refused a message (https://firebase.google.com/docs/reference/fcm/rest/v1/ErrorCode), and what Google's
+/// front says before FCM does (https://cloud.google.com/apis/design/errors).
 public enum FCMErrorCode: String, Sendable, CaseIterable {
     case unspecified = "UNSPECIFIED_ERROR"
     case invalidArgument = "INVALID_ARGUMENT"
@@ -65,7 +65,8 @@ struct FCMAnswer {
         if status == 200 { return .accepted(PushReceipt(id: json?.string("name"))) }
         let delay = RetryAfter.duration(retryAfter, at: now)
         let meaning =
-            code?.meaning(isAboutToken: isAboutToken, sent: sent, retryAfter: delay) ?? FCMErrorCode.meaning(ofStatus: status, retryAfter: delay)
+            code?.meaning(isAboutToken: isAboutToken, sent: sent, retryAfter: delay)
+            ?? FCMErrorCode.meaning(ofStatus: status, retryAfter: delay)
         return .failed(meaning, reason: code?.rawValue ?? "status-\(status)", status: status)
     }
 

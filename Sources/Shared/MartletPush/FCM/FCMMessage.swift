@@ -32,7 +32,8 @@ public struct FCMMessage: Sendable, Equatable {
     /// For tokens of iOS apps that use FCM: headers of APNs, and its payload.
     public var apnsHeaders: [String: String] = [:]
     public var apnsPayload: APNsPayload?
-    /// For browsers that use FCM: https://firebase.google.com/docs/reference/fcm/rest/v1/projects.messages#WebpushConfig
+    /// For browsers that use FCM:
+    /// https://firebase.google.com/docs/reference/fcm/rest/v1/projects.messages#WebpushConfig
     public var webPush: JSONValue?
 
     public init(to target: Target) {
@@ -49,7 +50,8 @@ public struct FCMMessage: Sendable, Equatable {
 
     /// What FCM limits: names and values, without the JSON around them.
     public var payloadSizeInBytes: Int {
-        [title, body, imageURL].reduce(0) { $0 + ($1?.utf8.count ?? 0) } + data.reduce(0) { $0 + $1.key.utf8.count + $1.value.utf8.count }
+        [title, body, imageURL].reduce(0) { $0 + ($1?.utf8.count ?? 0) }
+            + data.reduce(0) { $0 + $1.key.utf8.count + $1.value.utf8.count }
     }
 
     /// - Parameter isTest: FCM checks the message and sends nothing.
@@ -95,7 +97,8 @@ public struct FCMMessage: Sendable, Equatable {
 
     /// Names that FCM keeps for itself.
     private static func isReserved(_ name: String) -> Bool {
-        name.isEmpty || name == "from" || name == "message_type" || name == "gcm" || name.hasPrefix("google.") || name.hasPrefix("gcm.")
+        name.isEmpty || name == "from" || name == "message_type" || name == "gcm" || name.hasPrefix("google.")
+            || name.hasPrefix("gcm.")
     }
 }
 
@@ -120,7 +123,8 @@ public struct FCMAndroidNotification: Sendable, Equatable {
 
     var members: [JSONValue.Member] {
         JSONValue.member("channel_id", channelID) + JSONValue.member("sound", sound) + JSONValue.member("icon", icon)
-            + JSONValue.member("color", color) + JSONValue.member("tag", tag) + JSONValue.member("click_action", clickAction)
+            + JSONValue.member("color", color) + JSONValue.member("tag", tag)
+            + JSONValue.member("click_action", clickAction)
             + JSONValue.member("title_loc_key", titleKey) + JSONValue.member("title_loc_args", titleArguments)
             + JSONValue.member("body_loc_key", bodyKey) + JSONValue.member("body_loc_args", bodyArguments)
             + JSONValue.member("notification_count", count)
@@ -137,7 +141,8 @@ public enum FCMMessageFault: Error, Sendable, Equatable {
         switch self {
         case .invalidTarget: "A target is a token, a topic or a condition of 1 to 4,096 bytes."
         case .reservedName(let name): "The name '\(name)' of a data member is FCM's own."
-        case .payloadTooLarge(let size): "Notification and data have \(size) bytes, \(FCMMessage.maximumPayloadSizeInBytes) are the most."
+        case .payloadTooLarge(let size):
+            "Notification and data have \(size) bytes, \(FCMMessage.maximumPayloadSizeInBytes) are the most."
         }
     }
 }

@@ -18,11 +18,17 @@ public struct FCMServiceAccount: Sendable {
 
     /// - Parameter json: the file's text.
     public init(json: Secret) throws(PushCredentialError) {
-        guard let document = json.withValue({ $0.utf8.count <= Self.maximumSizeInBytes ? try? JSONValue(parsing: $0.utf8) : nil }) else {
+        guard
+            let document = json.withValue({
+                $0.utf8.count <= Self.maximumSizeInBytes ? try? JSONValue(parsing: $0.utf8) : nil
+            })
+        else {
             throw .invalidServiceAccount(member: "text")
         }
         func text(_ member: String, _ isValid: (String) -> Bool) throws(PushCredentialError) -> String {
-            guard let text = document.string(member), isValid(text) else { throw .invalidServiceAccount(member: member) }
+            guard let text = document.string(member), isValid(text) else {
+                throw .invalidServiceAccount(member: member)
+            }
             return text
         }
         _ = try text("type") { $0 == "service_account" }
@@ -32,7 +38,9 @@ public struct FCMServiceAccount: Sendable {
         tokenURL = try text("token_uri") { $0.hasPrefix("https://") || $0.hasPrefix("http://127.0.0.1:") }
         keyID = document.string("private_key_id")
         let pem = try text("private_key") { !$0.isEmpty }
-        guard let key = try? _RSA.Signing.PrivateKey(pemRepresentation: pem) else { throw .invalidServiceAccount(member: "private_key") }
+        guard let key = try? _RSA.Signing.PrivateKey(pemRepresentation: pem) else {
+            throw .invalidServiceAccount(member: "private_key")
+        }
         self.key = key
     }
 
@@ -41,7 +49,9 @@ public struct FCMServiceAccount: Sendable {
         (1...64).contains(text.utf8.count)
             && text.utf8.allSatisfy { byte in
                 switch byte {
-                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"): true
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                    UInt8(ascii: "0")...UInt8(ascii: "9"):
+                    true
                 default: byte == UInt8(ascii: "-") || byte == UInt8(ascii: ":")
                 }
             }
@@ -64,7 +74,8 @@ public struct FCMServiceAccount: Sendable {
     /// What an access token is asked for with (RFC 7523 §2.1).
     func assertion(at now: Date) throws -> String {
         let issued = now.secondsSince1970
-        let claims = Claims(iss: clientEmail, scope: Self.scope, aud: tokenURL, iat: issued, exp: issued + Self.assertionLifetime)
+        let claims = Claims(
+            iss: clientEmail, scope: Self.scope, aud: tokenURL, iat: issued, exp: issued + Self.assertionLifetime)
         let header = String(decoding: try JSONEncoder().encode(Header(kid: keyID)), as: UTF8.self)
         return try CompactToken.sign(header: header, claims: claims) {
             try key.signature(for: $0, padding: .insecurePKCS1v1_5).rawRepresentation

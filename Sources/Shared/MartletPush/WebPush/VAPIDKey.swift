@@ -34,14 +34,18 @@ public final class VAPIDKey: Sendable {
     ///   - subject: a `mailto:` or `https:` URL.
     public init(privateKey: Secret, subject: String) throws(PushCredentialError) {
         guard Self.isSubject(subject) else { throw .invalidSubject }
-        guard let key = privateKey.withValue(Self.key) else { throw .invalidPrivateKey(expected: "base64url of 32 bytes, or a P-256 key in PEM") }
+        guard let key = privateKey.withValue(Self.key) else {
+            throw .invalidPrivateKey(expected: "base64url of 32 bytes, or a P-256 key in PEM")
+        }
         self.key = key
         self.subject = subject
         publicKey = Base64URL.encode(key.publicKey.x963Representation)
     }
 
     /// The text of a new private key.
-    public static func makePrivateKey() -> Secret { Secret(Base64URL.encode(P256.Signing.PrivateKey().rawRepresentation)) }
+    public static func makePrivateKey() -> Secret {
+        Secret(Base64URL.encode(P256.Signing.PrivateKey().rawRepresentation))
+    }
 
     private static func key(_ text: String) -> P256.Signing.PrivateKey? {
         if let key = try? P256.Signing.PrivateKey(pemRepresentation: text) { return key }
@@ -53,7 +57,8 @@ public final class VAPIDKey: Sendable {
         return text.hasPrefix("https://") ? text.utf8.count > 8 : text.hasPrefix("mailto:") && text.holds("@")
     }
 
-    /// The `Authorization` for a push service: a token per origin, used again until it is about to run out, as signing costs some 100 µs.
+    /// The `Authorization` for a push service: a token per origin, used again until it is about to run out, as signing
+    /// costs some 100 µs.
     func authorization(for origin: String, at now: Date) throws -> String {
         try tokens.withLock { tokens in
             if let token = tokens[origin], token.expires.timeIntervalSince(now) > Self.margin { return token.text }

@@ -19,17 +19,23 @@ public final class WebPushClient: Sendable {
     ///   - concurrency: messages under way at a time.
     ///   - maximumWaiting: further ones fail as `notSent`.
     public init(
-        client: OutgoingClient = OutgoingClient(.publicAddresses(), version: .upToHTTP2), concurrency: Int = 100, maximumWaiting: Int = 10_000,
+        client: OutgoingClient = OutgoingClient(.publicAddresses(), version: .upToHTTP2), concurrency: Int = 100,
+        maximumWaiting: Int = 10_000,
         now: @escaping @Sendable () -> Date = { Date() }
     ) {
         self.client = client
         self.now = now
-        semaphore = AsyncSemaphore(limit: concurrency, maximumWaiting: maximumWaiting, refusal: PushFailure(.notSent, reason: "queue-full"))
+        semaphore = AsyncSemaphore(
+            limit: concurrency, maximumWaiting: maximumWaiting, refusal: PushFailure(.notSent, reason: "queue-full"))
     }
 
-    public func send(_ message: WebPushMessage, to subscription: WebPushSubscription, as key: VAPIDKey) async -> PushOutcome {
+    public func send(_ message: WebPushMessage, to subscription: WebPushSubscription, as key: VAPIDKey) async
+        -> PushOutcome
+    {
         if let fault = message.fault { return .failed(.messageRejected, reason: fault.reason) }
-        guard let origin = WebPushEndpoint.origin(of: subscription.endpoint) else { return .failed(.messageRejected, reason: "address-not-allowed") }
+        guard let origin = WebPushEndpoint.origin(of: subscription.endpoint) else {
+            return .failed(.messageRejected, reason: "address-not-allowed")
+        }
         do {
             return try await semaphore.withPermit {
                 guard let request = try? self.request(message, subscription, key, origin) else {
@@ -55,7 +61,9 @@ public final class WebPushClient: Sendable {
         guard message.payload.sizeInBytes > 0 else { return request }
         request.headers.add(name: "content-encoding", value: "aes128gcm")
         request.headers.add(name: "content-type", value: "application/octet-stream")
-        request.body = .bytes(ByteBuffer(bytes: try WebPushEncryption.encrypt(message.payload.buffer.readableBytesView, for: subscription)))
+        request.body = .bytes(
+            ByteBuffer(
+                bytes: try WebPushEncryption.encrypt(message.payload.buffer.readableBytesView, for: subscription)))
         return request
     }
 
@@ -64,7 +72,8 @@ public final class WebPushClient: Sendable {
         do {
             let answer = try await client.send(request, within: Self.timeout, upTo: Self.maximumAnswerSizeInBytes)
             let delay = RetryAfter.duration(answer.headers.first(name: "retry-after"), at: now())
-            return Self.outcome(answer.status, location: answer.headers.first(name: "location"), sent: sent, retryAfter: delay)
+            return Self.outcome(
+                answer.status, location: answer.headers.first(name: "location"), sent: sent, retryAfter: delay)
         } catch {
             return .failed(PushFailure(outgoing: error))
         }
@@ -72,8 +81,8 @@ public final class WebPushClient: Sendable {
 
     /// What a push service's status means (RFC 8030 §5, §7.3, §8.4; RFC 8292 §4.2).
     ///
-    /// Whoever registers a device chooses who answers. So nothing that is answered says anything of other devices, not even that the key was not
-    /// believed: that is so, too, where a subscription was made with another one.
+    /// Whoever registers a device chooses who answers. So nothing that is answered says anything of other devices, not
+    /// even that the key was not believed: that is so, too, where a subscription was made with another one.
     static func outcome(_ status: Int, location: String?, sent: Date, retryAfter: Duration?) -> PushOutcome {
         let meaning: PushFailure.Meaning
         switch status {

@@ -13,12 +13,14 @@ enum WebPushEncryption {
     /// - Parameters:
     ///   - salt, key: used for this message only; given by tests.
     static func encrypt(
-        _ plaintext: some Sequence<UInt8>, for subscription: WebPushSubscription, salt: Data = randomSalt(), key: P256.KeyAgreement.PrivateKey = .init()
+        _ plaintext: some Sequence<UInt8>, for subscription: WebPushSubscription, salt: Data = randomSalt(),
+        key: P256.KeyAgreement.PrivateKey = .init()
     ) throws -> Data {
         let (theirs, ours) = (subscription.publicKey.x963Representation, key.publicKey.x963Representation)
         let shared = try key.sharedSecretFromKeyAgreement(with: subscription.publicKey)
         let input = shared.hkdfDerivedSymmetricKey(
-            using: SHA256.self, salt: subscription.authenticationSecret, sharedInfo: Data("WebPush: info\0".utf8) + theirs + ours, outputByteCount: 32)
+            using: SHA256.self, salt: subscription.authenticationSecret,
+            sharedInfo: Data("WebPush: info\0".utf8) + theirs + ours, outputByteCount: 32)
         return try EncryptedContent.seal(plaintext, key: input, salt: salt, keyID: ours)
     }
 

@@ -17,7 +17,10 @@ public struct WebPushMessage: Sendable {
     /// Of messages with the same topic that wait for a browser, the latest is kept (§5.4). Characters of base64url.
     public var topic: String?
 
-    public init(_ payload: EncodedPayload, timeToLive: Duration = .seconds(28 * 86_400), urgency: Urgency? = nil, topic: String? = nil) {
+    public init(
+        _ payload: EncodedPayload, timeToLive: Duration = .seconds(28 * 86_400), urgency: Urgency? = nil,
+        topic: String? = nil
+    ) {
         self.payload = payload
         self.timeToLive = timeToLive
         self.urgency = urgency
@@ -48,7 +51,8 @@ public enum WebPushMessageFault: Error, Sendable, Equatable {
 
     public var sentence: String {
         switch self {
-        case .payloadTooLarge(let size): "The payload has \(size) bytes, \(WebPushMessage.maximumPayloadSizeInBytes) are the most."
+        case .payloadTooLarge(let size):
+            "The payload has \(size) bytes, \(WebPushMessage.maximumPayloadSizeInBytes) are the most."
         case .invalidTopic: "A topic has 1 to \(WebPushMessage.maximumTopicLength) letters, digits, '-' and '_'."
         }
     }
@@ -57,7 +61,9 @@ public enum WebPushMessageFault: Error, Sendable, Equatable {
 extension UInt8 {
     fileprivate var isBase64URL: Bool {
         switch self {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"): true
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"):
+            true
         default: self == UInt8(ascii: "-") || self == UInt8(ascii: "_")
         }
     }

@@ -17,11 +17,19 @@ public struct WebPushSubscription: Sendable {
     ///   - publicKey: `keys.p256dh`, base64url of an uncompressed point.
     ///   - authenticationSecret: `keys.auth`, base64url of 16 bytes.
     public init(endpoint: String, publicKey: String, authenticationSecret: String) throws(WebPushSubscriptionError) {
-        guard endpoint.utf8.count <= Self.maximumEndpointLength, WebPushEndpoint.origin(of: endpoint) != nil else { throw .invalidEndpoint }
-        guard let key = Base64URL.decode(Self.bare(publicKey)).flatMap({ try? P256.KeyAgreement.PublicKey(x963Representation: $0) }) else {
+        guard endpoint.utf8.count <= Self.maximumEndpointLength, WebPushEndpoint.origin(of: endpoint) != nil else {
+            throw .invalidEndpoint
+        }
+        guard
+            let key = Base64URL.decode(Self.bare(publicKey)).flatMap({
+                try? P256.KeyAgreement.PublicKey(x963Representation: $0)
+            })
+        else {
             throw .invalidPublicKey
         }
-        guard let secret = Base64URL.decode(Self.bare(authenticationSecret)), secret.count == Self.authenticationSecretSize else {
+        guard let secret = Base64URL.decode(Self.bare(authenticationSecret)),
+            secret.count == Self.authenticationSecretSize
+        else {
             throw .invalidAuthenticationSecret
         }
         self.endpoint = endpoint
@@ -40,9 +48,11 @@ public enum WebPushSubscriptionError: Error, Sendable, Equatable {
 
     public var sentence: String {
         switch self {
-        case .invalidEndpoint: "The endpoint must be an https URL of at most \(WebPushSubscription.maximumEndpointLength) characters."
+        case .invalidEndpoint:
+            "The endpoint must be an https URL of at most \(WebPushSubscription.maximumEndpointLength) characters."
         case .invalidPublicKey: "keys.p256dh must be base64url of an uncompressed point of P-256."
-        case .invalidAuthenticationSecret: "keys.auth must be base64url of \(WebPushSubscription.authenticationSecretSize) bytes."
+        case .invalidAuthenticationSecret:
+            "keys.auth must be base64url of \(WebPushSubscription.authenticationSecretSize) bytes."
         }
     }
 }
@@ -51,8 +61,10 @@ public enum WebPushSubscriptionError: Error, Sendable, Equatable {
 enum WebPushEndpoint {
     /// Scheme, host and port (RFC 6454 §6.2), as VAPID's audience has it. Nil: no address of a push service.
     static func origin(of endpoint: String) -> String? {
-        guard endpoint.utf8.allSatisfy({ (0x21...0x7e).contains($0) }), let parts = URLComponents(string: endpoint), let host = parts.host,
-            !host.isEmpty, parts.user == nil, parts.password == nil, parts.fragment == nil, let scheme = parts.scheme?.lowercased(),
+        guard endpoint.utf8.allSatisfy({ (0x21...0x7e).contains($0) }), let parts = URLComponents(string: endpoint),
+            let host = parts.host,
+            !host.isEmpty, parts.user == nil, parts.password == nil, parts.fragment == nil,
+            let scheme = parts.scheme?.lowercased(),
             // In clear to this machine only, where tests have their push service.
             scheme == "https" || (scheme == "http" && host == "127.0.0.1")
         else { return nil }

@@ -48,19 +48,25 @@ public final class APNsSimulator: Sendable {
     private let listener = Mutex<(any Channel)?>(nil)
 
     /// Listens on a free port of this machine.
-    public static func start(_ behaviour: Behaviour = Behaviour(), clock: @escaping @Sendable () -> Date = { Date() }) async throws -> APNsSimulator {
+    public static func start(_ behaviour: Behaviour = Behaviour(), clock: @escaping @Sendable () -> Date = { Date() })
+        async throws -> APNsSimulator
+    {
         let simulator = try APNsSimulator(behaviour, clock)
         let listener = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
             .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
-            .childChannelInitializer { channel in channel.eventLoop.makeCompletedFuture { try simulator.accept(channel) } }
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture { try simulator.accept(channel) }
+            }
             .bind(host: simulator.host, port: 0).get()
         simulator.listener.withLock { $0 = listener }
         return simulator
     }
 
     private init(_ behaviour: Behaviour, _ clock: @escaping @Sendable () -> Date) throws {
-        let certificate = try NIOSSLCertificate.fromPEMBytes(Array(TestCertificate.certificate.utf8)).map { NIOSSLCertificateSource.certificate($0) }
+        let certificate = try NIOSSLCertificate.fromPEMBytes(Array(TestCertificate.certificate.utf8)).map {
+            NIOSSLCertificateSource.certificate($0)
+        }
         let key = try NIOSSLPrivateKey(bytes: Array(TestCertificate.privateKey.utf8), format: .pem)
         var tls = TLSConfiguration.makeServerConfiguration(certificateChain: certificate, privateKey: .privateKey(key))
         tls.applicationProtocols = ["h2"]
@@ -92,13 +98,16 @@ public final class APNsSimulator: Sendable {
     /// Messages delivered, by how often the same one came to the same device.
     public var deliveriesByCount: [Int: Int] {
         state.withLock { state in
-            state.counts.values.reduce(into: [:]) { sums, ids in for count in ids.values { sums[count, default: 0] += 1 } }
+            state.counts.values.reduce(into: [:]) { sums, ids in
+                for count in ids.values { sums[count, default: 0] += 1 }
+            }
         }
     }
 
     /// Devices, by how many messages their users see: those with the same collapse id are one.
     public var devicesByShown: [Int: Int] {
-        state.withLock { state in state.shown.values.reduce(into: [:]) { sums, ids in sums[ids.count, default: 0] += 1 } }
+        state.withLock { state in state.shown.values.reduce(into: [:]) { sums, ids in sums[ids.count, default: 0] += 1 }
+        }
     }
 
     /// Devices that got anything.
@@ -133,11 +142,14 @@ public final class APNsSimulator: Sendable {
             HTTP2Setting(parameter: .maxHeaderListSize, value: 16 << 10),
         ]
         connection.maximumRecentlyResetStreams = behaviour.maximumStreams
-        try channel.pipeline.syncOperations.addHandler(NIOHTTP2Handler(mode: .server, connectionConfiguration: connection))
+        try channel.pipeline.syncOperations.addHandler(
+            NIOHTTP2Handler(mode: .server, connectionConfiguration: connection))
         try channel.pipeline.syncOperations.addHandler(SimulatorConnection(self, number))
     }
 
-    func nextIncident() -> SimulatedIncident? { state.withLock { $0.incidents.isEmpty ? nil : $0.incidents.removeFirst() } }
+    func nextIncident() -> SimulatedIncident? {
+        state.withLock { $0.incidents.isEmpty ? nil : $0.incidents.removeFirst() }
+    }
 
     func note(streams: Int) { state.withLock { $0.peakStreams = max($0.peakStreams, streams) } }
 

@@ -17,7 +17,8 @@ public enum SimulatedDevice: Sendable {
 
 /// What goes wrong with a connection, once. The connection that gets the next request has it.
 public enum SimulatedIncident: Sendable {
-    /// When so many more requests have come, the server says that it worked on the first ones only, answers those, and takes no more.
+    /// When so many more requests have come, the server says that it worked on the first ones only, answers those, and
+    /// takes no more.
     case goAway(after: Int, processing: Int, reason: String? = nil)
     /// When so many more requests have come, the connection is gone without an answer; the first ones were worked on.
     case disconnect(after: Int, processing: Int)

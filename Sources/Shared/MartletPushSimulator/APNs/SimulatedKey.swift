@@ -18,5 +18,7 @@ public struct SimulatedKey: Sendable {
     /// The text of the `.p8` file.
     public var pem: String { privateKey.pemRepresentation }
 
-    public static func identifier() -> String { String((0..<10).map { _ in "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789".randomElement() ?? "A" }) }
+    public static func identifier() -> String {
+        String((0..<10).map { _ in "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789".randomElement() ?? "A" })
+    }
 }

@@ -20,7 +20,8 @@ final class SimulatorConnection: ChannelInboundHandler {
         var incident: SimulatedIncident
         /// That have come since it began.
         var requests = 0
-        /// The last stream that is worked on, where there is one. Heads come in the order of their streams, bodies do not.
+        /// The last stream that is worked on, where there is one. Heads come in the order of their streams, bodies do
+        /// not.
         var last = 0
     }
 
@@ -47,7 +48,9 @@ final class SimulatorConnection: ChannelInboundHandler {
         case .data(let data):
             guard case .byteBuffer(var buffer) = data.data else { return }
             // All that was read is given back at once: the window never closes.
-            if buffer.readableBytes > 0 { write(.windowUpdate(windowSizeIncrement: buffer.readableBytes), on: .rootStream, context) }
+            if buffer.readableBytes > 0 {
+                write(.windowUpdate(windowSizeIncrement: buffer.readableBytes), on: .rootStream, context)
+            }
             streams[frame.streamID]?.body.writeBuffer(&buffer)
             if data.endStream { receive(frame.streamID, context) }
         case .goAway: context.close(promise: nil)
@@ -88,7 +91,8 @@ final class SimulatorConnection: ChannelInboundHandler {
         for (name, value, _) in pending.headers { headers[name] = value }
         let path = headers[":path"] ?? ""
         let device = path.hasPrefix("/3/device/") ? String(path.dropFirst(10)) : ""
-        let request = SimulatedRequest(device: device, headers: headers, payload: Array(pending.body.readableBytesView), connection: number)
+        let request = SimulatedRequest(
+            device: device, headers: headers, payload: Array(pending.body.readableBytesView), connection: number)
         simulator.receive(request)
         guard !suffers(request, stream, context) else { return }
         let answer = judge(request)
@@ -106,7 +110,8 @@ final class SimulatorConnection: ChannelInboundHandler {
     }
 
     /// Whether the incident under way leaves the request without its answer.
-    private func suffers(_ request: SimulatedRequest, _ stream: HTTP2StreamID, _ context: ChannelHandlerContext) -> Bool {
+    private func suffers(_ request: SimulatedRequest, _ stream: HTTP2StreamID, _ context: ChannelHandlerContext) -> Bool
+    {
         guard let trouble else { return false }
         if case .goAway = trouble.incident { return Int(stream) > trouble.last }
         self.trouble?.requests += 1
@@ -128,9 +133,12 @@ final class SimulatorConnection: ChannelInboundHandler {
         return true
     }
 
-    /// RFC 9113 §6.8. Past NIO's handler, which takes data on streams that it has not heard of, because they came after GOAWAY, for an error.
+    /// RFC 9113 §6.8. Past NIO's handler, which takes data on streams that it has not heard of, because they came after
+    /// GOAWAY, for an error.
     private func writeGoAway(after stream: Int, _ reason: String?, _ context: ChannelHandlerContext) {
-        guard let handler = try? context.pipeline.syncOperations.context(handlerType: NIOHTTP2Handler.self) else { return }
+        guard let handler = try? context.pipeline.syncOperations.context(handlerType: NIOHTTP2Handler.self) else {
+            return
+        }
         let data = Array((reason.map { "{\"reason\":\(JSONValue.quote($0))}" } ?? "").utf8)
         let size = UInt8(8 + data.count)
         var frame = ByteBuffer(bytes: [0, 0, size, 7, 0, 0, 0, 0, 0])
@@ -142,7 +150,10 @@ final class SimulatorConnection: ChannelInboundHandler {
 
     // MARK: Answers
 
-    private func reply(_ answer: SimulatorAnswer?, to request: SimulatedRequest, on stream: HTTP2StreamID, _ context: ChannelHandlerContext) {
+    private func reply(
+        _ answer: SimulatorAnswer?, to request: SimulatedRequest, on stream: HTTP2StreamID,
+        _ context: ChannelHandlerContext
+    ) {
         guard let answer, context.channel.isActive else { return }
         answering -= 1
         var headers = HPACKHeaders([(":status", "\(answer.status)")])
@@ -151,7 +162,9 @@ final class SimulatorConnection: ChannelInboundHandler {
         if let retryAfter = answer.retryAfter { headers.add(name: "retry-after", value: retryAfter) }
         let body = answer.body
         write(.headers(.init(headers: headers, endStream: body == nil)), on: stream, context)
-        if let body { write(.data(.init(data: .byteBuffer(ByteBuffer(string: body)), endStream: true)), on: stream, context) }
+        if let body {
+            write(.data(.init(data: .byteBuffer(ByteBuffer(string: body)), endStream: true)), on: stream, context)
+        }
         if answer.status == 200 { believe(context) }
     }
 

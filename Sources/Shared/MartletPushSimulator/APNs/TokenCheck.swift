@@ -26,7 +26,9 @@ struct TokenCheck {
     /// - Parameter authorization: the header's value.
     /// - Returns: the key, or the reason that is answered with.
     mutating func key(_ authorization: String?, at now: Date) -> (key: SimulatedKey?, reason: String) {
-        guard let authorization, authorization.lowercased().hasPrefix("bearer ") else { return (nil, "MissingProviderToken") }
+        guard let authorization, authorization.lowercased().hasPrefix("bearer ") else {
+            return (nil, "MissingProviderToken")
+        }
         let text = String(authorization.dropFirst(7))
         guard let token = known[text] ?? verified(text) else { return (nil, "InvalidProviderToken") }
         guard token.issued.timeIntervalSince(now) <= Self.leeway else { return (nil, "InvalidProviderToken") }
@@ -38,7 +40,8 @@ struct TokenCheck {
         return (token.key, "")
     }
 
-    /// Copies of a sender sign the same times with different random numbers; a new time within 20 minutes of the one before is too many.
+    /// Copies of a sender sign the same times with different random numbers; a new time within 20 minutes of the one
+    /// before is too many.
     private mutating func takesUpdate(_ token: Known, at now: Date) -> Bool {
         let seen = updates[token.key.keyID] ?? []
         if seen.contains(where: { $0.issued == token.issued }) { return true }
@@ -49,14 +52,18 @@ struct TokenCheck {
 
     private func verified(_ text: String) -> Known? {
         let parts = text.parts(between: ".")
-        guard parts.count == 3, let header = Self.json(parts[0]), let claims = Self.json(parts[1]), let signature = Base64URL.decode(parts[2]),
+        guard parts.count == 3, let header = Self.json(parts[0]), let claims = Self.json(parts[1]),
+            let signature = Base64URL.decode(parts[2]),
             header["alg"] == .string("ES256"), case .string(let keyID)? = header["kid"], let key = keys[keyID],
-            claims["iss"] == .string(key.teamID), case .number(let literal)? = claims["iat"], let issued = Int64(literal),
+            claims["iss"] == .string(key.teamID), case .number(let literal)? = claims["iat"],
+            let issued = Int64(literal),
             let parsed = try? P256.Signing.ECDSASignature(rawRepresentation: signature),
             key.privateKey.publicKey.isValidSignature(parsed, for: Data("\(parts[0]).\(parts[1])".utf8))
         else { return nil }
         return Known(key: key, issued: Date(timeIntervalSince1970: TimeInterval(issued)))
     }
 
-    private static func json(_ part: String) -> JSONValue? { Base64URL.decode(part).flatMap { try? JSONValue(parsing: $0) } }
+    private static func json(_ part: String) -> JSONValue? {
+        Base64URL.decode(part).flatMap { try? JSONValue(parsing: $0) }
+    }
 }

@@ -54,8 +54,10 @@ public final class FCMSimulator: Sendable {
         let pem = try Self.key.get().pkcs8PEMRepresentation
         return Secret(
             JSONValue.object([
-                .init("type", .string("service_account")), .init("project_id", .string(Self.project)), .init("private_key_id", .string("k1")),
-                .init("private_key", .string(pem)), .init("client_email", .string(Self.email)), .init("token_uri", .string(address + "/token")),
+                .init("type", .string("service_account")), .init("project_id", .string(Self.project)),
+                .init("private_key_id", .string("k1")),
+                .init("private_key", .string(pem)), .init("client_email", .string(Self.email)),
+                .init("token_uri", .string(address + "/token")),
             ]).text)
     }
 
@@ -86,10 +88,14 @@ public final class FCMSimulator: Sendable {
     private func issue(_ request: SimulatorServer.Request) -> SimulatorServer.Answer {
         let fields = String(decoding: request.body, as: UTF8.self).parts(between: "&")
         let assertion = fields.first { $0.hasPrefix("assertion=") }?.dropFirst(10) ?? ""
-        let isGranted = fields.contains("grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer") && isSigned(String(assertion))
+        let isGranted =
+            fields.contains("grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer")
+            && isSigned(String(assertion))
         return state.withLock { state in
             state.tokenRequests += 1
-            if let failure = state.tokenFailure { return .init(status: failure.status, body: #"{"error":"\#(failure.error)"}"#) }
+            if let failure = state.tokenFailure {
+                return .init(status: failure.status, body: #"{"error":"\#(failure.error)"}"#)
+            }
             guard isGranted else { return .init(status: 400, body: #"{"error":"invalid_grant"}"#) }
             let token = "ya29.\(state.tokenRequests)"
             state.issued[token] = clock().addingTimeInterval(3_599)
@@ -101,7 +107,8 @@ public final class FCMSimulator: Sendable {
         let parts = assertion.parts(between: ".")
         guard parts.count == 3, let signature = Base64URL.decode(parts[2]), let key = try? Self.key.get(),
             key.publicKey.isValidSignature(
-                .init(rawRepresentation: signature), for: Data("\(parts[0]).\(parts[1])".utf8), padding: .insecurePKCS1v1_5),
+                .init(rawRepresentation: signature), for: Data("\(parts[0]).\(parts[1])".utf8),
+                padding: .insecurePKCS1v1_5),
             let claims = Base64URL.decode(parts[1]).flatMap({ try? JSONValue(parsing: $0) }),
             claims["iss"] == .string(Self.email), claims["aud"] == .string(address + "/token"),
             claims["scope"] == .string("https://www.googleapis.com/auth/firebase.messaging"),
@@ -113,15 +120,21 @@ public final class FCMSimulator: Sendable {
     }
 
     private func send(_ request: SimulatorServer.Request) -> SimulatorServer.Answer {
-        guard request.method == "POST", request.path == "/v1/projects/\(Self.project)/messages:send" else { return Self.refusal(404, "NOT_FOUND") }
+        guard request.method == "POST", request.path == "/v1/projects/\(Self.project)/messages:send" else {
+            return Self.refusal(404, "NOT_FOUND")
+        }
         let bearer = (request.headers["authorization"] ?? "").dropFirst(7)
-        guard let json = try? JSONValue(parsing: request.body), let message = json["message"] else { return Self.refusal(400, "INVALID_ARGUMENT") }
+        guard let json = try? JSONValue(parsing: request.body), let message = json["message"] else {
+            return Self.refusal(400, "INVALID_ARGUMENT")
+        }
         let target = ["token", "topic", "condition"].compactMap { name -> String? in
             if case .string(let text)? = message[name] { text } else { nil }
         }
         guard target.count == 1, let token = target.first else { return Self.refusal(400, "INVALID_ARGUMENT") }
         return state.withLock { state in
-            guard let expires = state.issued[String(bearer)], clock() < expires else { return Self.refusal(401, "UNAUTHENTICATED", isFCM: false) }
+            guard let expires = state.issued[String(bearer)], clock() < expires else {
+                return Self.refusal(401, "UNAUTHENTICATED", isFCM: false)
+            }
             if let answer = state.answers[token]?.first {
                 state.answers[token]?.removeFirst()
                 return Self.refusal(answer.status, answer.code, retryAfter: answer.retryAfter)
@@ -133,14 +146,19 @@ public final class FCMSimulator: Sendable {
     }
 
     /// - Parameter isFCM: whether FCM says it, or Google's front before it.
-    private static func refusal(_ status: Int, _ code: String, retryAfter: String? = nil, isFCM: Bool = true) -> SimulatorServer.Answer {
+    private static func refusal(_ status: Int, _ code: String, retryAfter: String? = nil, isFCM: Bool = true)
+        -> SimulatorServer.Answer
+    {
         let isAboutToken = code == "INVALID_TOKEN"
         let word = isAboutToken ? "INVALID_ARGUMENT" : code
-        var details = isFCM ? [#"{"@type":"type.googleapis.com/google.firebase.fcm.v1.FcmError","errorCode":"\#(word)"}"#] : []
+        var details =
+            isFCM ? [#"{"@type":"type.googleapis.com/google.firebase.fcm.v1.FcmError","errorCode":"\#(word)"}"#] : []
         if isAboutToken {
-            details.append(#"{"@type":"type.googleapis.com/google.rpc.BadRequest","fieldViolations":[{"field":"message.token"}]}"#)
+            details.append(
+                #"{"@type":"type.googleapis.com/google.rpc.BadRequest","fieldViolations":[{"field":"message.token"}]}"#)
         }
-        let body = #"{"error":{"code":\#(status),"message":"…","status":"\#(word)","details":[\#(details.joined(separator: ","))]}}"#
+        let body =
+            #"{"error":{"code":\#(status),"message":"…","status":"\#(word)","details":[\#(details.joined(separator: ","))]}}"#
         return .init(status: status, headers: retryAfter.map { [("retry-after", $0)] } ?? [], body: body)
     }
 }

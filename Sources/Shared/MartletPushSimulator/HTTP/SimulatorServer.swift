@@ -39,7 +39,8 @@ final class SimulatorServer: Sendable {
         }
         let application = Application(
             responder: responder, configuration: .init(address: .hostname("127.0.0.1", port: 0)),
-            onServerRunning: { channel.yield($0) }, logger: Logger(label: "simulator") { _ in SwiftLogNoOpLogHandler() })
+            onServerRunning: { channel.yield($0) }, logger: Logger(label: "simulator") { _ in SwiftLogNoOpLogHandler() }
+        )
         let task = Task {
             defer { channel.finish() }
             try await application.run()
@@ -49,8 +50,8 @@ final class SimulatorServer: Sendable {
         throw CancellationError()
     }
 
-    /// Takes no more connections, and soon ends those that are there. Cancelled at once, Hummingbird's server would stop the whole process at a
-    /// connection that is just coming in (`NIOAsyncWriter` ends so).
+    /// Takes no more connections, and soon ends those that are there. Cancelled at once, Hummingbird's server would
+    /// stop the whole process at a connection that is just coming in (`NIOAsyncWriter` ends so).
     func stop() {
         channel.close(promise: nil)
         Task { [task] in
@@ -65,9 +66,12 @@ final class SimulatorServer: Sendable {
         var headers: [String: String] = [:]
         for field in request.headers { headers[field.name.canonicalName] = field.value }
         let body = try await request.body.collect(upTo: maximumBodySizeInBytes)
-        let asked = Request(method: request.method.rawValue, path: request.uri.path, headers: headers, body: Array(body.readableBytesView))
+        let asked = Request(
+            method: request.method.rawValue, path: request.uri.path, headers: headers,
+            body: Array(body.readableBytesView))
         let given = try await answer(asked)
-        var response = Response(status: .init(code: given.status), body: .init(byteBuffer: ByteBuffer(string: given.body)))
+        var response = Response(
+            status: .init(code: given.status), body: .init(byteBuffer: ByteBuffer(string: given.body)))
         for (name, value) in given.headers { if let name = HTTPField.Name(name) { response.headers[name] = value } }
         return response
     }

@@ -25,10 +25,12 @@ public struct WebPushReceiver: Sendable {
         let message = Data(message)
         guard message.count > 86, message[20] == 65 else { throw Unreadable() }
         let sender = message[21..<86]
-        let shared = try privateKey.sharedSecretFromKeyAgreement(with: P256.KeyAgreement.PublicKey(x963Representation: sender))
+        let shared = try privateKey.sharedSecretFromKeyAgreement(
+            with: P256.KeyAgreement.PublicKey(x963Representation: sender))
         let key = shared.hkdfDerivedSymmetricKey(
             using: SHA256.self, salt: authenticationSecret,
-            sharedInfo: Data("WebPush: info\0".utf8) + privateKey.publicKey.x963Representation + sender, outputByteCount: 32)
+            sharedInfo: Data("WebPush: info\0".utf8) + privateKey.publicKey.x963Representation + sender,
+            outputByteCount: 32)
         return try Self.open(message, key: key)
     }
 
@@ -41,8 +43,10 @@ public struct WebPushReceiver: Sendable {
         guard recordSize >= 18 else { throw Unreadable() }
         let contentKey = HKDF<SHA256>.deriveKey(
             inputKeyMaterial: key, salt: salt, info: Data("Content-Encoding: aes128gcm\0".utf8), outputByteCount: 16)
-        let nonce = HKDF<SHA256>.deriveKey(inputKeyMaterial: key, salt: salt, info: Data("Content-Encoding: nonce\0".utf8), outputByteCount: 12)
-            .withUnsafeBytes { Array($0) }
+        let nonce = HKDF<SHA256>.deriveKey(
+            inputKeyMaterial: key, salt: salt, info: Data("Content-Encoding: nonce\0".utf8), outputByteCount: 12
+        )
+        .withUnsafeBytes { Array($0) }
         var plaintext = Data()
         let records = stride(from: 21 + Int(message[20]), to: message.count, by: recordSize)
         for (number, start) in records.enumerated() {
@@ -50,10 +54,13 @@ public struct WebPushReceiver: Sendable {
             guard record.count > 16 else { throw Unreadable() }
             var numbered = nonce
             for index in 0..<8 { numbered[11 - index] ^= UInt8(truncatingIfNeeded: number >> (8 * index)) }
-            let box = try AES.GCM.SealedBox(nonce: .init(data: numbered), ciphertext: record.dropLast(16), tag: record.suffix(16))
+            let box = try AES.GCM.SealedBox(
+                nonce: .init(data: numbered), ciphertext: record.dropLast(16), tag: record.suffix(16))
             let padded = try AES.GCM.open(box, using: contentKey)
             let isLast = start + recordSize >= message.count
-            guard let delimiter = padded.lastIndex(where: { $0 != 0 }), padded[delimiter] == (isLast ? 2 : 1) else { throw Unreadable() }
+            guard let delimiter = padded.lastIndex(where: { $0 != 0 }), padded[delimiter] == (isLast ? 2 : 1) else {
+                throw Unreadable()
+            }
             plaintext += padded[..<delimiter]
         }
         return plaintext

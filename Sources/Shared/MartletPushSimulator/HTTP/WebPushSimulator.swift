@@ -46,7 +46,8 @@ public final class WebPushSimulator: Sendable {
         let receiver = WebPushReceiver()
         let path = "/send/" + UUID().uuidString
         let browser = Browser(
-            endpoint: origin + path, publicKey: receiver.publicKey, authenticationSecret: Base64URL.encode(receiver.authenticationSecret), path: path,
+            endpoint: origin + path, publicKey: receiver.publicKey,
+            authenticationSecret: Base64URL.encode(receiver.authenticationSecret), path: path,
             receiver: receiver)
         state.withLock { $0.browsers[path] = browser }
         return browser
@@ -68,7 +69,9 @@ public final class WebPushSimulator: Sendable {
             if let answer = state.answers[request.path] {
                 return .init(status: answer.status, headers: answer.retryAfter.map { [("retry-after", $0)] } ?? [])
             }
-            let text = request.body.isEmpty ? "" : (try? browser.receiver.open(Data(request.body))).map { String(decoding: $0, as: UTF8.self) }
+            let text =
+                request.body.isEmpty
+                ? "" : (try? browser.receiver.open(Data(request.body))).map { String(decoding: $0, as: UTF8.self) }
             state.messages[request.path, default: []].append(Message(headers: request.headers, text: text))
             return .init(status: 201, headers: [("location", origin + "/message/" + UUID().uuidString)])
         }
@@ -78,11 +81,17 @@ public final class WebPushSimulator: Sendable {
     private static func isAuthorized(_ authorization: String, _ origin: String) -> Bool {
         guard authorization.hasPrefix("vapid t=") else { return false }
         let fields = authorization.dropFirst(8).components(separatedBy: ", k=")
-        guard fields.count == 2, let point = Base64URL.decode(fields[1]), let key = try? P256.Signing.PublicKey(x963Representation: point) else { return false }
+        guard fields.count == 2, let point = Base64URL.decode(fields[1]),
+            let key = try? P256.Signing.PublicKey(x963Representation: point)
+        else { return false }
         let parts = fields[0].parts(between: ".")
-        guard parts.count == 3, let signature = Base64URL.decode(parts[2]).flatMap({ try? P256.Signing.ECDSASignature(rawRepresentation: $0) }),
+        guard parts.count == 3,
+            let signature = Base64URL.decode(parts[2]).flatMap({
+                try? P256.Signing.ECDSASignature(rawRepresentation: $0)
+            }),
             key.isValidSignature(signature, for: Data("\(parts[0]).\(parts[1])".utf8)),
-            let claims = Base64URL.decode(parts[1]).flatMap({ try? JSONValue(parsing: $0) }), claims["aud"] == .string(origin),
+            let claims = Base64URL.decode(parts[1]).flatMap({ try? JSONValue(parsing: $0) }),
+            claims["aud"] == .string(origin),
             case .number(let literal)? = claims["exp"], let expires = Double(literal), case .string? = claims["sub"]
         else { return false }
         let rest = expires - Date().timeIntervalSince1970

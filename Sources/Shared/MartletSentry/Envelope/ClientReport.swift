@@ -14,7 +14,8 @@ public struct ClientReport: Sendable, Equatable {
     /// From getsentry/develop, "Client Reports". Other reasons count as `other`, so that the number of series stays
     /// bounded.
     private static let reasons: Set<String> = [
-        "queue_overflow", "cache_overflow", "buffer_overflow", "ratelimit_backoff", "network_error", "sample_rate", "before_send", "event_processor",
+        "queue_overflow", "cache_overflow", "buffer_overflow", "ratelimit_backoff", "network_error", "sample_rate",
+        "before_send", "event_processor",
         "send_error", "internal_sdk_error", "insufficient_data", "backpressure", "invalid", "too_large", "callback",
     ]
 
@@ -25,7 +26,8 @@ public struct ClientReport: Sendable, Equatable {
             guard let quantity = entry["quantity"]?.looseNumber, quantity >= 1 else { return nil }
             let reason = entry["reason"]?.looseText ?? "other"
             return Count(
-                category: DataCategory(name: entry["category"]?.looseText ?? ""), reason: Self.reasons.contains(reason) ? reason : "other",
+                category: DataCategory(name: entry["category"]?.looseText ?? ""),
+                reason: Self.reasons.contains(reason) ? reason : "other",
                 quantity: Int(min(quantity, Double(Self.maximumQuantity))))
         }
     }
@@ -56,7 +58,8 @@ public struct UserFeedback: Sendable, Equatable {
             let message = words?["message"]?.looseText, !message.isEmpty
         else { return nil }
         self.init(
-            id: id, eventID: words?["associated_event_id"]?.looseText.flatMap(UUID.init(eventID:)), words?["name"], words?["contact_email"], message)
+            id: id, eventID: words?["associated_event_id"]?.looseText.flatMap(UUID.init(eventID:)), words?["name"],
+            words?["contact_email"], message)
     }
 
     private init(id: UUID, eventID: UUID?, _ name: JSONValue?, _ email: JSONValue?, _ message: String) {

@@ -52,7 +52,8 @@ public struct Envelope: Sendable {
         bytes.append(Self.lineFeed)
         for item in items {
             let known = item.header.looseMembers.filter { $0.name != "length" && $0.name != "type" }
-            let header = JSONValue.object([.init("type", .string(item.type)), .init("length", .number("\(item.payload.count)"))] + known)
+            let header = JSONValue.object(
+                [.init("type", .string(item.type)), .init("length", .number("\(item.payload.count)"))] + known)
             bytes += Array(header.text.utf8)
             bytes.append(Self.lineFeed)
             bytes += item.payload
@@ -99,7 +100,8 @@ private struct EnvelopeReader {
     /// Skips the blank lines at the end that some clients send.
     var hasMore: Bool {
         mutating get {
-            while position < bytes.count, bytes[position] == Envelope.lineFeed || bytes[position] == UInt8(ascii: "\r") { position += 1 }
+            while position < bytes.count, bytes[position] == Envelope.lineFeed || bytes[position] == UInt8(ascii: "\r")
+            { position += 1 }
             return position < bytes.count
         }
     }
@@ -124,8 +126,12 @@ private struct EnvelopeReader {
         guard length >= 0, length <= Double(bytes.count - position) else { throw .unexpectedEnd(item: number) }
         let payload = bytes[position..<position + Int(length)]
         position += Int(length)
-        if position + 1 < bytes.count, bytes[position] == UInt8(ascii: "\r"), bytes[position + 1] == Envelope.lineFeed { position += 1 }
-        guard position == bytes.count || bytes[position] == Envelope.lineFeed else { throw .missingNewline(item: number) }
+        if position + 1 < bytes.count, bytes[position] == UInt8(ascii: "\r"), bytes[position + 1] == Envelope.lineFeed {
+            position += 1
+        }
+        guard position == bytes.count || bytes[position] == Envelope.lineFeed else {
+            throw .missingNewline(item: number)
+        }
         position = min(position + 1, bytes.count)
         return Envelope.Item(header: header, type: type, payload: payload)
     }

@@ -13,15 +13,19 @@ extension Event {
     /// Former names of members, still used by clients such as raven (getsentry/relay, `relay-event-schema`,
     /// `legacy_alias`).
     private static let formerNames = [
-        "sentry.interfaces.Message": "logentry", "sentry.interfaces.Exception": "exception", "sentry.interfaces.Stacktrace": "stacktrace",
+        "sentry.interfaces.Message": "logentry", "sentry.interfaces.Exception": "exception",
+        "sentry.interfaces.Stacktrace": "stacktrace",
         "sentry.interfaces.Http": "request", "sentry.interfaces.User": "user", "sentry.interfaces.Contexts": "contexts",
-        "sentry.interfaces.Breadcrumbs": "breadcrumbs", "sentry.interfaces.DebugMeta": "debug_meta", "sentry.interfaces.Template": "template",
+        "sentry.interfaces.Breadcrumbs": "breadcrumbs", "sentry.interfaces.DebugMeta": "debug_meta",
+        "sentry.interfaces.Template": "template",
         "sentry.interfaces.Threads": "threads",
     ]
 
     /// If a member is present under both names, the current one takes precedence.
     private static func withPresentNames(_ value: JSONValue) -> JSONValue {
-        guard case .object(let members) = value, members.contains(where: { formerNames[$0.name] != nil }) else { return value }
+        guard case .object(let members) = value, members.contains(where: { formerNames[$0.name] != nil }) else {
+            return value
+        }
         var present = Set(members.lazy.filter { $0.value != .null }.map(\.name))
         return .object(
             members.compactMap { member in
@@ -42,19 +46,26 @@ extension Event {
         readMessage(&fields)
         exceptions = fields.list("exception", of: EventFields.exception).suffix(Self.maximumExceptions).map { value in
             Exception(
-                type: value["type"]?.looseText ?? "", value: value["value"]?.looseText ?? "", module: value["module"]?.looseText ?? "",
-                isSynthetic: value["mechanism"]?["synthetic"]?.looseFlag ?? false, isHandled: value["mechanism"]?["handled"]?.looseFlag,
+                type: value["type"]?.looseText ?? "", value: value["value"]?.looseText ?? "",
+                module: value["module"]?.looseText ?? "",
+                isSynthetic: value["mechanism"]?["synthetic"]?.looseFlag ?? false,
+                isHandled: value["mechanism"]?["handled"]?.looseFlag,
                 thread: value["thread_id"]?.looseText, frames: Self.frames(value))
         }
         threads = fields.list("threads", of: EventFields.thread).prefix(Self.maximumThreads).map { value in
             Thread(
-                id: value["id"]?.looseText ?? "", hasCrashed: value["crashed"]?.looseFlag ?? false, isCurrent: value["current"]?.looseFlag ?? false,
+                id: value["id"]?.looseText ?? "", hasCrashed: value["crashed"]?.looseFlag ?? false,
+                isCurrent: value["current"]?.looseFlag ?? false,
                 frames: Self.frames(value))
         }
         frames = fields.object("stacktrace").map { Self.read($0["frames"]?.looseList ?? []) } ?? []
-        images = (fields.object("debug_meta")?["images"]?.looseList ?? []).prefix(Self.maximumImages).compactMap { image in
-            guard let address = Frame.address(image["image_addr"]), let size = Frame.address(image["image_size"]) else { return nil }
-            return Image(name: image["code_file"]?.looseText ?? image["name"]?.looseText ?? "", address: address, size: size)
+        images = (fields.object("debug_meta")?["images"]?.looseList ?? []).prefix(Self.maximumImages).compactMap {
+            image in
+            guard let address = Frame.address(image["image_addr"]), let size = Frame.address(image["image_size"]) else {
+                return nil
+            }
+            return Image(
+                name: image["code_file"]?.looseText ?? image["name"]?.looseText ?? "", address: address, size: size)
         }
         readContexts(&fields)
         let cleaning = EventCleaning(value, wrong: fields.wrong)
@@ -67,7 +78,9 @@ extension Event {
         if timestamp == nil, fields.value("timestamp") != nil { fields.complain("timestamp", "is not a time") }
         platform = (fields.text("platform") ?? "other").cut(toBytes: 64)
         level = fields.text("level").flatMap(Level.init(name:))
-        if level == nil, fields.text("level") != nil { fields.complain("level", "is not one of debug, info, warning, error and fatal") }
+        if level == nil, fields.text("level") != nil {
+            fields.complain("level", "is not one of debug, info, warning, error and fatal")
+        }
         release = fields.text("release").flatMap { $0.isEmpty ? nil : $0.cut(toBytes: 250) }
         stage = (fields.text("environment") ?? "").cut(toBytes: 64)
         transaction = (fields.text("transaction") ?? fields.text("culprit") ?? "").cut(to: 200)
@@ -112,10 +125,13 @@ extension Event {
         while start < bytes.endIndex {
             let next = bytes.index(after: start)
             switch bytes[start] {
-            case UInt8(ascii: "{"): if next < bytes.endIndex, bytes[next] == UInt8(ascii: "}") { return start..<bytes.index(after: next) }
+            case UInt8(ascii: "{"):
+                if next < bytes.endIndex, bytes[next] == UInt8(ascii: "}") { return start..<bytes.index(after: next) }
             case UInt8(ascii: "%"):
                 let end = bytes[next...].firstIndex { !NameBytes.isDigit($0) && !"-#.".utf8.contains($0) }
-                if let end, NameBytes.isLetter(bytes[end]) || bytes[end] == UInt8(ascii: "@") { return start..<bytes.index(after: end) }
+                if let end, NameBytes.isLetter(bytes[end]) || bytes[end] == UInt8(ascii: "@") {
+                    return start..<bytes.index(after: end)
+                }
                 // No placeholder can begin in between.
                 start = end ?? bytes.endIndex
                 continue
@@ -130,12 +146,15 @@ extension Event {
         let contexts = fields.object("contexts")
         os = Self.name(contexts?["os"]?["name"], contexts?["os"]?["version"])
         let device = contexts?["device"]
-        self.device = (device?["model"]?.looseText ?? device?["family"]?.looseText ?? device?["name"]?.looseText ?? "").cut(toBytes: 200)
+        self.device = (device?["model"]?.looseText ?? device?["family"]?.looseText ?? device?["name"]?.looseText ?? "")
+            .cut(toBytes: 200)
         if let user = fields.object("user") {
-            person = ["id", "email", "username"].lazy.compactMap { user[$0]?.looseText }.first { !$0.isEmpty }?.cut(to: 250)
+            person = ["id", "email", "username"].lazy.compactMap { user[$0]?.looseText }.first { !$0.isEmpty }?.cut(
+                to: 250)
         }
         tags = Self.tags(fields.value("tags") ?? .null)
-        if case .array = fields.value("tags") {} else if let value = fields.value("tags"), value != .null, !value.isObject {
+        if case .array = fields.value("tags") {
+        } else if let value = fields.value("tags"), value != .null, !value.isObject {
             fields.complain("tags", "is neither an object nor a list of pairs")
         }
         let martlet = contexts?["martlet"]
@@ -149,7 +168,8 @@ extension Event {
     private static func variants(_ value: JSONValue?) -> String? {
         if let text = value?.looseText { return text }
         guard case .object(let members) = value else { return nil }
-        return members.compactMap { member in member.value.looseText.map { "\(member.name)=\($0)" } }.sorted().joined(separator: ", ")
+        return members.compactMap { member in member.value.looseText.map { "\(member.name)=\($0)" } }.sorted().joined(
+            separator: ", ")
     }
 
     private static func name(_ name: JSONValue?, _ version: JSONValue?) -> String {
@@ -171,7 +191,9 @@ extension Event {
     /// For a very deep stack, only its two ends: the middle is repetition.
     private static func read(_ frames: [JSONValue]) -> [Frame] {
         let isDeep = frames.count > 2 * maximumFramesPerEnd
-        return isDeep ? (frames.prefix(maximumFramesPerEnd) + frames.suffix(maximumFramesPerEnd)).map(Frame.init) : frames.map(Frame.init)
+        return isDeep
+            ? (frames.prefix(maximumFramesPerEnd) + frames.suffix(maximumFramesPerEnd)).map(Frame.init)
+            : frames.map(Frame.init)
     }
 }
 
@@ -180,10 +202,16 @@ extension Event {
     /// thread.
     public var stacks: [(exception: Exception?, frames: [Frame])] {
         let owned = exceptions.map { exception in
-            (exception: Optional(exception), frames: exception.frames.isEmpty ? threads.first { $0.id == exception.thread }?.frames ?? [] : exception.frames)
+            (
+                exception: Optional(exception),
+                frames: exception.frames.isEmpty
+                    ? threads.first { $0.id == exception.thread }?.frames ?? [] : exception.frames
+            )
         }
         if owned.contains(where: { !$0.frames.isEmpty }) { return owned }
-        let other = frames.isEmpty ? (threads.first(where: \.hasCrashed) ?? threads.first(where: \.isCurrent))?.frames ?? [] : frames
+        let other =
+            frames.isEmpty
+            ? (threads.first(where: \.hasCrashed) ?? threads.first(where: \.isCurrent))?.frames ?? [] : frames
         guard let last = owned.last else { return other.isEmpty ? [] : [(nil, other)] }
         return owned.dropLast() + [(last.exception, other)]
     }

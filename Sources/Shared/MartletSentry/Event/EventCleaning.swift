@@ -12,23 +12,30 @@ struct EventCleaning {
     private static let filtered = JSONValue.string("[Filtered]")
     /// Substrings of names whose values must be filtered.
     private static let secrets = [
-        "password", "passwd", "secret", "api_key", "apikey", "authorization", "credential", "private_key", "privatekey", "token", "bearer", "cookie", "x-forwarded-for",
+        "password", "passwd", "secret", "api_key", "apikey", "authorization", "credential", "private_key", "privatekey",
+        "token", "bearer", "cookie", "x-forwarded-for",
         "session_id", "sessionid",
     ]
     /// Headers in which proxies and CDNs pass on the client's IP address.
     private static let addressHeaders: Set<String> = [
-        "x-real-ip", "forwarded", "x-client-ip", "x-cluster-client-ip", "x-original-forwarded-for", "x-envoy-external-address", "cf-connecting-ip",
-        "cf-connecting-ipv6", "true-client-ip", "fastly-client-ip", "x-appengine-user-ip", "x-azure-clientip", "remote-addr",
+        "x-real-ip", "forwarded", "x-client-ip", "x-cluster-client-ip", "x-original-forwarded-for",
+        "x-envoy-external-address", "cf-connecting-ip",
+        "cf-connecting-ipv6", "true-client-ip", "fastly-client-ip", "x-appengine-user-ip", "x-azure-clientip",
+        "remote-addr",
     ]
     /// Members that contain a URL or a query.
-    private static let addresses: Set<String> = ["url", "query_string", "http.query", "http.url", "http.fragment", "from", "to"]
+    private static let addresses: Set<String> = [
+        "url", "query_string", "http.query", "http.url", "http.fragment", "from", "to",
+    ]
     /// Members that are handled elsewhere or not stored.
     private static let dropped: Set<String> = ["event_id", "tags", "_meta", "_metrics", "interfaces", "martlet"]
 
     private let members: [JSONValue.Member]
 
     init(_ value: JSONValue, wrong: Set<String>) {
-        members = value.looseMembers.filter { !Self.dropped.contains($0.name) && !wrong.contains($0.name) && $0.value != .null }
+        members = value.looseMembers.filter {
+            !Self.dropped.contains($0.name) && !wrong.contains($0.name) && $0.value != .null
+        }
     }
 
     func content(id: UUID, tags: [Event.Tag]) -> JSONValue {
@@ -43,7 +50,12 @@ struct EventCleaning {
         // The last exception is the subject of the report; the others are its causes.
         case "exception": list(Array(member.value.looseList.suffix(50)))
         case "threads": list(Array(member.value.looseList.prefix(50)))
-        case "breadcrumbs": .object([.init("values", .array(member.value.looseList.suffix(Self.maximumBreadcrumbs).map { bounded($0, depth: 2) }))])
+        case "breadcrumbs":
+            .object([
+                .init(
+                    "values",
+                    .array(member.value.looseList.suffix(Self.maximumBreadcrumbs).map { bounded($0, depth: 2) }))
+            ])
         case "stacktrace": stack(member.value)
         case "user": user(member.value)
         case "request": request(member.value)
@@ -59,7 +71,9 @@ struct EventCleaning {
             return .object(
                 members.prefix(Self.maximumMembers).map { member in
                     let isStack = member.name == "stacktrace" || member.name == "raw_stacktrace"
-                    return .init(Self.name(member.name), isStack ? stack(member.value) : bounded(member.value, depth: 3, isFiltered: false))
+                    return .init(
+                        Self.name(member.name),
+                        isStack ? stack(member.value) : bounded(member.value, depth: 3, isFiltered: false))
                 })
         }
         return .object([.init("values", .array(elements))])
@@ -70,10 +84,13 @@ struct EventCleaning {
         guard case .object(let members) = value else { return .null }
         return .object(
             members.map { member in
-                guard member.name == "frames" else { return .init(Self.name(member.name), bounded(member.value, depth: 5, isFiltered: false)) }
+                guard member.name == "frames" else {
+                    return .init(Self.name(member.name), bounded(member.value, depth: 5, isFiltered: false))
+                }
                 let frames = member.value.looseList
                 let half = Self.maximumFrames / 2
-                let kept = frames.count <= Self.maximumFrames ? frames : Array(frames.prefix(half) + frames.suffix(half))
+                let kept =
+                    frames.count <= Self.maximumFrames ? frames : Array(frames.prefix(half) + frames.suffix(half))
                 return .init("frames", .array(kept.map { bounded($0, depth: 5) }))
             })
     }
@@ -95,7 +112,9 @@ struct EventCleaning {
     }
 
     private func images(_ value: JSONValue) -> JSONValue {
-        let images = (value["images"]?.looseList ?? []).prefix(Self.maximumImages).map { bounded($0, depth: 3, isFiltered: false) }
+        let images = (value["images"]?.looseList ?? []).prefix(Self.maximumImages).map {
+            bounded($0, depth: 3, isFiltered: false)
+        }
         return .object([.init("images", .array(images))])
     }
 
@@ -104,12 +123,17 @@ struct EventCleaning {
         case .string(let text): return .string(text.cut(to: Self.maximumTextLength))
         case .array(let elements):
             guard depth < Self.maximumDepth else { return .string("…") }
-            return .array(elements.prefix(Self.maximumMembers).map { bounded($0, depth: depth + 1, isFiltered: isFiltered) })
+            return .array(
+                elements.prefix(Self.maximumMembers).map { bounded($0, depth: depth + 1, isFiltered: isFiltered) })
         case .object(let members):
             guard depth < Self.maximumDepth else { return .string("…") }
             return .object(
                 members.prefix(Self.maximumMembers).map { member in
-                    .init(Self.name(member.name), isFiltered ? filtered(member, depth: depth + 1) : bounded(member.value, depth: depth + 1, isFiltered: false))
+                    .init(
+                        Self.name(member.name),
+                        isFiltered
+                            ? filtered(member, depth: depth + 1)
+                            : bounded(member.value, depth: depth + 1, isFiltered: false))
                 })
         default: return value
         }
@@ -118,7 +142,9 @@ struct EventCleaning {
     /// A member's value, filtered if the name suggests a secret.
     private func filtered(_ member: JSONValue.Member, depth: Int) -> JSONValue {
         if Self.mayHide(member.value), Self.isSecret(member.name) { return Self.filtered }
-        if case .string(let text) = member.value, Self.addresses.contains(member.name) { return .string(Self.withoutSecrets(text.cut(to: Self.maximumTextLength))) }
+        if case .string(let text) = member.value, Self.addresses.contains(member.name) {
+            return .string(Self.withoutSecrets(text.cut(to: Self.maximumTextLength)))
+        }
         return bounded(member.value, depth: depth)
     }
 

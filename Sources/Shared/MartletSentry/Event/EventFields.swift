@@ -8,7 +8,9 @@ struct EventFields {
         case text, object, list
     }
 
-    static let exception: [(String, Kind)] = [("type", .text), ("value", .text), ("module", .text), ("mechanism", .object), ("stacktrace", .object)]
+    static let exception: [(String, Kind)] = [
+        ("type", .text), ("value", .text), ("module", .text), ("mechanism", .object), ("stacktrace", .object),
+    ]
     static let thread: [(String, Kind)] = [("name", .text), ("stacktrace", .object)]
 
     private let members: [String: JSONValue]
@@ -43,7 +45,9 @@ struct EventFields {
 
     mutating func texts(_ name: String) -> [String] {
         guard let value = value(name) else { return [] }
-        if case .array(let elements) = value { return elements.prefix(32).compactMap(\.looseText).map { $0.cut(to: 1_000) } }
+        if case .array(let elements) = value {
+            return elements.prefix(32).compactMap(\.looseText).map { $0.cut(to: 1_000) }
+        }
         complain(name, "is not a list")
         wrong.insert(name)
         return []

@@ -3,7 +3,9 @@ import MartletCore
 /// A call on a stack.
 public struct Frame: Sendable, Equatable {
     /// Maximum bytes of a name, a path and a line of source; the rest is ignored.
-    private static let (maximumNameLength, maximumPathLength, maximumSourceLength) = (FunctionName.maximumLength, 4_096, 1_000)
+    private static let (maximumNameLength, maximumPathLength, maximumSourceLength) = (
+        FunctionName.maximumLength, 4_096, 1_000
+    )
 
     public var function: String
     public var module: String
@@ -19,7 +21,9 @@ public struct Frame: Sendable, Equatable {
     public var isInApp: Bool?
 
     init(_ value: JSONValue) {
-        func text(_ name: String, _ limit: Int = Self.maximumPathLength) -> String { (value[name]?.looseText ?? "").cut(toBytes: limit) }
+        func text(_ name: String, _ limit: Int = Self.maximumPathLength) -> String {
+            (value[name]?.looseText ?? "").cut(toBytes: limit)
+        }
         function = text("function", Self.maximumNameLength)
         module = text("module", Self.maximumNameLength)
         filename = text("filename").isEmpty ? text("abs_path") : text("filename")
@@ -42,7 +46,11 @@ public struct Frame: Sendable, Equatable {
 
     /// Decides by an image's path on Apple's systems; nil for others.
     static func isInApp(package: String) -> Bool? {
-        if ["/System/", "/usr/lib/", "/Library/"].contains(where: { package.hasPrefix($0) || package.hasPrefix("/private/preboot" + $0) }) { return false }
+        if ["/System/", "/usr/lib/", "/Library/"].contains(where: {
+            package.hasPrefix($0) || package.hasPrefix("/private/preboot" + $0)
+        }) {
+            return false
+        }
         if package.has(".simruntime/") || package.has("/Xcode.app/") { return false }
         return package.has(".app/") || package.has("/Bundle/Application/") ? true : nil
     }

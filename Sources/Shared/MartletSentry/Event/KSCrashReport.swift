@@ -12,7 +12,8 @@ struct KSCrashReport {
 
     /// Nil if the value is not such a report.
     init?(_ value: JSONValue) {
-        guard let crash = value["crash"], crash["error"] != nil, value["report"] != nil, value["exception"] == nil else { return nil }
+        guard let crash = value["crash"], crash["error"] != nil, value["report"] != nil, value["exception"] == nil
+        else { return nil }
         report = value
         self.crash = crash
         let names = (value["binary_images"]?.looseList ?? []).compactMap { $0["name"]?.looseText }
@@ -49,11 +50,13 @@ struct KSCrashReport {
             case "cpp_exception": (error?["cpp_exception"]?["name"] ?? .string("C++ exception"), error?["reason"])
             case "user": (error?["user_reported"]?["name"], error?["reason"])
             case "mach": (error?["mach"]?["exception_name"], crash["diagnosis"])
-            default: (error?["signal"]?["name"] ?? error?["mach"]?["exception_name"], crash["diagnosis"] ?? error?["reason"])
+            default:
+                (error?["signal"]?["name"] ?? error?["mach"]?["exception_name"], crash["diagnosis"] ?? error?["reason"])
             }
         let crashed = (crash["threads"]?.looseList ?? []).first { $0["crashed"]?.looseFlag == true }
         return .object([
-            .init("type", type ?? .string("crash")), .init("value", value ?? .string("")), .init("thread_id", crashed?["index"] ?? .null),
+            .init("type", type ?? .string("crash")), .init("value", value ?? .string("")),
+            .init("thread_id", crashed?["index"] ?? .null),
             .init("mechanism", .object([.init("type", error?["type"] ?? .null), .init("handled", .bool(false))])),
             .init("stacktrace", crashed.map(stack) ?? .null),
         ])
@@ -61,7 +64,8 @@ struct KSCrashReport {
 
     private func thread(_ value: JSONValue) -> JSONValue {
         .object([
-            .init("id", value["index"] ?? .null), .init("name", value["name"] ?? .null), .init("crashed", value["crashed"] ?? .bool(false)),
+            .init("id", value["index"] ?? .null), .init("name", value["name"] ?? .null),
+            .init("crashed", value["crashed"] ?? .bool(false)),
             .init("current", value["current_thread"] ?? .bool(false)), .init("stacktrace", stack(value)),
         ])
     }
@@ -72,7 +76,8 @@ struct KSCrashReport {
             let path = frame["object_name"]?.looseText.map { name in paths[name.lastComponent] ?? name }
             return .object([
                 .init("function", frame["symbol_name"] ?? .null), .init("package", path.map(JSONValue.string) ?? .null),
-                .init("instruction_addr", Self.address(frame["instruction_addr"])), .init("symbol_addr", Self.address(frame["symbol_addr"])),
+                .init("instruction_addr", Self.address(frame["instruction_addr"])),
+                .init("symbol_addr", Self.address(frame["symbol_addr"])),
                 .init("image_addr", Self.address(frame["object_addr"])),
                 .init("in_app", path.flatMap(Frame.isInApp(package:)).map(JSONValue.bool) ?? .null),
             ])
@@ -83,8 +88,10 @@ struct KSCrashReport {
     private var images: [JSONValue] {
         (report["binary_images"]?.looseList ?? []).map { image in
             .object([
-                .init("type", .string("macho")), .init("debug_id", image["uuid"] ?? .null), .init("code_file", image["name"] ?? .null),
-                .init("image_addr", Self.address(image["image_addr"])), .init("image_size", image["image_size"] ?? .null),
+                .init("type", .string("macho")), .init("debug_id", image["uuid"] ?? .null),
+                .init("code_file", image["name"] ?? .null),
+                .init("image_addr", Self.address(image["image_addr"])),
+                .init("image_size", image["image_size"] ?? .null),
                 .init("image_vmaddr", Self.address(image["image_vmaddr"])),
             ])
         }
@@ -92,18 +99,24 @@ struct KSCrashReport {
 
     private var release: JSONValue? {
         let system = report["system"]
-        guard let id = system?["CFBundleIdentifier"]?.looseText, let version = system?["CFBundleShortVersionString"]?.looseText else { return nil }
+        guard let id = system?["CFBundleIdentifier"]?.looseText,
+            let version = system?["CFBundleShortVersionString"]?.looseText
+        else { return nil }
         let build = system?["CFBundleVersion"]?.looseText.map { "+" + $0 } ?? ""
         return .string("\(id)@\(version)\(build)")
     }
 
     private var contexts: JSONValue {
         let system = report["system"]
-        let given = report["sentry_sdk_scope"]?["context"]?.looseMembers ?? report["user"]?["context"]?.looseMembers ?? []
+        let given =
+            report["sentry_sdk_scope"]?["context"]?.looseMembers ?? report["user"]?["context"]?.looseMembers ?? []
         let os = JSONValue.object([
-            .init("name", system?["system_name"] ?? .null), .init("version", system?["system_version"] ?? .null), .init("build", system?["os_version"] ?? .null),
+            .init("name", system?["system_name"] ?? .null), .init("version", system?["system_version"] ?? .null),
+            .init("build", system?["os_version"] ?? .null),
         ])
-        let device = JSONValue.object([.init("model", system?["machine"] ?? .null), .init("model_id", system?["model"] ?? .null)])
+        let device = JSONValue.object([
+            .init("model", system?["machine"] ?? .null), .init("model_id", system?["model"] ?? .null),
+        ])
         let own: [JSONValue.Member] = [.init("os", os), .init("device", device)]
         return .object(own + given.filter { member in !own.contains { $0.name == member.name } })
     }

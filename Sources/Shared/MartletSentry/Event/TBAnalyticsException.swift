@@ -15,7 +15,9 @@ public struct TBAnalyticsException: Sendable {
 
     /// The exception as an event in Sentry's format.
     public var event: JSONValue {
-        var members: [JSONValue.Member] = [.init("platform", .string("cocoa")), .init("sdk", .object([.init("name", .string("martlet.thesis"))]))]
+        var members: [JSONValue.Member] = [
+            .init("platform", .string("cocoa")), .init("sdk", .object([.init("name", .string("martlet.thesis"))])),
+        ]
         func add(_ name: String, _ value: JSONValue?) {
             if let value, value != .null { members.append(.init(name, value)) }
         }
@@ -37,7 +39,8 @@ public struct TBAnalyticsException: Sendable {
     }
 
     private var isUncaught: Bool {
-        value["uncaught"]?.looseFlag ?? value["caught"]?.looseFlag.map { !$0 } ?? (text("name") != nil && value["stackSymbols"] != nil && text("method") == nil)
+        value["uncaught"]?.looseFlag ?? value["caught"]?.looseFlag.map { !$0 }
+            ?? (text("name") != nil && value["stackSymbols"] != nil && text("method") == nil)
     }
 
     private func exception(_ name: String) -> JSONValue {
@@ -51,30 +54,41 @@ public struct TBAnalyticsException: Sendable {
     /// The frames of `callStackSymbols` ("3 CoreFoundation 0x0000000185a8b1d8 <redacted> + 36"), oldest call first, or
     /// else the single place that is named.
     private var frames: [JSONValue] {
-        let symbols = (value["stackSymbols"] ?? value["callStackSymbols"])?.looseList.compactMap(\.looseText).prefix(250) ?? []
+        let symbols =
+            (value["stackSymbols"] ?? value["callStackSymbols"])?.looseList.compactMap(\.looseText).prefix(250) ?? []
         if !symbols.isEmpty { return symbols.reversed().map(Self.frame) }
         guard let method = text("method", "function") else { return [] }
         return [
             .object([
                 .init("function", .string(method)), .init("filename", .string(text("file", "fileName") ?? "")),
-                .init("lineno", value["line"]?.looseNumber.map { .number("\(Int($0.isFinite ? max(0, min($0, 1e9)) : 0))") } ?? .null), .init("in_app", .bool(true)),
+                .init(
+                    "lineno",
+                    value["line"]?.looseNumber.map { .number("\(Int($0.isFinite ? max(0, min($0, 1e9)) : 0))") }
+                        ?? .null), .init("in_app", .bool(true)),
             ])
         ]
     }
 
     private static func frame(_ symbol: String) -> JSONValue {
         let parts = symbol.split(separator: " ", maxSplits: 3, omittingEmptySubsequences: true)
-        guard parts.count == 4, Int(parts[0]) != nil, parts[2].hasPrefix("0x") else { return .object([.init("function", .string(symbol))]) }
+        guard parts.count == 4, Int(parts[0]) != nil, parts[2].hasPrefix("0x") else {
+            return .object([.init("function", .string(symbol))])
+        }
         let function = parts[3].range(of: " + ", options: .backwards).map { parts[3][..<$0.lowerBound] } ?? parts[3]
         return .object([
-            .init("function", .string(String(function).trimmingCharacters(in: .whitespaces))), .init("package", .string(String(parts[1]))),
+            .init("function", .string(String(function).trimmingCharacters(in: .whitespaces))),
+            .init("package", .string(String(parts[1]))),
             .init("instruction_addr", .string(String(parts[2]))), .init("in_app", .bool(!isSystem(parts[1]))),
         ])
     }
 
     /// Decides by the name alone, because there is no path.
     private static func isSystem(_ image: Substring) -> Bool {
-        image.hasPrefix("lib") || ["???", "CoreFoundation", "Foundation", "UIKit", "UIKitCore", "GraphicsServices", "QuartzCore", "CFNetwork", "dyld", "SwiftUI"].contains(image)
+        image.hasPrefix("lib")
+            || [
+                "???", "CoreFoundation", "Foundation", "UIKit", "UIKitCore", "GraphicsServices", "QuartzCore",
+                "CFNetwork", "dyld", "SwiftUI",
+            ].contains(image)
     }
 
     private var tags: [JSONValue.Member] {
@@ -89,12 +103,16 @@ public struct TBAnalyticsException: Sendable {
     }
 
     private var device: JSONValue {
-        .object([.init("model", .string(text("deviceModel", "device", "deviceMake") ?? tag("deviceModel", "device") ?? ""))])
+        .object([
+            .init("model", .string(text("deviceModel", "device", "deviceMake") ?? tag("deviceModel", "device") ?? ""))
+        ])
     }
 
     private func first(_ names: String...) -> JSONValue? { names.lazy.compactMap { value[$0] }.first { $0 != .null } }
 
-    private func text(_ names: String...) -> String? { names.lazy.compactMap { value[$0]?.looseText }.first { !$0.isEmpty } }
+    private func text(_ names: String...) -> String? {
+        names.lazy.compactMap { value[$0]?.looseText }.first { !$0.isEmpty }
+    }
 
     private func tag(_ names: String...) -> String? {
         let tags = value["tags"]?.looseMembers ?? []

@@ -23,10 +23,14 @@ struct FrameKeys {
         !hasNamedOwnFrame(frames) && frames.contains { $0.isNative && !$0.hasName && (!ofOwn || $0.isInApp == true) }
     }
 
-    private static func hasNamedOwnFrame(_ frames: [Frame]) -> Bool { frames.last { $0.isInApp == true }?.hasName ?? false }
+    private static func hasNamedOwnFrame(_ frames: [Frame]) -> Bool {
+        frames.last { $0.isInApp == true }?.hasName ?? false
+    }
 
     private func key(_ frame: Frame, _ hasNamedOwnFrame: Bool) -> String {
-        if frame.isNative { return frame.hasName ? FunctionName.normalized(frame.function) : place(frame, hasNamedOwnFrame) }
+        if frame.isNative {
+            return frame.hasName ? FunctionName.normalized(frame.function) : place(frame, hasNamedOwnFrame)
+        }
         var key = [file(frame)]
         if frame.hasName { key.append(FunctionName.normalized(frame.function)) }
         let source = frame.source.split(whereSeparator: \.isWhitespace).joined(separator: " ")
@@ -43,7 +47,9 @@ struct FrameKeys {
     private func place(_ frame: Frame, _ hasNamedOwnFrame: Bool) -> String {
         let image = frame.instruction.flatMap { address in event.images.first { $0.contains(address) } }
         let name = frame.package.isEmpty ? image?.name ?? "" : frame.package
-        guard !hasNamedOwnFrame, let address = frame.instruction, let start = frame.image ?? image?.address, address >= start else { return "\(name.lastComponent)" }
+        guard !hasNamedOwnFrame, let address = frame.instruction, let start = frame.image ?? image?.address,
+            address >= start
+        else { return "\(name.lastComponent)" }
         return "\(name.lastComponent)+\(String(address - start, radix: 16))"
     }
 

@@ -12,7 +12,9 @@ public enum FunctionName {
 
     @Sendable private static func made(_ name: String) -> String {
         let cut = name.cut(toBytes: maximumLength)
-        var name = Substring(cut.has("(anonymous namespace)") ? cut.replacing("(anonymous namespace)", with: "(anonymous)") : cut).trimmed
+        var name = Substring(
+            cut.has("(anonymous namespace)") ? cut.replacing("(anonymous namespace)", with: "(anonymous)") : cut
+        ).trimmed
         if let method = objectiveCMethod(name) { return method }
         let isClosure = takePrefixes(&name)
         var text = withoutGenerics(withoutDiscriminators(name))
@@ -25,7 +27,9 @@ public enum FunctionName {
 
     /// `-[Foo bar:]` without the category's name; blocks in it lose their number.
     private static func objectiveCMethod(_ name: Substring) -> String? {
-        guard name.has("-[") || name.has("+["), let start = beginning(of: name), let end = name.lastIndex(of: "]"), end > start.upperBound else {
+        guard name.has("-[") || name.has("+["), let start = beginning(of: name), let end = name.lastIndex(of: "]"),
+            end > start.upperBound
+        else {
             return blockOfFunction(name)
         }
         let isBlock = String(name[end...]).has(blockMark)
@@ -56,7 +60,9 @@ public enum FunctionName {
         guard method.has("(") else { return String(method) }
         var kept: [UInt8] = []
         var rest = Array(method.utf8)[...]
-        while let open = rest.firstIndex(of: UInt8(ascii: "(")), let close = rest[open...].firstIndex(of: UInt8(ascii: ")")) {
+        while let open = rest.firstIndex(of: UInt8(ascii: "(")),
+            let close = rest[open...].firstIndex(of: UInt8(ascii: ")"))
+        {
             kept += rest[..<open]
             rest = rest[(close + 1)...]
         }
@@ -67,15 +73,19 @@ public enum FunctionName {
     private static func beginning(of name: Substring) -> Range<Substring.Index>? {
         let bytes = name.utf8
         let start = zip(bytes.indices, bytes.indices.dropFirst()).first { sign, bracket in
-            (bytes[sign] == UInt8(ascii: "-") || bytes[sign] == UInt8(ascii: "+")) && bytes[bracket] == UInt8(ascii: "[")
+            (bytes[sign] == UInt8(ascii: "-") || bytes[sign] == UInt8(ascii: "+"))
+                && bytes[bracket] == UInt8(ascii: "[")
         }
         return start.map { $0.0..<bytes.index(after: $0.1) }
     }
 
     private static let prefixes = [
-        "specialized ", "merged ", "partial apply for ", "partial apply forwarder for ", "@objc ", "@nonobjc ", "override ", "dynamic ", "distributed ",
-        "protocol witness for ", "dispatch thunk of ", "vtable thunk for ", "reabstraction thunk helper from ", "reabstraction thunk helper for ",
-        "async function pointer to ", "(extension in", "implicit closure #", "closure #", "generic specialization <", "function signature specialization <",
+        "specialized ", "merged ", "partial apply for ", "partial apply forwarder for ", "@objc ", "@nonobjc ",
+        "override ", "dynamic ", "distributed ",
+        "protocol witness for ", "dispatch thunk of ", "vtable thunk for ", "reabstraction thunk helper from ",
+        "reabstraction thunk helper for ",
+        "async function pointer to ", "(extension in", "implicit closure #", "closure #", "generic specialization <",
+        "function signature specialization <",
         "generic not re-abstracted specialization <",
     ]
 
@@ -108,8 +118,10 @@ public enum FunctionName {
         let digits = name.utf8.dropFirst().prefix(while: NameBytes.isDigit)
         guard !digits.isEmpty else { return nil }
         let rest = name[digits.endIndex...]
-        return [") await resume partial function for ", ") suspend resume partial function for "].first { rest.utf8.starts(with: $0.utf8) }
-            .map { rest[rest.utf8.index(rest.startIndex, offsetBy: $0.utf8.count)...] }
+        return [") await resume partial function for ", ") suspend resume partial function for "].first {
+            rest.utf8.starts(with: $0.utf8)
+        }
+        .map { rest[rest.utf8.index(rest.startIndex, offsetBy: $0.utf8.count)...] }
     }
 
     private static func behind(_ word: String, of name: Substring) -> Substring? {
@@ -127,7 +139,9 @@ public enum FunctionName {
             switch byte {
             case UInt8(ascii: "("): open = kept.count - 1
             case UInt8(ascii: ")"):
-                if let start = open, let name = discriminated(kept[(start + 1)..<(kept.count - 1)]) { kept.replaceSubrange(start..., with: Array(name)) }
+                if let start = open, let name = discriminated(kept[(start + 1)..<(kept.count - 1)]) {
+                    kept.replaceSubrange(start..., with: Array(name))
+                }
                 open = nil
             default: break
             }
@@ -161,7 +175,8 @@ public enum FunctionName {
     }
 
     private static func isNamePart(_ byte: UInt8) -> Bool {
-        byte == UInt8(ascii: "_") || byte == UInt8(ascii: ")") || byte >= 0x80 || Character(Unicode.Scalar(byte)).isLetter || Character(Unicode.Scalar(byte)).isNumber
+        byte == UInt8(ascii: "_") || byte == UInt8(ascii: ")") || byte >= 0x80
+            || Character(Unicode.Scalar(byte)).isLetter || Character(Unicode.Scalar(byte)).isNumber
     }
 
     private static func ends(_ bytes: some BidirectionalCollection<UInt8>, with word: String) -> Bool {
@@ -172,7 +187,9 @@ public enum FunctionName {
     private static func withoutParameters(_ name: String) -> String {
         var from = name.startIndex
         for special in ["(anonymous)", "operator()"] {
-            if name.has(special), let range = name.range(of: special, options: .backwards) { from = max(from, range.upperBound) }
+            if name.has(special), let range = name.range(of: special, options: .backwards) {
+                from = max(from, range.upperBound)
+            }
         }
         guard let parenthesis = name[from...].firstIndex(of: "("), parenthesis > name.startIndex else { return name }
         return String(name[..<parenthesis])
@@ -184,12 +201,16 @@ public enum FunctionName {
         for mark in [" : ", " -> ", " throws", " async"] {
             if text.has(mark), let range = text.firstRange(of: mark) { text = text[..<range.lowerBound] }
         }
-        if text.has("::"), !text.has("operator"), !text.hasPrefix("<"), let blank = text.lastIndex(of: " ") { text = text[text.index(after: blank)...] }
+        if text.has("::"), !text.has("operator"), !text.hasPrefix("<"), let blank = text.lastIndex(of: " ") {
+            text = text[text.index(after: blank)...]
+        }
         return String(text.trimmed)
     }
 
     /// Suffixes added by compilers, which may be followed by numbers.
-    private static let counted: Set<String> = ["cold", "llvm", "isra", "part", "constprop", "resume", "lto_priv", "destroy", "cleanup"]
+    private static let counted: Set<String> = [
+        "cold", "llvm", "isra", "part", "constprop", "resume", "lto_priv", "destroy", "cleanup",
+    ]
 
     /// Removes suffixes with counters, such as `.cold.1`, `::h0123456789abcdef`, `$lambda$3` and `+ 36`.
     private static func withoutSuffixes(_ name: String) -> String {
@@ -237,7 +258,9 @@ public enum FunctionName {
             let end = bytes.suffix(4)
             if ["To", "TA", "Tm"].contains(where: { ends(bytes, with: $0) }) {
                 bytes.removeLast(2)
-            } else if end.count == 4, end.starts(with: "TQ".utf8) || end.starts(with: "TY".utf8), NameBytes.isDigit(end[end.startIndex + 2]), end.last == UInt8(ascii: "_") {
+            } else if end.count == 4, end.starts(with: "TQ".utf8) || end.starts(with: "TY".utf8),
+                NameBytes.isDigit(end[end.startIndex + 2]), end.last == UInt8(ascii: "_")
+            {
                 bytes.removeLast(4)
             } else {
                 return String(decoding: bytes, as: UTF8.self)
@@ -268,7 +291,8 @@ extension UnsafeBufferPointer<UInt8> {
 
 extension Substring {
     var trimmed: Substring {
-        guard let first = firstIndex(where: { !$0.isWhitespace }), let last = lastIndex(where: { !$0.isWhitespace }) else { return "" }
+        guard let first = firstIndex(where: { !$0.isWhitespace }), let last = lastIndex(where: { !$0.isWhitespace })
+        else { return "" }
         return self[first...last]
     }
 }

@@ -31,7 +31,8 @@ public struct Grouping: Sendable, Equatable {
         (appParts, systemParts) = Self.expanded(event.fingerprint, own)
         appHash = Self.hash(appParts)
         systemHash = Self.hash(systemParts)
-        isByPlace = own.areByPlace && (event.fingerprint.isEmpty || event.fingerprint.contains(where: Self.isPlaceholder))
+        isByPlace =
+            own.areByPlace && (event.fingerprint.isEmpty || event.fingerprint.contains(where: Self.isPlaceholder))
         title = Self.title(event)
         culprit = Self.culprit(event)
     }
@@ -60,7 +61,9 @@ public struct Grouping: Sendable, Equatable {
     private static func expanded(_ fingerprint: [String], _ own: DefaultParts) -> (app: [String], system: [String]) {
         let isDefault = fingerprint.isEmpty || fingerprint.allSatisfy(isPlaceholder) && fingerprint.count == 1
         if isDefault { return (own.app, own.system) }
-        func parts(_ own: [String]) -> [String] { ["fingerprint"] + fingerprint.flatMap { isPlaceholder($0) ? own : [$0] } }
+        func parts(_ own: [String]) -> [String] {
+            ["fingerprint"] + fingerprint.flatMap { isPlaceholder($0) ? own : [$0] }
+        }
         return (parts(own.app), parts(own.system))
     }
 
@@ -83,9 +86,13 @@ public struct Grouping: Sendable, Equatable {
     /// The innermost named call, preferably one of the app's own.
     private static func culprit(_ event: Event) -> String {
         let frames = event.stacks.last?.frames ?? []
-        let frame = frames.last { $0.isInApp == true && $0.hasName } ?? (event.transaction.isEmpty ? frames.last(where: \.hasName) : nil)
+        let frame =
+            frames.last { $0.isInApp == true && $0.hasName }
+            ?? (event.transaction.isEmpty ? frames.last(where: \.hasName) : nil)
         guard let frame else { return event.transaction }
-        let place = frame.module.isEmpty || frame.function.contains(frame.module) ? String(frame.filename.lastComponent) : frame.module
+        let place =
+            frame.module.isEmpty || frame.function.contains(frame.module)
+            ? String(frame.filename.lastComponent) : frame.module
         let name = frame.isNative ? FunctionName.normalized(frame.function) : frame.function
         return (place.isEmpty ? name : "\(name) in \(place)").cut(to: 200)
     }
@@ -118,7 +125,9 @@ private struct DefaultParts {
         let keys = FrameKeys(event)
         if stacks.contains(where: { !$0.frames.isEmpty }) {
             let hasOwn = stacks.contains { $0.frames.contains { $0.isInApp == true } }
-            let named = stacks.map { stack in (stack.exception, zip(stack.frames, keys.of(stack.frames)).map { (isOwn: $0.isInApp == true, key: $1) }) }
+            let named = stacks.map { stack in
+                (stack.exception, zip(stack.frames, keys.of(stack.frames)).map { (isOwn: $0.isInApp == true, key: $1) })
+            }
             let all = named.flatMap { Self.parts($0.0, Grouping.folded($0.1.map(\.key))) }
             system = all
             areByPlace = stacks.contains { FrameKeys.areByPlace($0.frames, ofOwn: hasOwn) }

@@ -53,8 +53,10 @@ public enum MessagePattern {
 
     private static func isSeparator(_ byte: UInt8) -> Bool {
         switch byte {
-        case 0...0x20, UInt8(ascii: "("), UInt8(ascii: ")"), UInt8(ascii: "["), UInt8(ascii: "]"), UInt8(ascii: "{"), UInt8(ascii: "}"), UInt8(ascii: "<"),
-            UInt8(ascii: ">"), UInt8(ascii: ","), UInt8(ascii: ";"), UInt8(ascii: "="), UInt8(ascii: "|"), UInt8(ascii: "\""), UInt8(ascii: "'"), UInt8(ascii: "`"):
+        case 0...0x20, UInt8(ascii: "("), UInt8(ascii: ")"), UInt8(ascii: "["), UInt8(ascii: "]"), UInt8(ascii: "{"),
+            UInt8(ascii: "}"), UInt8(ascii: "<"),
+            UInt8(ascii: ">"), UInt8(ascii: ","), UInt8(ascii: ";"), UInt8(ascii: "="), UInt8(ascii: "|"),
+            UInt8(ascii: "\""), UInt8(ascii: "'"), UInt8(ascii: "`"):
             true
         default: false
         }
@@ -62,12 +64,16 @@ public enum MessagePattern {
 
     private static func endsAddress(_ byte: UInt8) -> Bool {
         switch byte {
-        case 0...0x20, UInt8(ascii: "\""), UInt8(ascii: "'"), UInt8(ascii: "<"), UInt8(ascii: ">"), UInt8(ascii: ")"), UInt8(ascii: ","): true
+        case 0...0x20, UInt8(ascii: "\""), UInt8(ascii: "'"), UInt8(ascii: "<"), UInt8(ascii: ">"), UInt8(ascii: ")"),
+            UInt8(ascii: ","):
+            true
         default: false
         }
     }
 
-    private static func isWordPart(_ byte: UInt8) -> Bool { byte >= 0x80 || Character(Unicode.Scalar(byte)).isLetter || Character(Unicode.Scalar(byte)).isNumber }
+    private static func isWordPart(_ byte: UInt8) -> Bool {
+        byte >= 0x80 || Character(Unicode.Scalar(byte)).isLetter || Character(Unicode.Scalar(byte)).isNumber
+    }
 
     /// Replaces a word by its kind; punctuation around it stays.
     private static func word(_ word: String) -> String {
@@ -81,7 +87,8 @@ public enum MessagePattern {
         if word.utf8.count > 2, word.contains("://") { return "<url>" }
         if let at = word.firstIndex(of: "@"), word[at...].contains("."), at != word.startIndex { return "<email>" }
         if isWhole(word, uuid) { return "<uuid>" }
-        guard word.utf8.contains(where: { (0x30...0x39).contains($0) }) || word.utf8.count >= 32 || word.contains("::") else {
+        guard word.utf8.contains(where: { (0x30...0x39).contains($0) }) || word.utf8.count >= 32 || word.contains("::")
+        else {
             return word == "true" || word == "false" ? "<bool>" : String(word)
         }
         return numeric(word)
@@ -126,7 +133,8 @@ public enum MessagePattern {
 
     /// The kinds of whole words; the first match wins.
     private static let kinds: [(@Sendable (inout WordReader) -> Bool, String)] = [
-        (hexadecimal, "<hex>"), (address, "<ip>"), (time, "<time>"), (longAddress, "<ip>"), (date, "<date>"), (duration, "<duration>"), (integer, "<int>"),
+        (hexadecimal, "<hex>"), (address, "<ip>"), (time, "<time>"), (longAddress, "<ip>"), (date, "<date>"),
+        (duration, "<duration>"), (integer, "<int>"),
         (float, "<float>"), (hash, "<hex>"),
     ]
 
@@ -143,7 +151,9 @@ public enum MessagePattern {
     }
 
     /// `0x1e59bc50`
-    @Sendable private static func hexadecimal(_ word: inout WordReader) -> Bool { word.take("0") && word.take(anyOf: "x", "X") && word.hexDigits(1...Int.max) }
+    @Sendable private static func hexadecimal(_ word: inout WordReader) -> Bool {
+        word.take("0") && word.take(anyOf: "x", "X") && word.hexDigits(1...Int.max)
+    }
 
     /// `10.0.0.1`, optionally with a port.
     @Sendable private static func address(_ word: inout WordReader) -> Bool {
@@ -172,7 +182,9 @@ public enum MessagePattern {
 
     /// `2026-11-22T09:00:00Z`
     @Sendable private static func date(_ word: inout WordReader) -> Bool {
-        guard word.digits(4...4), word.take("-"), word.digits(2...2), word.take("-"), word.digits(2...2) else { return false }
+        guard word.digits(4...4), word.take("-"), word.digits(2...2), word.take("-"), word.digits(2...2) else {
+            return false
+        }
         return !word.take("T") || word.restWithoutBlanks()
     }
 
@@ -189,7 +201,9 @@ public enum MessagePattern {
         }
     }
 
-    private static let units = ["ns", "us", "µs", "ms", "s", "sec", "secs", "seconds", "m", "min", "mins", "minutes", "h", "hours", "d", "days"]
+    private static let units = [
+        "ns", "us", "µs", "ms", "s", "sec", "secs", "seconds", "m", "min", "mins", "minutes", "h", "hours", "d", "days",
+    ]
 
     @Sendable private static func integer(_ word: inout WordReader) -> Bool {
         _ = word.take(anyOf: "+", "-")

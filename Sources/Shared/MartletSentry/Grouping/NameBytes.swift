@@ -3,7 +3,9 @@
 enum NameBytes {
     static func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }
 
-    static func isHexDigit(_ byte: UInt8) -> Bool { isDigit(byte) || (0x41...0x46).contains(byte) || (0x61...0x66).contains(byte) }
+    static func isHexDigit(_ byte: UInt8) -> Bool {
+        isDigit(byte) || (0x41...0x46).contains(byte) || (0x61...0x66).contains(byte)
+    }
 
     static func isLowerHexDigit(_ byte: UInt8) -> Bool { isDigit(byte) || (0x61...0x66).contains(byte) }
 
@@ -14,7 +16,8 @@ enum NameBytes {
     /// Replaces each `0x` and the following hexadecimal digits by a word.
     static func withoutAddresses(_ text: String, _ word: String) -> String {
         replaced(text) { bytes, start in
-            guard bytes[start] == UInt8(ascii: "0"), start + 2 < bytes.count, bytes[start + 1] == UInt8(ascii: "x") else { return nil }
+            guard bytes[start] == UInt8(ascii: "0"), start + 2 < bytes.count, bytes[start + 1] == UInt8(ascii: "x")
+            else { return nil }
             let end = end(of: bytes, from: start + 2, while: isHexDigit)
             return end > start + 2 ? (end, word) : nil
         }
@@ -60,7 +63,8 @@ enum NameBytes {
     }
 
     /// The end of the run of bytes from `start` that satisfy a condition.
-    static func end(of bytes: some RandomAccessCollection<UInt8>, from start: Int, while holds: (UInt8) -> Bool) -> Int {
+    static func end(of bytes: some RandomAccessCollection<UInt8>, from start: Int, while holds: (UInt8) -> Bool) -> Int
+    {
         var end = start
         while end < bytes.count, holds(bytes[bytes.index(bytes.startIndex, offsetBy: end)]) { end += 1 }
         return end
@@ -117,7 +121,9 @@ struct WordReader {
         let end = NameBytes.end(of: bytes, from: position, while: NameBytes.isHexDigit)
         let digits = bytes[position..<end]
         let (lower, upper) = (digits.contains { $0 >= 0x61 }, digits.contains { (0x41...0x46).contains($0) })
-        guard count.contains(digits.count), lower != upper, digits.contains(where: NameBytes.isDigit) else { return false }
+        guard count.contains(digits.count), lower != upper, digits.contains(where: NameBytes.isDigit) else {
+            return false
+        }
         position = end
         return true
     }

@@ -39,7 +39,9 @@ public struct SessionUpdate: Sendable, Equatable {
 
     /// Nil if the session cannot be counted.
     public init?(_ value: JSONValue, received: Date) {
-        guard let id = value["sid"]?.looseText.flatMap(UUID.init(eventID:)), let attributes = SessionAttributes(value["attrs"]) else { return nil }
+        guard let id = value["sid"]?.looseText.flatMap(UUID.init(eventID:)),
+            let attributes = SessionAttributes(value["attrs"])
+        else { return nil }
         self.id = id
         self.attributes = attributes
         person = value["did"]?.looseText.flatMap { $0.isEmpty ? nil : $0.cut(to: 250) }
@@ -77,7 +79,9 @@ public struct SessionCounts: Sendable, Equatable {
     /// The aggregates of an item.
     public static func all(_ value: JSONValue, received: Date) -> [SessionCounts] {
         guard let attributes = SessionAttributes(value["attrs"]) else { return [] }
-        return (value["aggregates"]?.looseList ?? []).prefix(maximumAggregates).map { SessionCounts($0, attributes, received) }
+        return (value["aggregates"]?.looseList ?? []).prefix(maximumAggregates).map {
+            SessionCounts($0, attributes, received)
+        }
     }
 
     private init(_ value: JSONValue, _ attributes: SessionAttributes, _ received: Date) {

@@ -12,7 +12,10 @@ import Testing
         #expect(plan.blocks == [.init(space: 1, from: 0, to: 120, events: 10)])
         #expect(plan.waiting == [1: .init(since: 120, events: 2), 2: .init(since: 100, events: 3)])
         plan.endDay(at: 86_400)
-        #expect(plan.blocks.dropFirst() == [.init(space: 1, from: 120, to: 86_400, events: 2), .init(space: 2, from: 100, to: 86_400, events: 3)])
+        #expect(
+            plan.blocks.dropFirst() == [
+                .init(space: 1, from: 120, to: 86_400, events: 2), .init(space: 2, from: 100, to: 86_400, events: 3),
+            ])
         #expect(plan.waiting.isEmpty)
     }
 

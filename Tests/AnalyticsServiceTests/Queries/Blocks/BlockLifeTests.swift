@@ -12,21 +12,29 @@ import Testing
     @Test func `Small apps have one block a day, and what is not a block yet is counted`() async throws {
         try await AnalyticsApp.run { app in
             for hour in [1, 5, 9] {
-                for daysAgo in [1, 2] { try await app.receive([Happening(day(daysAgo) + "T00:30:00Z", "a", hour)], at: day(daysAgo) + "T0\(hour):00:00Z") }
+                for daysAgo in [1, 2] {
+                    try await app.receive(
+                        [Happening(day(daysAgo) + "T00:30:00Z", "a", hour)], at: day(daysAgo) + "T0\(hour):00:00Z")
+                }
             }
             try await app.insert([Happening(day(1) + "T00:30:00Z", "a", 9)], by: app.postgres)
             #expect(try await app.makeBlocks() == 2)
             #expect(try await app.eventsInBlocks() == 6)
             let span = try await app.span(day(2), day(0), .day)
             let (blocks, events) = try await app.both(CountQuestion(event: "a", withPeople: true), in: span)
-            #expect(blocks == events && blocks?.map(\.events) == [3, 4] && blocks?.map(\.people) == [3, 3], "\(String(describing: blocks))")
+            #expect(
+                blocks == events && blocks?.map(\.events) == [3, 4] && blocks?.map(\.people) == [3, 3],
+                "\(String(describing: blocks))")
         }
     }
 
     @Test func `A day ends with a block, wherever it is gone on from`() async throws {
         try await AnalyticsApp.run { app in
-            for received in [day(2) + "T23:59:45Z", day(1) + "T00:00:05Z"] { try await app.receive([Happening(day(2) + "T12:00:00Z", "a", 1)], at: received) }
-            try await app.postgres.execute("UPDATE analytics.block_reach SET reached = \(day(2) + "T23:59:40Z")::text::timestamptz")
+            for received in [day(2) + "T23:59:45Z", day(1) + "T00:00:05Z"] {
+                try await app.receive([Happening(day(2) + "T12:00:00Z", "a", 1)], at: received)
+            }
+            try await app.postgres.execute(
+                "UPDATE analytics.block_reach SET reached = \(day(2) + "T23:59:40Z")::text::timestamptz")
             #expect(try await app.makeFurtherBlocks() == 2)
             let midnight = day(1) + "T00:00:00Z"
             #expect(try await app.count("analytics.blocks WHERE received_to = \(midnight)::text::timestamptz") == 1)
@@ -36,11 +44,14 @@ import Testing
 
     @Test func `A block that cannot be made keeps no other from being made`() async throws {
         try await AnalyticsApp.run { app in
-            for daysAgo in [1, 2] { try await app.receive([Happening(day(2) + "T12:00:00Z", "a", 1)], at: day(daysAgo) + "T13:00:00Z") }
+            for daysAgo in [1, 2] {
+                try await app.receive([Happening(day(2) + "T12:00:00Z", "a", 1)], at: day(daysAgo) + "T13:00:00Z")
+            }
             try await app.postgres.execute("UPDATE analytics.block_reach SET reached = '-infinity'")
             let store = app.blockStore()
             while try await store.plan() {}
-            let first: Int = try await app.postgres.query("SELECT id FROM analytics.blocks ORDER BY received_from DESC LIMIT 1")[0].decode(0)
+            let first: Int = try await app.postgres.query(
+                "SELECT id FROM analytics.blocks ORDER BY received_from DESC LIMIT 1")[0].decode(0)
             let check = PostgresQuery(unescaped: "ALTER TABLE analytics.block_names ADD CHECK (block <> \(first))")
             try await app.database.withSuperuser { _ = try await $0.execute(check) }
             let making = BlockMaking(store: store, logger: .silent)
@@ -66,7 +77,8 @@ import Testing
                 let began: Date = try await transaction.query("SELECT now()")[0].decode(0)
                 // Until it would be a time that can be cut.
                 try await eventually("a slot has begun since") {
-                    try await app.postgres.query("SELECT date_bin('10 seconds', now(), 'epoch') > \(began)")[0].decode(0)
+                    try await app.postgres.query("SELECT date_bin('10 seconds', now(), 'epoch') > \(began)")[0].decode(
+                        0)
                 }
                 try await app.makeBlocks(eventsPerBlock: 1)
                 return began
@@ -81,25 +93,35 @@ import Testing
         }
     }
 
-    @Test func `Of a user who is erased no block has anything, and blocks are made again of the others' events`() async throws {
+    @Test func `Of a user who is erased no block has anything, and blocks are made again of the others' events`()
+        async throws
+    {
         try await AnalyticsApp.run { app in
             let user = "0193a000-0000-7000-8000-00000000000f"
             let space = try await app.space
             let account = Int(Person.account(user, in: space)), device = Int(Person.device("d1", in: space))
             for (hour, persons) in [(1, [account, 5]), (2, [6, 7]), (3, [device, 5])] {
-                try await app.receive(persons.map { Happening(day(1) + "T0\(hour):00:00Z", "a", $0) { $0.properties = #"{"of":"\#($0.person)"}"# } }, at: day(1) + "T0\(hour):00:01Z")
+                try await app.receive(
+                    persons.map {
+                        Happening(day(1) + "T0\(hour):00:00Z", "a", $0) { $0.properties = #"{"of":"\#($0.person)"}"# }
+                    }, at: day(1) + "T0\(hour):00:01Z")
             }
             try await app.link(device, to: account)
             #expect(try await app.makeBlocks(eventsPerBlock: 2) == 3)
             var after: String?
             repeat {
-                after = try await app.service.userData.erase(UserDataRequest(app: app.appID, environment: app.environment, user: user, after: after)).next
+                after = try await app.service.userData.erase(
+                    UserDataRequest(app: app.appID, environment: app.environment, user: user, after: after)
+                ).next
             } while after != nil
             #expect(try await app.count("analytics.blocks WHERE is_built") == 1)
             #expect(try await app.eventsInBlocks() == 2)
-            let bytes = try await app.postgres.query("SELECT persons FROM analytics.blocks WHERE is_built")[0].decode(0, as: [UInt8].self)
+            let bytes = try await app.postgres.query("SELECT persons FROM analytics.blocks WHERE is_built")[0].decode(
+                0, as: [UInt8].self)
             #expect(try BlockProfiles.persons(bytes) == [6, 7])
-            #expect(try await app.count("analytics.block_properties, analytics.blocks WHERE block = id AND NOT is_built") == 0)
+            #expect(
+                try await app.count("analytics.block_properties, analytics.blocks WHERE block = id AND NOT is_built")
+                    == 0)
             let question = CountQuestion(event: "a", withPeople: true)
             let span = try await app.span(day(1), day(1))
             #expect(try await app.both(question, in: span).blocks?.map { [$0.events, $0.people] } == [[4, 3]])
@@ -107,13 +129,18 @@ import Testing
             #expect(try await app.count("analytics.blocks WHERE is_built") == 3)
             #expect(try await app.eventsInBlocks() == 4)
             #expect(try await app.both(question, in: span).blocks?.map { [$0.events, $0.people] } == [[4, 3]])
-            #expect(try await app.count("analytics.block_properties WHERE content::text LIKE '%' || \(String(String(account).utf8.map { String($0, radix: 16) }.joined())) || '%'") == 0)
+            #expect(
+                try await app.count(
+                    "analytics.block_properties WHERE content::text LIKE '%' || \(String(String(account).utf8.map { String($0, radix: 16) }.joined())) || '%'"
+                ) == 0)
         }
     }
 
     @Test func `A day whose events are gone has no blocks`() async throws {
         try await AnalyticsApp.run { app in
-            for daysAgo in [1, 9] { try await app.receive([Happening(day(daysAgo) + "T01:00:00Z", "a", 1)], at: day(daysAgo) + "T01:00:01Z") }
+            for daysAgo in [1, 9] {
+                try await app.receive([Happening(day(daysAgo) + "T01:00:00Z", "a", 1)], at: day(daysAgo) + "T01:00:01Z")
+            }
             #expect(try await app.makeBlocks() == 2)
             let question = CountQuestion(event: "a")
             let span = try await app.span(day(10), day(0), .day)

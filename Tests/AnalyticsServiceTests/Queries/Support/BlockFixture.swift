@@ -7,11 +7,13 @@ import MartletTesting
 extension AnalyticsApp {
     /// Writes events that were received at a time (as ISO 8601 has it).
     func receive(_ events: [Happening], at received: String) async throws {
-        try await postgres.execute("SELECT analytics.make_events_day((\(received)::text::timestamptz AT TIME ZONE 'UTC')::date)")
+        try await postgres.execute(
+            "SELECT analytics.make_events_day((\(received)::text::timestamptz AT TIME ZONE 'UTC')::date)")
         try await makeDay()
         try await postgres.withTransaction { transaction in
             try await insert(events, transaction)
-            try await transaction.execute("UPDATE analytics.events SET received = \(received)::text::timestamptz WHERE received = now()")
+            try await transaction.execute(
+                "UPDATE analytics.events SET received = \(received)::text::timestamptz WHERE received = now()")
         }
     }
 
@@ -37,8 +39,11 @@ extension AnalyticsApp {
     /// Events in blocks, by what the blocks say.
     func eventsInBlocks() async throws -> Int { try await count("analytics.block_names, generate_series(1, events)") }
 
-    func span(_ from: String, _ to: String, _ interval: Span.Interval = .none, timeZone: String = "UTC") async throws -> Span {
-        try await service.questions.store.span(Span.Request(from: from, to: to, interval: interval, timeZone: timeZone), in: space)
+    func span(_ from: String, _ to: String, _ interval: Span.Interval = .none, timeZone: String = "UTC") async throws
+        -> Span
+    {
+        try await service.questions.store.span(
+            Span.Request(from: from, to: to, interval: interval, timeZone: timeZone), in: space)
     }
 
     /// What blocks say and what the events do.
@@ -50,19 +55,26 @@ extension AnalyticsApp {
     func both(_ question: FunnelQuestion, in span: Span) async throws -> (blocks: [Int]?, events: [Int]) {
         let store = service.questions.store
         let names = try await store.numbers(of: question.steps, .name, in: span.space)
-        return (try await store.blockFunnel(names, question, in: span), try await store.eventFunnel(names, question, in: span))
+        return (
+            try await store.blockFunnel(names, question, in: span),
+            try await store.eventFunnel(names, question, in: span)
+        )
     }
 
     /// That somebody turned out to be an account.
     func link(_ person: Int, to account: Int) async throws {
-        try await postgres.execute("INSERT INTO analytics.people (space, person, account) VALUES (\(try await space.id), \(person), \(account))")
+        try await postgres.execute(
+            "INSERT INTO analytics.people (space, person, account) VALUES (\(try await space.id), \(person), \(account))"
+        )
     }
 }
 
 /// A time some seconds ago, with microseconds.
 func ago(_ seconds: Int, microseconds: Int = 0) -> String {
     let fraction = String(String(1_000_000 + microseconds).dropFirst())
-    return String(Date(timeIntervalSince1970: (Date().timeIntervalSince1970 - Double(seconds)).rounded(.down)).ISO8601Format().dropLast()) + "." + fraction + "Z"
+    return String(
+        Date(timeIntervalSince1970: (Date().timeIntervalSince1970 - Double(seconds)).rounded(.down)).ISO8601Format()
+            .dropLast()) + "." + fraction + "Z"
 }
 
 /// A day in UTC, some days ago.

@@ -36,7 +36,9 @@ extension AnalyticsApp {
     }
 
     /// The partition of what is received today.
-    func makeDay() async throws { _ = try await postgres.query("SELECT analytics.make_events_day((now() AT TIME ZONE 'UTC')::date)") }
+    func makeDay() async throws {
+        _ = try await postgres.query("SELECT analytics.make_events_day((now() AT TIME ZONE 'UTC')::date)")
+    }
 
     func insert(_ events: [Happening], by client: PostgresClient) async throws {
         try await makeDay()
@@ -46,7 +48,8 @@ extension AnalyticsApp {
     func insert(_ events: [Happening], _ transaction: PostgresTransaction) async throws {
         let space = try await space.id
         let terms: [(TermKind, (Happening) -> String)] = [
-            (.name, \.name), (.release, \.release), (.os, \.os), (.device, \.device), (.configuration, \.configuration), (.variants, \.variants),
+            (.name, \.name), (.release, \.release), (.os, \.os), (.device, \.device), (.configuration, \.configuration),
+            (.variants, \.variants),
             (.country, \.country),
         ]
         for (kind, text) in terms {
@@ -75,7 +78,9 @@ extension AnalyticsApp {
     /// Until everything that was there at the call is rolled up, by whomever.
     func rollUp() async throws {
         let now: Date = try await postgres.query("SELECT clock_timestamp()")[0].decode(0)
-        while try await postgres.query("SELECT reached >= \(now) FROM analytics.rollups")[0].decode(0, as: Bool.self) == false {
+        while try await postgres.query("SELECT reached >= \(now) FROM analytics.rollups")[0].decode(0, as: Bool.self)
+            == false
+        {
             _ = try await service.questions.rollUp.catchUp()
         }
     }
@@ -101,7 +106,9 @@ extension AnalyticsApp {
 
     /// The lines of an answer as CSV, without the one with the columns' names and without quotes.
     func ask(_ question: String, _ body: String? = nil) async throws -> [String] {
-        let answer = try await master(body == nil ? "GET" : "POST", "/analytics/" + question + (question.contains("?") ? "&" : "?") + "format=csv", body)
+        let answer = try await master(
+            body == nil ? "GET" : "POST",
+            "/analytics/" + question + (question.contains("?") ? "&" : "?") + "format=csv", body)
         guard answer.status == 200 else { return ["\(answer)"] }
         return answer.text.replacing("\"", with: "").split(separator: "\r\n").dropFirst().map(String.init)
     }

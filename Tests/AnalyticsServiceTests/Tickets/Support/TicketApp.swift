@@ -23,7 +23,9 @@ extension AnalyticsOptions {
         var options = AnalyticsOptions()
         options.staff = StaffDirectory { ids, _, _ in
             Colleague.allCases.compactMap { colleague in
-                ids.first { $0 == UUID(uuidString: colleague.id) }.map { .init(id: $0, userName: colleague.rawValue, email: "\(colleague.rawValue)@example.org") }
+                ids.first { $0 == UUID(uuidString: colleague.id) }.map {
+                    .init(id: $0, userName: colleague.rawValue, email: "\(colleague.rawValue)@example.org")
+                }
             }
         }
         return options
@@ -34,10 +36,12 @@ extension AnalyticsApp {
     /// As a staff member who may do everything with tickets, or only `actions`.
     @discardableResult
     func ask(
-        _ method: String, _ path: String, _ body: String? = nil, as colleague: Colleague = .ada, actions: Set<StaffAction> = Set(StaffAction.allCases),
+        _ method: String, _ path: String, _ body: String? = nil, as colleague: Colleague = .ada,
+        actions: Set<StaffAction> = Set(StaffAction.allCases),
         headers: [String: String] = [:]
     ) async throws -> Answer {
-        let grant = StaffGrant(id: colleague.id, userName: colleague.rawValue, rights: StaffRights([appID: [.tickets: actions]]))
+        let grant = StaffGrant(
+            id: colleague.id, userName: colleague.rawValue, rights: StaffRights([appID: [.tickets: actions]]))
         return try await gateway.asking(as: principal(.staff, staff: grant)).send(method, path, body, headers: headers)
     }
 

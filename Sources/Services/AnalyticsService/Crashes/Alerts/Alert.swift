@@ -55,7 +55,8 @@ struct Alert: Sendable, Equatable {
     var target: AlertAddress
 
     static let fields: Set<String> = [
-        "name", "kind", "enabled", "levels", "releases", "scope", "measure", "threshold", "windowSeconds", "windowDays", "minimum", "pauseSeconds",
+        "name", "kind", "enabled", "levels", "releases", "scope", "measure", "threshold", "windowSeconds", "windowDays",
+        "minimum", "pauseSeconds",
         "target",
     ]
 
@@ -64,21 +65,29 @@ struct Alert: Sendable, Equatable {
     /// - Throws: `invalid-body` naming the field.
     init(_ body: BodyFields) throws {
         name = try body.requiredString("name")
-        guard (1...200).contains(name.utf8.count), !name.utf8.contains(0) else { throw HTTPProblem(.invalidBody, "The name must have 1 to 200 bytes and no NUL characters.", field: "name") }
+        guard (1...200).contains(name.utf8.count), !name.utf8.contains(0) else {
+            throw HTTPProblem(.invalidBody, "The name must have 1 to 200 bytes and no NUL characters.", field: "name")
+        }
         kind = try body.required("kind")
         isEnabled = try body.flag("enabled") ?? true
         levels = try (body.strings("levels", upTo: CrashLevel.allCases.count) ?? []).map {
-            guard let level = CrashLevel(name: $0) else { throw HTTPProblem(.invalidBody, "Each level must be one of \(CrashLevel.names).", field: "levels") }
+            guard let level = CrashLevel(name: $0) else {
+                throw HTTPProblem(.invalidBody, "Each level must be one of \(CrashLevel.names).", field: "levels")
+            }
             return level
         }
         releases = try body.strings("releases", upTo: Self.maximumReleases) ?? []
         guard releases.allSatisfy({ (1...250).contains($0.utf8.count) && !$0.utf8.contains(0) }) else {
-            throw HTTPProblem(.invalidBody, "Each release must have 1 to 250 bytes and no NUL characters.", field: "releases")
+            throw HTTPProblem(
+                .invalidBody, "Each release must have 1 to 250 bytes and no NUL characters.", field: "releases")
         }
         pauseInSeconds = try body.integer("pauseSeconds", in: Self.pause) ?? Self.usualPauseInSeconds
         target = try AlertAddress(body["target"])
         try body.refuse(Self.counting.subtracting(Self.counting(kind)), with: kind)
-        if kind == .crashFree, !levels.isEmpty { throw HTTPProblem(.invalidBody, "Sessions have no level, so a crash-free alert cannot filter by levels.", field: "levels") }
+        if kind == .crashFree, !levels.isEmpty {
+            throw HTTPProblem(
+                .invalidBody, "Sessions have no level, so a crash-free alert cannot filter by levels.", field: "levels")
+        }
         (scope, measure, threshold, windowInSeconds, minimum) = (.issue, nil, 0, 0, 0)
         switch kind {
         case .newIssue, .regression: break
@@ -87,7 +96,9 @@ struct Alert: Sendable, Equatable {
         }
     }
 
-    private static let counting: Set<String> = ["scope", "measure", "threshold", "windowSeconds", "windowDays", "minimum"]
+    private static let counting: Set<String> = [
+        "scope", "measure", "threshold", "windowSeconds", "windowDays", "minimum",
+    ]
 
     private static func counting(_ kind: Kind) -> Set<String> {
         switch kind {
@@ -100,9 +111,13 @@ struct Alert: Sendable, Equatable {
     private mutating func readRate(_ body: BodyFields) throws {
         scope = try body.choice("scope") ?? .issue
         let measure: Measure = try body.choice("measure") ?? .events
-        guard measure != .sessions else { throw HTTPProblem(.invalidBody, "The measure of a rate must be events or users.", field: "measure") }
+        guard measure != .sessions else {
+            throw HTTPProblem(.invalidBody, "The measure of a rate must be events or users.", field: "measure")
+        }
         self.measure = measure
-        guard let count = try body.integer("threshold", in: 1...1_000_000_000) else { throw HTTPProblem(.invalidBody, "This field is required.", field: "threshold") }
+        guard let count = try body.integer("threshold", in: 1...1_000_000_000) else {
+            throw HTTPProblem(.invalidBody, "This field is required.", field: "threshold")
+        }
         guard let window = try body.integer("windowSeconds", in: Self.rateWindow) else {
             throw HTTPProblem(.invalidBody, "This field is required.", field: "windowSeconds")
         }
@@ -112,10 +127,15 @@ struct Alert: Sendable, Equatable {
     private mutating func readCrashFree(_ body: BodyFields) throws {
         scope = .app
         let measure: Measure = try body.choice("measure") ?? .sessions
-        guard measure != .events else { throw HTTPProblem(.invalidBody, "The measure of a crash-free rate must be sessions or users.", field: "measure") }
+        guard measure != .events else {
+            throw HTTPProblem(
+                .invalidBody, "The measure of a crash-free rate must be sessions or users.", field: "measure")
+        }
         self.measure = measure
-        guard case .number(let literal) = body["threshold"], let percent = Double(literal), percent > 0, percent <= 100 else {
-            throw HTTPProblem(.invalidBody, "The threshold must be a percentage above 0 and at most 100.", field: "threshold")
+        guard case .number(let literal) = body["threshold"], let percent = Double(literal), percent > 0, percent <= 100
+        else {
+            throw HTTPProblem(
+                .invalidBody, "The threshold must be a percentage above 0 and at most 100.", field: "threshold")
         }
         threshold = percent
         windowInSeconds = (try body.integer("windowDays", in: Self.crashFreeWindow) ?? 1) * 86_400
@@ -125,22 +145,29 @@ struct Alert: Sendable, Equatable {
 
 extension BodyFields {
     /// A value of a fixed set; nil if the field is missing or null.
-    fileprivate func choice<Word: RawRepresentable & CaseIterable>(_ name: String) throws -> Word? where Word.RawValue == String {
+    fileprivate func choice<Word: RawRepresentable & CaseIterable>(_ name: String) throws -> Word?
+    where Word.RawValue == String {
         guard let text = try string(name) else { return nil }
         guard let word = Word(rawValue: text) else {
-            throw HTTPProblem(.invalidBody, "The value must be one of \(Word.allCases.map(\.rawValue).joined(separator: ", ")).", field: name)
+            throw HTTPProblem(
+                .invalidBody, "The value must be one of \(Word.allCases.map(\.rawValue).joined(separator: ", ")).",
+                field: name)
         }
         return word
     }
 
-    fileprivate func required<Word: RawRepresentable & CaseIterable>(_ name: String) throws -> Word where Word.RawValue == String {
-        guard let word: Word = try choice(name) else { throw HTTPProblem(.invalidBody, "This field is required.", field: name) }
+    fileprivate func required<Word: RawRepresentable & CaseIterable>(_ name: String) throws -> Word
+    where Word.RawValue == String {
+        guard let word: Word = try choice(name) else {
+            throw HTTPProblem(.invalidBody, "This field is required.", field: name)
+        }
         return word
     }
 
     fileprivate func refuse(_ names: Set<String>, with kind: Alert.Kind) throws {
         for name in names.sorted() where self[name] != nil {
-            throw HTTPProblem(.invalidBody, "An alert of the kind \(kind.rawValue) does not have this field.", field: name)
+            throw HTTPProblem(
+                .invalidBody, "An alert of the kind \(kind.rawValue) does not have this field.", field: name)
         }
     }
 }

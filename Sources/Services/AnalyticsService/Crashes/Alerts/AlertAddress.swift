@@ -15,7 +15,9 @@ enum AlertAddress: Sendable, Equatable {
 
     /// - Throws: `invalid-body` naming the field.
     init(_ value: JSONValue?) throws {
-        guard let value, value != .null else { throw HTTPProblem(.invalidBody, "This field is required.", field: "target") }
+        guard let value, value != .null else {
+            throw HTTPProblem(.invalidBody, "This field is required.", field: "target")
+        }
         guard let fields = try? BodyFields(value, ["type", "url", "staff"]) else { throw Self.refusal }
         switch (try fields.string("type"), try fields.string("url"), fields["staff"]) {
         case ("webhook", let url?, nil): self = .webhook(url: url)
@@ -28,19 +30,26 @@ enum AlertAddress: Sendable, Equatable {
     private static func staff(_ elements: [JSONValue]) throws -> [UUID] {
         let ids = elements.compactMap { if case .string(let text) = $0 { UUID(uuidString: text) } else { nil } }
         guard ids.count == elements.count, (1...maximumStaff).contains(ids.count), Set(ids).count == ids.count else {
-            throw HTTPProblem(.invalidBody, "The list must have 1 to \(maximumStaff) ids of staff members, without duplicates.", field: "target.staff")
+            throw HTTPProblem(
+                .invalidBody, "The list must have 1 to \(maximumStaff) ids of staff members, without duplicates.",
+                field: "target.staff")
         }
         return ids
     }
 
     private static let refusal = HTTPProblem(
-        .invalidBody, #"The target must be {"type":"webhook","url":"…"}, {"type":"mail","staff":["<id>"]} or {"type":"notification"}."#, field: "target")
+        .invalidBody,
+        #"The target must be {"type":"webhook","url":"…"}, {"type":"mail","staff":["<id>"]} or {"type":"notification"}."#,
+        field: "target")
 
     var json: JSONValue {
         switch self {
         case .webhook(let url): .object([.init("type", .string("webhook")), .init("url", .string(url))])
         case .mail(let staff):
-            .object([.init("type", .string("mail")), .init("staff", .array(staff.map { .string($0.uuidString.lowercased()) }))])
+            .object([
+                .init("type", .string("mail")),
+                .init("staff", .array(staff.map { .string($0.uuidString.lowercased()) })),
+            ])
         case .notification: .object([.init("type", .string("notification"))])
         }
     }

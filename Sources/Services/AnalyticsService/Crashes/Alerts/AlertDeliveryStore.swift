@@ -22,19 +22,26 @@ struct AlertDeliveryStore: Sendable {
     func add(_ body: String, of alert: UUID, space: Int32, in transaction: PostgresTransaction) async throws {
         guard let id = UUID(uuidString: UUIDv7.make()) else { throw HTTPProblem(.internalError) }
         try await transaction.execute(
-            "INSERT INTO analytics.crash_alert_deliveries (id, space, alert, body) VALUES (\(id), \(space), \(alert), \(body))")
+            "INSERT INTO analytics.crash_alert_deliveries (id, space, alert, body) VALUES (\(id), \(space), \(alert), \(body))"
+        )
         _ = try await enqueue(id, in: transaction)
     }
 
     /// Nil if the delivery already has a job.
     private func enqueue(_ id: UUID, in transaction: PostgresTransaction) async throws -> UUID? {
-        try await queue.enqueue(DeliverAlert.self, .init(delivery: id), JobOptions(uniqueKey: id.uuidString), in: transaction)
+        try await queue.enqueue(
+            DeliverAlert.self, .init(delivery: id), JobOptions(uniqueKey: id.uuidString), in: transaction)
     }
 
     /// Deliveries created before `before`, newest first, each with its id.
-    func list(of alert: UUID, _ state: State?, before: UUID?, limit: Int, in space: Space) async throws -> [(id: UUID, json: String)] {
+    func list(of alert: UUID, _ state: State?, before: UUID?, limit: Int, in space: Space) async throws -> [(
+        id: UUID, json: String
+    )] {
         let states: PostgresQuery = state.map { "AND d.state = \($0.rawValue)" } ?? ""
-        let behind: PostgresQuery = before.map { "AND (d.created, d.id) < (SELECT created, id FROM analytics.crash_alert_deliveries WHERE id = \($0))" } ?? ""
+        let behind: PostgresQuery =
+            before.map {
+                "AND (d.created, d.id) < (SELECT created, id FROM analytics.crash_alert_deliveries WHERE id = \($0))"
+            } ?? ""
         return try await postgres.query(
             """
             SELECT d.id, \(Self.json) FROM analytics.crash_alert_deliveries AS d WHERE d.alert = \(alert) AND d.space = \(space.id) \(states) \(behind)
@@ -50,10 +57,14 @@ struct AlertDeliveryStore: Sendable {
     func retry(_ id: UUID, of alert: UUID, in space: Space) async throws -> String? {
         try await postgres.withTransaction { transaction in
             let rows = try await transaction.query(
-                "SELECT state FROM analytics.crash_alert_deliveries WHERE id = \(id) AND alert = \(alert) AND space = \(space.id) FOR UPDATE")
+                "SELECT state FROM analytics.crash_alert_deliveries WHERE id = \(id) AND alert = \(alert) AND space = \(space.id) FOR UPDATE"
+            )
             guard let row = rows.first else { return nil }
-            guard try row.decode(0, as: String.self) == State.dead.rawValue, try await enqueue(id, in: transaction) != nil else {
-                throw HTTPProblem(.conflict, "The delivery has succeeded or is still being retried; only a dead one can be retried.")
+            guard try row.decode(0, as: String.self) == State.dead.rawValue,
+                try await enqueue(id, in: transaction) != nil
+            else {
+                throw HTTPProblem(
+                    .conflict, "The delivery has succeeded or is still being retried; only a dead one can be retried.")
             }
             return try await transaction.query(
                 """
@@ -85,8 +96,11 @@ struct AlertDeliveryStore: Sendable {
             UPDATE analytics.crash_alert_deliveries SET attempts = attempts + 1 WHERE id = \(id) AND state = 'waiting' RETURNING alert, body, attempts, readers
             """
         ).first.map { row in
-            let readers = try row.decode(3, as: PostgresJSON?.self).map { try JSONDecoder().decode([AlertReader].self, from: Data($0.bytes)) }
-            return Attempt(alert: try row.decode(0), body: try row.decode(1), number: try row.decode(2), readers: readers ?? [])
+            let readers = try row.decode(3, as: PostgresJSON?.self).map {
+                try JSONDecoder().decode([AlertReader].self, from: Data($0.bytes))
+            }
+            return Attempt(
+                alert: try row.decode(0), body: try row.decode(1), number: try row.decode(2), readers: readers ?? [])
         }
     }
 
@@ -103,7 +117,8 @@ struct AlertDeliveryStore: Sendable {
     /// Deletes old deliveries, and marks those dead that have lost their job.
     func prune() async throws {
         try await postgres.execute(
-            "DELETE FROM analytics.crash_alert_deliveries WHERE created < now() - make_interval(days => \(Int32(Self.keptDays)))")
+            "DELETE FROM analytics.crash_alert_deliveries WHERE created < now() - make_interval(days => \(Int32(Self.keptDays)))"
+        )
         try await postgres.execute(
             """
             UPDATE analytics.crash_alert_deliveries SET state = 'dead', finished = now(), error = coalesce(error, 'It was not tried in time.')

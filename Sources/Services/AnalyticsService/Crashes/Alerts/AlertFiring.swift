@@ -66,7 +66,9 @@ struct AlertFiring: Sendable {
             let alert = try FiringAlert(row)
             guard let reason = try await alert.reason(transaction) else { return }
             try await transaction.execute("UPDATE analytics.crash_alerts SET fired = now() WHERE id = \(id)")
-            try await deliveries.add(alert.message(reason, try await alert.issues(reason, transaction)), of: id, space: alert.space, in: transaction)
+            try await deliveries.add(
+                alert.message(reason, try await alert.issues(reason, transaction)), of: id, space: alert.space,
+                in: transaction)
         }
     }
 }

@@ -11,11 +11,15 @@ struct AlertStore: Sendable {
 
     /// All alerts as JSON objects, ordered by name.
     func list(in space: Space) async throws -> [String] {
-        try await postgres.query("SELECT \(Self.json) FROM analytics.crash_alerts AS a WHERE space = \(space.id) ORDER BY name").map { try $0.decode(0) }
+        try await postgres.query(
+            "SELECT \(Self.json) FROM analytics.crash_alerts AS a WHERE space = \(space.id) ORDER BY name"
+        ).map { try $0.decode(0) }
     }
 
     func read(_ id: UUID, in space: Space) async throws -> String? {
-        try await postgres.query("SELECT \(Self.json) FROM analytics.crash_alerts AS a WHERE id = \(id) AND space = \(space.id)").first?.decode(0)
+        try await postgres.query(
+            "SELECT \(Self.json) FROM analytics.crash_alerts AS a WHERE id = \(id) AND space = \(space.id)"
+        ).first?.decode(0)
     }
 
     /// Creates an alert, which reports only what happens from now on. Returns its secret, which is not shown again.
@@ -25,9 +29,13 @@ struct AlertStore: Sendable {
         guard let id = UUID(uuidString: UUIDv7.make()) else { throw HTTPProblem(.internalError) }
         let salt = WebhookSecrets.makeSalt()
         let json = try await postgres.withTransaction { transaction in
-            try await transaction.execute("SELECT pg_advisory_xact_lock(hashtextextended(\("martlet.analytics.alerts \(space.id)"), 0))")
-            let count = try await transaction.query("SELECT count(*) FROM analytics.crash_alerts WHERE space = \(space.id)")[0].decode(0, as: Int.self)
-            guard count < Alert.maximumPerSpace else { throw HTTPProblem(.limitExceeded, "An app may have \(Alert.maximumPerSpace) alerts.") }
+            try await transaction.execute(
+                "SELECT pg_advisory_xact_lock(hashtextextended(\("martlet.analytics.alerts \(space.id)"), 0))")
+            let count = try await transaction.query(
+                "SELECT count(*) FROM analytics.crash_alerts WHERE space = \(space.id)")[0].decode(0, as: Int.self)
+            guard count < Alert.maximumPerSpace else {
+                throw HTTPProblem(.limitExceeded, "An app may have \(Alert.maximumPerSpace) alerts.")
+            }
             return try await Self.unique {
                 try await transaction.query(
                     """
@@ -92,7 +100,8 @@ struct AlertStore: Sendable {
     /// The alert's target and signing secrets; nil if the alert is gone.
     func address(of id: UUID) async throws -> (address: AlertAddress, secrets: [WebhookSecret])? {
         let rows = try await postgres.query(
-            "SELECT target::text, salt, CASE WHEN former_until > now() THEN former_salt END FROM analytics.crash_alerts WHERE id = \(id)")
+            "SELECT target::text, salt, CASE WHEN former_until > now() THEN former_salt END FROM analytics.crash_alerts WHERE id = \(id)"
+        )
         guard let row = rows.first else { return nil }
         let address = try AlertAddress(try JSONValue(parsing: try row.decode(0, as: String.self).utf8))
         let salts = [try row.decode(1, as: [UInt8].self), try row.decode(2, as: [UInt8]?.self)].compactMap(\.self)
@@ -101,7 +110,8 @@ struct AlertStore: Sendable {
 
     /// Disables an alert until it is stored again.
     func disable(_ id: UUID) async throws {
-        try await postgres.execute("UPDATE analytics.crash_alerts SET enabled = FALSE, changed = now() WHERE id = \(id)")
+        try await postgres.execute(
+            "UPDATE analytics.crash_alerts SET enabled = FALSE, changed = now() WHERE id = \(id)")
     }
 
     private func secret(_ salt: [UInt8], of id: UUID) -> WebhookSecret {

@@ -61,7 +61,9 @@ struct AlertTargets: AlertTarget {
         webhooks = WebhookSender(arePrivateAddressesAllowed: settings.arePrivateAddressesAllowed)
         notifications = NotificationTarget(settings)
         let calls = ServiceCalls(caller: AnalyticsService.name, internalSecret: settings.internalSecret)
-        mail = MailTarget(orders: settings.mail ?? StaffMailOrders(of: settings.notifications, calls: calls), staff: staff, publicURL: settings.publicURL)
+        mail = MailTarget(
+            orders: settings.mail ?? StaffMailOrders(of: settings.notifications, calls: calls), staff: staff,
+            publicURL: settings.publicURL)
     }
 
     func check(_ address: AlertAddress, in space: Space) async throws {
@@ -75,7 +77,9 @@ struct AlertTargets: AlertTarget {
     func send(_ message: AlertMessage, to address: AlertAddress) async throws -> AlertOutcome {
         switch address {
         case .webhook(let url):
-            AlertOutcome(try await webhooks.send(ByteBuffer(string: message.body), id: message.id, to: url, signedBy: message.secrets))
+            AlertOutcome(
+                try await webhooks.send(
+                    ByteBuffer(string: message.body), id: message.id, to: url, signedBy: message.secrets))
         case .mail(let staff): try await mail.send(message, to: staff)
         case .notification: try await notifications.send(message)
         }
@@ -84,6 +88,7 @@ struct AlertTargets: AlertTarget {
 
 extension AlertOutcome {
     fileprivate init(_ outcome: WebhookOutcome) {
-        self.init(status: outcome.status, failure: outcome.failure, cause: outcome.cause, retryAfter: outcome.retryAfter)
+        self.init(
+            status: outcome.status, failure: outcome.failure, cause: outcome.cause, retryAfter: outcome.retryAfter)
     }
 }

@@ -14,7 +14,9 @@ final class AlertTestCalls: Sendable {
     private let underWay = Mutex(0)
 
     /// - Throws: `unavailable` if too many tests are running.
-    func send(to address: AlertAddress, signedBy secrets: [WebhookSecret], by target: any AlertTarget, in space: Space) async throws -> AlertOutcome {
+    func send(to address: AlertAddress, signedBy secrets: [WebhookSecret], by target: any AlertTarget, in space: Space)
+        async throws -> AlertOutcome
+    {
         let isBusy = underWay.withLock { count in
             guard count < Self.maximum else { return true }
             count += 1
@@ -22,13 +24,16 @@ final class AlertTestCalls: Sendable {
         }
         guard !isBusy else { throw HTTPProblem(.unavailable, "Too many tests are running. Try again later.") }
         defer { underWay.withLock { $0 -= 1 } }
-        let data = #"{"app":\#(JSONValue.quote(space.appID)),"environment":"\#(space.environment.rawValue)","test":true}"#
+        let data =
+            #"{"app":\#(JSONValue.quote(space.appID)),"environment":"\#(space.environment.rawValue)","test":true}"#
         let body = #"{"type":"crash.alert.test","timestamp":"\#(Date().formatted(.iso8601))","data":\#(data)}"#
         var message = AlertMessage(id: UUIDv7.make(), body: body, secrets: secrets)
         let end = ContinuousClock.now + Self.patience
         while true {
             let outcome = try await target.send(message, to: address)
-            guard let readers = outcome.readers, readers.contains(where: { $0.state == .waiting }), outcome.retryAfter != nil, .now < end else {
+            guard let readers = outcome.readers, readers.contains(where: { $0.state == .waiting }),
+                outcome.retryAfter != nil, .now < end
+            else {
                 return outcome
             }
             // The mail is queued: poll its state instead of ordering another one.

@@ -21,7 +21,8 @@ struct AlertText: Sendable, Equatable {
     ///   - body: The JSON that `FiringAlert.message` makes. Nil is returned if it names no app.
     ///   - address: The public address of the gateway.
     init?(_ body: String, linkingTo address: URL) {
-        guard let message = try? JSONValue(parsing: body.utf8), let data = message["data"], case .string(let app) = data["app"],
+        guard let message = try? JSONValue(parsing: body.utf8), let data = message["data"],
+            case .string(let app) = data["app"],
             case .string(let environment) = data["environment"]
         else { return nil }
         (self.app, self.environment) = (app, environment)
@@ -58,18 +59,24 @@ struct AlertText: Sendable, Equatable {
         switch data["alert"]?["kind"] {
         case .string("newIssue"): return "new issues"
         case .string("regression"): return "issues that came back"
-        case .string("crashFree"): return "\(value ?? "too few") % of \(counted) were free of crashes, less than \(data["threshold"]?.text ?? "wanted") %"
+        case .string("crashFree"):
+            return
+                "\(value ?? "too few") % of \(counted) were free of crashes, less than \(data["threshold"]?.text ?? "wanted") %"
         default:
             let seconds = data["windowSeconds"]?.text ?? ""
-            return "\(value.map { "\($0) \(counted)" } ?? "issues with \(data["threshold"]?.text ?? "") \(counted) or more") within \(seconds) s"
+            return
+                "\(value.map { "\($0) \(counted)" } ?? "issues with \(data["threshold"]?.text ?? "") \(counted) or more") within \(seconds) s"
         }
     }
 
     private static func lines(_ issue: JSONValue, _ list: URL) -> [String] {
         let number = issue["number"]?.text ?? ""
         var lines = ["#\(number) \(pattern(issue["title"]))"]
-        if case .string(let culprit)? = issue["culprit"], !culprit.isEmpty { lines.append("  at \(words(issue["culprit"]))") }
-        var facts = "  \(words(issue["level"])), \(words(issue["state"])), \(issue["events"]?.text ?? "0") events, \(issue["users"]?.text ?? "0") users"
+        if case .string(let culprit)? = issue["culprit"], !culprit.isEmpty {
+            lines.append("  at \(words(issue["culprit"]))")
+        }
+        var facts =
+            "  \(words(issue["level"])), \(words(issue["state"])), \(issue["events"]?.text ?? "0") events, \(issue["users"]?.text ?? "0") users"
         if let value = issue["value"] { facts += ", \(value.text) of them counted by this alert" }
         lines.append(facts)
         let (first, last) = (words(issue["firstRelease"]), words(issue["lastRelease"]))

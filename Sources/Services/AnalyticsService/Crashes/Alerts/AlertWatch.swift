@@ -15,7 +15,9 @@ struct AlertWatch: PeriodicWork {
                 try await firing.fire(id)
             } catch {
                 guard !Task.isCancelled else { return }
-                logger.warning("Could not evaluate an alert; retrying at the next check.", metadata: ["alert.id": "\(id)", "error.cause": "\(error)"])
+                logger.warning(
+                    "Could not evaluate an alert; retrying at the next check.",
+                    metadata: ["alert.id": "\(id)", "error.cause": "\(error)"])
             }
         }
     }

@@ -23,7 +23,10 @@ struct Alerts: Sendable {
     }
 
     var background: [any Service] {
-        [AlertWatch(firing: firing, interval: settings.interval, logger: logger), AlertHousekeeping(deliveries: deliveries, logger: logger)]
+        [
+            AlertWatch(firing: firing, interval: settings.interval, logger: logger),
+            AlertHousekeeping(deliveries: deliveries, logger: logger),
+        ]
     }
 
     var handlers: [any JobHandler] { [DeliverAlert(store: store, deliveries: deliveries, target: target)] }

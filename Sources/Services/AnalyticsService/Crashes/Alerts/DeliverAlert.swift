@@ -23,10 +23,14 @@ struct DeliverAlert: JobHandler {
 
     func run(_ parameters: Parameters, _ job: RunningJob) async throws -> JobNoResult {
         let id = parameters.delivery
-        guard let attempt = try await deliveries.begin(id), let (address, secrets) = try await store.address(of: attempt.alert) else {
+        guard let attempt = try await deliveries.begin(id),
+            let (address, secrets) = try await store.address(of: attempt.alert)
+        else {
             return JobNoResult()
         }
-        let message = AlertMessage(id: id.uuidString.lowercased(), body: attempt.body, secrets: secrets, readers: attempt.readers, attempt: attempt.number)
+        let message = AlertMessage(
+            id: id.uuidString.lowercased(), body: attempt.body, secrets: secrets, readers: attempt.readers,
+            attempt: attempt.number)
         let outcome = try await target.send(message, to: address)
         guard let failure = outcome.failure else {
             try await deliveries.note(outcome, of: id, .done)

@@ -28,13 +28,18 @@ struct FiringAlert: Sendable {
 
     /// - Parameter row: A row with `columns`.
     init(_ row: PostgresRow) throws {
-        guard let kind = Alert.Kind(rawValue: try row.decode(5)), let scope = Alert.Scope(rawValue: try row.decode(8)) else {
+        guard let kind = Alert.Kind(rawValue: try row.decode(5)), let scope = Alert.Scope(rawValue: try row.decode(8))
+        else {
             throw HTTPProblem(.internalError, cause: "unknown kind or scope of alert")
         }
         (self.kind, self.scope) = (kind, scope)
-        (id, space, appID, environment, name) = (try row.decode(0), try row.decode(1), try row.decode(2), try row.decode(3), try row.decode(4))
+        (id, space, appID, environment, name) = (
+            try row.decode(0), try row.decode(1), try row.decode(2), try row.decode(3), try row.decode(4)
+        )
         (levels, releases, measure) = (try row.decode(6), try row.decode(7), Alert.Measure(rawValue: try row.decode(9)))
-        (threshold, windowInSeconds, minimum, now) = (try row.decode(10), try row.decode(11), try row.decode(12), try row.decode(13))
+        (threshold, windowInSeconds, minimum, now) = (
+            try row.decode(10), try row.decode(11), try row.decode(12), try row.decode(13)
+        )
     }
 
     /// Why an alert fires.
@@ -83,12 +88,15 @@ struct FiringAlert: Sendable {
         let value = try await transaction.query("SELECT \(counted) \(reports)")[0].decode(0, as: Int.self)
         guard Double(value) >= threshold else { return nil }
         let rows = try await transaction.query(
-            "SELECT e.issue, \(counted) \(reports) GROUP BY e.issue ORDER BY 2 DESC, 1 LIMIT \(AlertFiring.maximumIssues)")
+            "SELECT e.issue, \(counted) \(reports) GROUP BY e.issue ORDER BY 2 DESC, 1 LIMIT \(AlertFiring.maximumIssues)"
+        )
         return Reason(value: Double(value), issues: try rows.map { (try $0.decode(0), try $0.decode(1)) })
     }
 
     /// The aggregate over `reports`.
-    private var counted: PostgresQuery { measure == .users ? "count(DISTINCT e.person) FILTER (WHERE e.person <> 0)" : "count(*)" }
+    private var counted: PostgresQuery {
+        measure == .users ? "count(DISTINCT e.person) FILTER (WHERE e.person <> 0)" : "count(*)"
+    }
 
     /// Reports within the window, without those of ignored or deleted issues.
     private var reports: PostgresQuery {
@@ -105,7 +113,10 @@ struct FiringAlert: Sendable {
         let days = Int32(windowInSeconds / 86_400)
         let (table, counted): (PostgresQuery, PostgresQuery) =
             if measure == .users {
-                ("analytics.crash_session_users", "count(DISTINCT e.person), count(DISTINCT e.person) FILTER (WHERE e.crashed)")
+                (
+                    "analytics.crash_session_users",
+                    "count(DISTINCT e.person), count(DISTINCT e.person) FILTER (WHERE e.crashed)"
+                )
             } else {
                 ("analytics.crash_sessions", "coalesce(sum(e.sessions), 0), coalesce(sum(e.crashed), 0)")
             }
@@ -121,7 +132,9 @@ struct FiringAlert: Sendable {
     }
 
     /// The release filter on the row `r`, which may be missing.
-    private var inReleases: PostgresQuery { "(\(releases) = '{}' OR r.name = ANY (\(releases)) OR r.version = ANY (\(releases)))" }
+    private var inReleases: PostgresQuery {
+        "(\(releases) = '{}' OR r.name = ANY (\(releases)) OR r.version = ANY (\(releases)))"
+    }
 
     // MARK: What it says
 
@@ -129,7 +142,8 @@ struct FiringAlert: Sendable {
     func issues(_ reason: Reason, _ transaction: PostgresTransaction) async throws -> [String] {
         guard !reason.issues.isEmpty else { return [] }
         let rows = try await transaction.query(
-            "SELECT i.id, \(IssueReader.json) \(IssueReader.source) WHERE i.id = ANY (\(reason.issues.map { Int($0.id) }))")
+            "SELECT i.id, \(IssueReader.json) \(IssueReader.source) WHERE i.id = ANY (\(reason.issues.map { Int($0.id) }))"
+        )
         var texts: [Int64: String] = [:]
         for row in rows { texts[try row.decode(0)] = try row.decode(1) }
         return reason.issues.compactMap { issue in
@@ -144,7 +158,11 @@ struct FiringAlert: Sendable {
             #""app":\#(JSONValue.quote(appID)),"environment":\#(JSONValue.quote(environment))"#,
         ]
         if let count = reason.count { data.append(#""count":\#(count)"#) }
-        if let measure { data.append(#""measure":"\#(measure.rawValue)","threshold":\#(Self.number(threshold)),"windowSeconds":\#(windowInSeconds)"#) }
+        if let measure {
+            data.append(
+                #""measure":"\#(measure.rawValue)","threshold":\#(Self.number(threshold)),"windowSeconds":\#(windowInSeconds)"#
+            )
+        }
         if let value = reason.value { data.append(#""value":\#(Self.number(value))"#) }
         data.append(#""issues":[\#(issues.joined(separator: ","))]"#)
         return #"{"type":"crash.alert","timestamp":"\#(now)","data":{\#(data.joined(separator: ","))}}"#
@@ -153,6 +171,7 @@ struct FiringAlert: Sendable {
     /// With at most three decimal places.
     private static func number(_ value: Double) -> String {
         let thousandths = (value * 1_000).rounded() / 1_000
-        return thousandths == thousandths.rounded() && thousandths.magnitude < 1e15 ? String(Int64(thousandths)) : String(thousandths)
+        return thousandths == thousandths.rounded() && thousandths.magnitude < 1e15
+            ? String(Int64(thousandths)) : String(thousandths)
     }
 }

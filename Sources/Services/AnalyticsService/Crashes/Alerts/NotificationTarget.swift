@@ -22,7 +22,8 @@ struct NotificationTarget: Sendable {
         else { return AlertOutcome(failure: "The message does not name an app.") }
         do {
             _ = try await calls.post(
-                "/internal/notifications/alerts", Body(app: app, environment: environment, id: message.id, alert: data.text), to: notifications,
+                "/internal/notifications/alerts",
+                Body(app: app, environment: environment, id: message.id, alert: data.text), to: notifications,
                 upTo: Self.maximumAnswerSizeInBytes, within: Self.timeout)
             return AlertOutcome(status: 200)
         } catch ServiceCalls.Failure.status(let status, _) {

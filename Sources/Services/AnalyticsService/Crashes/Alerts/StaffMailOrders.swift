@@ -38,7 +38,8 @@ struct StaffMailOrders: Sendable {
     init(of notifications: ServiceAddress, calls: ServiceCalls) {
         self.init { mails, app, environment in
             let answer = try await calls.post(
-                "/internal/notifications/mail", Question(app: app, environment: environment, mails: mails), to: notifications,
+                "/internal/notifications/mail", Question(app: app, environment: environment, mails: mails),
+                to: notifications,
                 upTo: Self.maximumAnswerSizeInBytes, within: Self.timeout)
             return try JSONDecoder().decode(Answer.self, from: Data(answer.body.readableBytesView))
         }

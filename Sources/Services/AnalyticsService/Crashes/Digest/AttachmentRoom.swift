@@ -27,7 +27,8 @@ final class AttachmentRoom: Sendable {
     func take(_ sizeInBytes: Int, in space: Space) async throws -> Bool {
         if let isLeft = taken(sizeInBytes, in: space) { return isLeft }
         let sum: Int = try await postgres.query(
-            "SELECT coalesce(sum(size), 0)::bigint FROM analytics.crash_attachments WHERE space = \(space.id)")[0].decode(0)
+            "SELECT coalesce(sum(size), 0)::bigint FROM analytics.crash_attachments WHERE space = \(space.id)")[0]
+            .decode(0)
         used.withLock { $0[space.id] = Used(sizeInBytes: sum, since: .now) }
         return taken(sizeInBytes, in: space) ?? false
     }

@@ -34,7 +34,9 @@ struct CommitReference: Hashable, Sendable {
 
 /// Finds the references in a message in linear time.
 private struct CommitMessageReader {
-    private static let words: Set<String> = ["fix", "fixes", "fixed", "close", "closes", "closed", "resolve", "resolves", "resolved"]
+    private static let words: Set<String> = [
+        "fix", "fixes", "fixed", "close", "closes", "closed", "resolve", "resolves", "resolved",
+    ]
     private static let longestWord = 8
 
     private let bytes: [UInt8]
@@ -63,7 +65,9 @@ private struct CommitMessageReader {
         skip { !Self.isWordPart($0) }
         let start = position
         skip(Self.isWordPart)
-        guard position - start <= Self.longestWord, Self.words.contains(String(decoding: bytes[start..<position], as: UTF8.self).lowercased()) else { return }
+        guard position - start <= Self.longestWord,
+            Self.words.contains(String(decoding: bytes[start..<position], as: UTF8.self).lowercased())
+        else { return }
         let end = position
         if position < bytes.count, bytes[position] == UInt8(ascii: ":") { position += 1 }
         isInPhrase = skip(Self.isBlank) > 0
@@ -75,7 +79,9 @@ private struct CommitMessageReader {
         let start = position
         let letters = skip { Self.isLetter($0) || Self.isDigit($0) }
         let prefix = bytes[start..<position]
-        guard (1...10).contains(letters), prefix.first.map(Self.isLetter) == true, position < bytes.count, bytes[position] == UInt8(ascii: "-") else {
+        guard (1...10).contains(letters), prefix.first.map(Self.isLetter) == true, position < bytes.count,
+            bytes[position] == UInt8(ascii: "-")
+        else {
             position = start
             return nil
         }
@@ -97,7 +103,9 @@ private struct CommitMessageReader {
         guard position < bytes.count else { return false }
         if bytes[position] == UInt8(ascii: ",") || bytes[position] == UInt8(ascii: "&") {
             position += 1
-        } else if blanks > 0, bytes[position...].prefix(3).map({ $0 | 0x20 }) == Array("and".utf8), !(bytes.dropFirst(position + 3).first.map(Self.isWordPart) ?? false) {
+        } else if blanks > 0, bytes[position...].prefix(3).map({ $0 | 0x20 }) == Array("and".utf8),
+            !(bytes.dropFirst(position + 3).first.map(Self.isWordPart) ?? false)
+        {
             position += 3
         } else {
             return blanks > 0
@@ -119,7 +127,9 @@ private struct CommitMessageReader {
 
     private static func isLetter(_ byte: UInt8) -> Bool { (0x41...0x5a).contains(byte) || (0x61...0x7a).contains(byte) }
 
-    private static func isWordPart(_ byte: UInt8) -> Bool { isLetter(byte) || isDigit(byte) || byte == UInt8(ascii: "_") || byte >= 0x80 }
+    private static func isWordPart(_ byte: UInt8) -> Bool {
+        isLetter(byte) || isDigit(byte) || byte == UInt8(ascii: "_") || byte >= 0x80
+    }
 }
 
 /// Applies the fixes announced in commit messages: once per commit and reference, however often and for whichever
@@ -131,14 +141,21 @@ struct CommitFixes: Sendable {
     private static let rememberedDays = 730
 
     /// Completes tickets by their numbers.
-    typealias CompleteTickets = @Sendable (_ numbers: [Int], _ commit: JSONValue, _ space: Space, _ transaction: PostgresTransaction) async throws -> Void
+    typealias CompleteTickets =
+        @Sendable (_ numbers: [Int], _ commit: JSONValue, _ space: Space, _ transaction: PostgresTransaction)
+        async throws -> Void
 
     let completeTickets: CompleteTickets
 
     /// Resolves issues in the release and completes tickets. Unknown references are ignored. Resolved issues and
     /// completed tickets stay as they are; if they are reopened, sending the commit again has no effect.
-    func apply(_ commits: [ReleaseCommit], of release: (id: Int32, name: String), in space: Space, _ transaction: PostgresTransaction) async throws {
-        let wanted = Array(commits.flatMap { commit in commit.fixes.map { (commit: commit, reference: $0) } }.prefix(Self.maximumCount))
+    func apply(
+        _ commits: [ReleaseCommit], of release: (id: Int32, name: String), in space: Space,
+        _ transaction: PostgresTransaction
+    ) async throws {
+        let wanted = Array(
+            commits.flatMap { commit in commit.fixes.map { (commit: commit, reference: $0) } }.prefix(Self.maximumCount)
+        )
         guard !wanted.isEmpty else { return }
         let fresh = try await note(wanted, in: space, transaction)
         // Tickets before issues, in the same order as when a ticket is completed together with its issues.
@@ -158,10 +175,12 @@ struct CommitFixes: Sendable {
 
     /// Records the fixes of existing issues and tickets, and returns those that are new.
     private func note(
-        _ wanted: [(commit: ReleaseCommit, reference: CommitReference)], in space: Space, _ transaction: PostgresTransaction
+        _ wanted: [(commit: ReleaseCommit, reference: CommitReference)], in space: Space,
+        _ transaction: PostgresTransaction
     ) async throws -> [Fix] {
         try await transaction.execute(
-            "DELETE FROM analytics.commit_fixes WHERE space = \(space.id) AND at < now() - make_interval(days => \(Int32(Self.rememberedDays)))")
+            "DELETE FROM analytics.commit_fixes WHERE space = \(space.id) AND at < now() - make_interval(days => \(Int32(Self.rememberedDays)))"
+        )
         let rows = try await transaction.query(
             """
             WITH prefix AS (SELECT coalesce((SELECT prefix FROM analytics.ticket_spaces WHERE space = \(space.id)), 'APP') AS prefix),
@@ -189,12 +208,17 @@ struct CommitFixes: Sendable {
     /// Groups consecutive fixes of the same commit.
     private static func grouped(_ fixes: [Fix]) -> [(commit: ReleaseCommit, numbers: [Int32])] {
         fixes.reduce(into: []) { groups, fix in
-            if groups.last?.commit.id == fix.commit.id { groups[groups.count - 1].numbers.append(fix.number) } else { groups.append((fix.commit, [fix.number])) }
+            if groups.last?.commit.id == fix.commit.id {
+                groups[groups.count - 1].numbers.append(fix.number)
+            } else {
+                groups.append((fix.commit, [fix.number]))
+            }
         }
     }
 
     private func resolve(
-        _ numbers: [Int32], _ release: (id: Int32, name: String), _ commit: ReleaseCommit, in space: Space, _ transaction: PostgresTransaction
+        _ numbers: [Int32], _ release: (id: Int32, name: String), _ commit: ReleaseCommit, in space: Space,
+        _ transaction: PostgresTransaction
     ) async throws {
         let issues = try await IssueChanges.known(numbers, in: space, transaction)
         try await IssueChanges.resolve(issues, in: release, because: commit, space, transaction)
@@ -204,6 +228,9 @@ struct CommitFixes: Sendable {
 extension ReleaseCommit {
     /// The commit as it appears in histories.
     var json: JSONValue {
-        .object([.init("id", .string(id)), .init("repository", .string(repository)), .init("author", .string(author)), .init("message", .string(message))])
+        .object([
+            .init("id", .string(id)), .init("repository", .string(repository)), .init("author", .string(author)),
+            .init("message", .string(message)),
+        ])
     }
 }

@@ -34,7 +34,8 @@ final class CrashDigester: Service {
     private let stored = Counter(label: "martlet_analytics_crash_records_total", dimensions: [("outcome", "stored")])
 
     init(
-        writer: SpoolWriter, directory: String, digestion: EnvelopeDigestion, store: DigestStore, threads: DigestionThreads, budget: Duration, logger: Logger
+        writer: SpoolWriter, directory: String, digestion: EnvelopeDigestion, store: DigestStore,
+        threads: DigestionThreads, budget: Duration, logger: Logger
     ) {
         self.writer = writer
         self.directory = directory
@@ -61,7 +62,9 @@ final class CrashDigester: Service {
                 await news()
                 pause = .milliseconds(100)
             } catch {
-                logger.warning("Could not store crash reports; they stay in the spool and are retried.", metadata: ["error.cause": "\(error)"])
+                logger.warning(
+                    "Could not store crash reports; they stay in the spool and are retried.",
+                    metadata: ["error.cause": "\(error)"])
                 try? await Task.sleep(for: pause)
                 pause = min(pause * 2, Self.longestPause)
             }
@@ -126,7 +129,9 @@ final class CrashDigester: Service {
                 writer.release(folder.discard())
                 return try await store.forget(folder.id)
             } catch {
-                logger.warning("Could not store the crash reports of an abandoned spool; retrying.", metadata: ["error.cause": "\(error)"])
+                logger.warning(
+                    "Could not store the crash reports of an abandoned spool; retrying.",
+                    metadata: ["error.cause": "\(error)"])
                 try? await Task.sleep(for: pause)
                 pause = min(pause * 2, Self.longestPause)
             }
@@ -145,7 +150,9 @@ final class CrashDigester: Service {
                 try await Task.sleep(for: .milliseconds(1))
             }
         } catch {
-            logger.notice("Could not store all crash reports; they stay in the spool until the next start.", metadata: ["error.cause": "\(error)"])
+            logger.notice(
+                "Could not store all crash reports; they stay in the spool until the next start.",
+                metadata: ["error.cause": "\(error)"])
         }
     }
 
@@ -154,19 +161,25 @@ final class CrashDigester: Service {
     ///
     /// - Parameter limit: The current end of the records; nil means the end of the last segment.
     private func digest(
-        _ folder: SpoolFolder, from start: SpoolPosition, upTo limit: @escaping @Sendable () -> SpoolPosition?, until end: ContinuousClock.Instant? = nil,
+        _ folder: SpoolFolder, from start: SpoolPosition, upTo limit: @escaping @Sendable () -> SpoolPosition?,
+        until end: ContinuousClock.Instant? = nil,
         keep: (DigestBatch) async throws -> Void
     ) async throws {
-        let reader = DigestReader(spool: SpoolReader(folder: folder), digestion: digestion, threads: threads, budget: budget)
+        let reader = DigestReader(
+            spool: SpoolReader(folder: folder), digestion: digestion, threads: threads, budget: budget)
         var next = try await reader.batch(from: start, upTo: limit())
         while let (batch, damaged) = next {
             for segment in damaged {
-                logger.error("A spool segment is damaged; the records after the damage are lost.", metadata: ["spool": "\(folder.id)", "segment": "\(segment)"])
+                logger.error(
+                    "A spool segment is damaged; the records after the damage are lost.",
+                    metadata: ["spool": "\(folder.id)", "segment": "\(segment)"])
             }
             async let following = reader.batch(from: batch.move.to, upTo: limit())
             try await keep(batch)
             stored.increment(by: batch.entries.count)
-            if batch.move.to.segment > batch.move.from.segment { writer.release(folder.remove(before: batch.move.to.segment)) }
+            if batch.move.to.segment > batch.move.from.segment {
+                writer.release(folder.remove(before: batch.move.to.segment))
+            }
             guard !Task.isCancelled, end.map({ ContinuousClock.now < $0 }) ?? true else { return }
             next = try await following
         }
@@ -182,7 +195,9 @@ final class CrashDigester: Service {
                 try setAside.put(batch.entries.map(\.record), because: error)
                 return try await store.store([], moving: batch.move)
             }
-            logger.warning("Could not store a batch of crash reports; retrying with its halves.", metadata: ["error.cause": "\(error)"])
+            logger.warning(
+                "Could not store a batch of crash reports; retrying with its halves.",
+                metadata: ["error.cause": "\(error)"])
             try await keep(first)
             try await keep(second)
         }
@@ -201,7 +216,9 @@ final class CrashDigester: Service {
             for entry in batch.entries {
                 if let refusal = entry.refusal { try setAside.put([entry.record], because: refusal) }
             }
-            try setAside.put(batch.entries.filter { $0.envelope == nil }.map(\.record), because: SpoolError.unavailable(cause: "a record written by another version"))
+            try setAside.put(
+                batch.entries.filter { $0.envelope == nil }.map(\.record),
+                because: SpoolError.unavailable(cause: "a record written by another version"))
         } catch {
             // Not rethrown, because the batch is committed and will not be read again.
             logger.error("Could not set aside crash reports; they are lost.", metadata: ["error.cause": "\(error)"])

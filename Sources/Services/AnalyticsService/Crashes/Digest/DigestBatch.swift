@@ -22,7 +22,10 @@ struct DigestBatch: Sendable {
         var (first, second) = (move, move)
         first.to = entries[count - 1].end
         second.from = first.to
-        return (DigestBatch(move: first, entries: Array(entries[..<count])), DigestBatch(move: second, entries: Array(entries[count...])))
+        return (
+            DigestBatch(move: first, entries: Array(entries[..<count])),
+            DigestBatch(move: second, entries: Array(entries[count...]))
+        )
     }
 }
 
@@ -59,16 +62,22 @@ struct DigestReader: Sendable {
     ///
     /// - Parameter end: The current end of the records; nil means the end of the last segment.
     /// - Returns: The batch with the numbers of damaged segments.
-    func batch(from start: SpoolPosition, upTo end: SpoolPosition?) async throws -> (batch: DigestBatch, damaged: [Int])? {
+    func batch(from start: SpoolPosition, upTo end: SpoolPosition?) async throws -> (
+        batch: DigestBatch, damaged: [Int]
+    )? {
         if let end, start >= end { return nil }
-        let portion = try spool.read(from: start, upTo: end, count: Self.recordsPerBatch, sizeInBytes: Self.bytesPerBatch)
+        let portion = try spool.read(
+            from: start, upTo: end, count: Self.recordsPerBatch, sizeInBytes: Self.bytesPerBatch)
         guard portion.end != start else { return nil }
         let digested = try await digested(zip(portion.records, portion.ends).map { (ReceivedEnvelope(record: $0), $1) })
         let entries = digested.indices.map {
-            DigestBatch.Entry(record: portion.records[$0], end: portion.ends[$0], envelope: digested[$0].envelope, refusal: digested[$0].refusal)
+            DigestBatch.Entry(
+                record: portion.records[$0], end: portion.ends[$0], envelope: digested[$0].envelope,
+                refusal: digested[$0].refusal)
         }
         let isWhole = entries.count == portion.records.count
-        let move = DigestStore.Move(spool: spool.folder.id, from: start, to: isWhole ? portion.end : entries.last?.end ?? start)
+        let move = DigestStore.Move(
+            spool: spool.folder.id, from: start, to: isWhole ? portion.end : entries.last?.end ?? start)
         return (DigestBatch(move: move, entries: entries), isWhole ? portion.damaged : [])
     }
 

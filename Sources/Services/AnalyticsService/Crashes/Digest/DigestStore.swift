@@ -55,7 +55,8 @@ struct DigestStore: Sendable {
 
     private func move(_ move: Move, _ transaction: PostgresTransaction) async throws {
         try await transaction.execute(
-            "INSERT INTO analytics.crash_spools (id, segment, position, updated) VALUES (\(move.spool), 0, 0, now()) ON CONFLICT (id) DO NOTHING")
+            "INSERT INTO analytics.crash_spools (id, segment, position, updated) VALUES (\(move.spool), 0, 0, now()) ON CONFLICT (id) DO NOTHING"
+        )
         let changed = try await transaction.execute(
             """
             UPDATE analytics.crash_spools SET segment = \(move.to.segment), position = \(move.to.offset), updated = now()
@@ -70,7 +71,8 @@ struct DigestStore: Sendable {
     }
 
     /// The reports not yet stored, without duplicates.
-    private func fresh(_ reports: [DigestedReport], _ transaction: PostgresTransaction) async throws -> [DigestedReport] {
+    private func fresh(_ reports: [DigestedReport], _ transaction: PostgresTransaction) async throws -> [DigestedReport]
+    {
         guard !reports.isEmpty else { return [] }
         let rows = try await transaction.query(
             """
@@ -81,20 +83,28 @@ struct DigestStore: Sendable {
         return reports.filter { seen.insert(EventKey(space: $0.space.id, id: $0.eventID)).inserted }
     }
 
-    private static func names(_ envelopes: [DigestedEnvelope], _ reports: [DigestedReport]) -> [(space: Int32, name: ReleaseName, seen: Date)] {
+    private static func names(_ envelopes: [DigestedEnvelope], _ reports: [DigestedReport]) -> [(
+        space: Int32, name: ReleaseName, seen: Date
+    )] {
         var names: [(space: Int32, name: ReleaseName, seen: Date)] = []
         for report in reports {
             if let release = report.release { names.append((report.space.id, release, report.at)) }
         }
         for envelope in envelopes {
-            for update in envelope.updates { names.append((envelope.space.id, ReleaseName(update.attributes.release), update.started)) }
-            for counts in envelope.counts { names.append((envelope.space.id, ReleaseName(counts.attributes.release), counts.started)) }
+            for update in envelope.updates {
+                names.append((envelope.space.id, ReleaseName(update.attributes.release), update.started))
+            }
+            for counts in envelope.counts {
+                names.append((envelope.space.id, ReleaseName(counts.attributes.release), counts.started))
+            }
         }
         return names
     }
 
     /// Finds or creates the issues of new reports, stores the reports and counts them.
-    private func store(_ reports: [DigestedReport], _ known: [ReleaseStore.Key: Release], _ transaction: PostgresTransaction) async throws {
+    private func store(
+        _ reports: [DigestedReport], _ known: [ReleaseStore.Key: Release], _ transaction: PostgresTransaction
+    ) async throws {
         let placed = try await place(reports, known, transaction)
         let reports = ReportStore(transaction: transaction)
         let locked = try await IssueStore.locked(Set(placed.map(\.issue)), transaction)
@@ -105,7 +115,9 @@ struct DigestStore: Sendable {
         for (space, reports) in spaces { try await helpers.joinFeedback(reports.map(\.eventID), space, transaction) }
     }
 
-    func place(_ reports: [DigestedReport], _ known: [ReleaseStore.Key: Release], _ transaction: PostgresTransaction) async throws -> [Placed] {
+    func place(_ reports: [DigestedReport], _ known: [ReleaseStore.Key: Release], _ transaction: PostgresTransaction)
+        async throws -> [Placed]
+    {
         var reports = reports
         var issues = try await IssueStore.issues(of: Self.keys(reports), transaction)
         try await overflow(&reports, &issues, transaction)
@@ -142,13 +154,20 @@ struct DigestStore: Sendable {
     }
 
     /// If a space has reached its maximum of issues, reports that would create another are added to a common one.
-    private func overflow(_ reports: inout [DigestedReport], _ issues: inout [IssueStore.Key: Int64], _ transaction: PostgresTransaction) async throws {
-        let missing = Dictionary(grouping: reports.indices.filter { index in Self.keys([reports[index]]).allSatisfy { issues[$0] == nil } }) { reports[$0].space.id }
+    private func overflow(
+        _ reports: inout [DigestedReport], _ issues: inout [IssueStore.Key: Int64], _ transaction: PostgresTransaction
+    ) async throws {
+        let missing = Dictionary(
+            grouping: reports.indices.filter { index in Self.keys([reports[index]]).allSatisfy { issues[$0] == nil } }
+        ) { reports[$0].space.id }
         for (space, indices) in missing.sorted(by: { $0.key < $1.key }) {
             let wanted = Set(indices.map { reports[$0].grouping.appHash }).count
             guard try await IssueStore.room(in: space, transaction) < wanted else { continue }
             for index in indices { reports[index].grouping = reports[index].grouping.overflowing }
-            issues.merge(try await IssueStore.issues(of: [IssueStore.Key(space: space, hash: Grouping.overflowHash)], transaction)) { $1 }
+            issues.merge(
+                try await IssueStore.issues(
+                    of: [IssueStore.Key(space: space, hash: Grouping.overflowHash)], transaction)
+            ) { $1 }
         }
     }
 }

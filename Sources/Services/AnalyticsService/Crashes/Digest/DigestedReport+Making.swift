@@ -44,10 +44,12 @@ extension DigestedReport {
         tags = [Event.Tag(key: "level", value: "error")]
         grouping = Grouping(broken: reason)
         awaited = []
-        content = JSONValue.object([
-            .init("event_id", .string(eventID.eventID)), .init("level", .string("error")), .init("raw", .string(raw)),
-            .init("martlet", Self.martlet(grouping, [reason])),
-        ]).text
+        content =
+            JSONValue.object([
+                .init("event_id", .string(eventID.eventID)), .init("level", .string("error")),
+                .init("raw", .string(raw)),
+                .init("martlet", Self.martlet(grouping, [reason])),
+            ]).text
     }
 
     private static func content(_ event: Event, _ grouping: Grouping) -> JSONValue {
@@ -61,7 +63,8 @@ extension DigestedReport {
             .init(
                 "grouping",
                 .object([
-                    .init("version", .number("\(Grouping.version)")), .init("byPlace", .bool(grouping.isByPlace)), .init("app", list(grouping.appParts)),
+                    .init("version", .number("\(Grouping.version)")), .init("byPlace", .bool(grouping.isByPlace)),
+                    .init("app", list(grouping.appParts)),
                     .init("system", list(grouping.systemParts)),
                 ])),
             .init("problems", list(problems)),
@@ -71,11 +74,16 @@ extension DigestedReport {
     /// The client's tags, followed by ours where the client has none of that name.
     private static func tags(_ event: Event) -> [Event.Tag] {
         let own = [
-            ("level", event.gravity.name), ("environment", event.stage), ("release", event.release ?? ""), ("os", event.os), ("device", event.device),
-            ("handled", event.exceptions.contains { $0.isHandled == false } ? "no" : "yes"), ("martlet.config", event.configuration),
+            ("level", event.gravity.name), ("environment", event.stage), ("release", event.release ?? ""),
+            ("os", event.os), ("device", event.device),
+            ("handled", event.exceptions.contains { $0.isHandled == false } ? "no" : "yes"),
+            ("martlet.config", event.configuration),
             ("martlet.variants", event.variants),
         ]
         let given = Array(event.tags.prefix(50))
-        return given + own.filter { tag in !tag.1.isEmpty && !given.contains { $0.key == tag.0 } }.map { Event.Tag(key: $0.0, value: $0.1) }
+        return given
+            + own.filter { tag in !tag.1.isEmpty && !given.contains { $0.key == tag.0 } }.map {
+                Event.Tag(key: $0.0, value: $0.1)
+            }
     }
 }

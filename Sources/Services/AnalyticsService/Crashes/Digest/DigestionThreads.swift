@@ -49,7 +49,9 @@ final class DigestionThreads: Sendable {
     /// Runs work, including the child tasks it awaits, on these threads.
     ///
     /// - Throws: `OverBudget` after cancelling the work; otherwise what the work throws.
-    func run<Value: Sendable>(upTo budget: Duration, _ work: @escaping @Sendable () async throws -> Value) async throws -> Value {
+    func run<Value: Sendable>(upTo budget: Duration, _ work: @escaping @Sendable () async throws -> Value) async throws
+        -> Value
+    {
         let meter = ReportMeter(self, budget)
         let task = Task(executorPreference: meter) { try await work() }
         return try await withTaskCancellationHandler {

@@ -22,15 +22,20 @@ extension EnvelopeDigestion {
             ContentType.isPicture(ContentType.decide(declared: nil, prefix: Array(item.payload.prefix(512))))
         else { return invalid(item, &digested) }
         digested.pictures.append(
-            Feedback.File(name: item.header["filename"]?.looseText ?? "", contentType: nil, bytes: ByteBuffer(bytes: item.payload)))
+            Feedback.File(
+                name: item.header["filename"]?.looseText ?? "", contentType: nil, bytes: ByteBuffer(bytes: item.payload)
+            ))
     }
 
     /// Stores the bytes of an attachment; its row is stored with the report. A failure is counted and does not hold up
     /// the report.
     func attach(_ item: Envelope.Item, _ received: ReceivedEnvelope, _ digested: inout DigestedEnvelope) async throws {
-        guard let eventID = received.eventID, digested.attachments.count < Self.maximumAttachments else { return invalid(item, &digested) }
+        guard let eventID = received.eventID, digested.attachments.count < Self.maximumAttachments else {
+            return invalid(item, &digested)
+        }
         guard try await room.take(item.payload.count, in: digested.space) else {
-            return digested.outcomes.append(DigestedOutcome(source: .server, category: .attachment, reason: "no_room", quantity: 1))
+            return digested.outcomes.append(
+                DigestedOutcome(source: .server, category: .attachment, reason: "no_room", quantity: 1))
         }
         let name = (item.header["filename"]?.looseText ?? "attachment").cut(toBytes: 200)
         let blob = Self.blob(eventID, name, item.payload, digested.space)
@@ -45,20 +50,28 @@ extension EnvelopeDigestion {
                 digested.attachments.append(
                     DigestedAttachment(
                         eventID: eventID, blob: blob.id, name: name,
-                        contentType: (item.header["content_type"]?.looseText ?? "application/octet-stream").cut(toBytes: 200),
-                        kind: (item.header["attachment_type"]?.looseText ?? "event.attachment").cut(toBytes: 100), sizeInBytes: bytes.readableBytes))
+                        contentType: (item.header["content_type"]?.looseText ?? "application/octet-stream").cut(
+                            toBytes: 200),
+                        kind: (item.header["attachment_type"]?.looseText ?? "event.attachment").cut(toBytes: 100),
+                        sizeInBytes: bytes.readableBytes))
                 return
             } catch {
-                if attempt < 3 { try? await Task.sleep(for: .milliseconds(200)) } else {
-                    logger.warning("Could not store an attachment of a crash report; dropping it.", metadata: ["error.cause": "\(error)"])
+                if attempt < 3 {
+                    try? await Task.sleep(for: .milliseconds(200))
+                } else {
+                    logger.warning(
+                        "Could not store an attachment of a crash report; dropping it.",
+                        metadata: ["error.cause": "\(error)"])
                 }
             }
         }
-        digested.outcomes.append(DigestedOutcome(source: .server, category: .attachment, reason: "not_stored", quantity: 1))
+        digested.outcomes.append(
+            DigestedOutcome(source: .server, category: .attachment, reason: "not_stored", quantity: 1))
     }
 
     /// A name derived from the content, so that digesting a report again takes no additional space.
-    private static func blob(_ eventID: UUID, _ name: String, _ payload: ArraySlice<UInt8>, _ space: Space) -> BlobName {
+    private static func blob(_ eventID: UUID, _ name: String, _ payload: ArraySlice<UInt8>, _ space: Space) -> BlobName
+    {
         var hash = SHA256()
         hash.update(data: Array("\(eventID.eventID)\0\(name)\0".utf8))
         payload.withUnsafeBytes { hash.update(bufferPointer: $0) }

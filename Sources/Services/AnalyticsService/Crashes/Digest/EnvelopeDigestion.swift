@@ -29,7 +29,8 @@ struct EnvelopeDigestion: Sendable {
             var feedback = digested.feedback[index]
             if index == 0 { feedback.pictures = digested.pictures }
             if try await helpers.feedback(feedback, space) { continue }
-            digested.outcomes.append(DigestedOutcome(source: .server, category: .feedback, reason: "no_ticket", quantity: 1))
+            digested.outcomes.append(
+                DigestedOutcome(source: .server, category: .feedback, reason: "no_ticket", quantity: 1))
         }
         // The ticket has them now: free the memory before the batch is stored.
         digested.pictures = []
@@ -38,12 +39,17 @@ struct EnvelopeDigestion: Sendable {
 
     /// Counts an envelope that is set aside; nothing else of it is stored.
     func refused(_ received: ReceivedEnvelope, because refusal: DigestionRefusal) async throws -> DigestedEnvelope {
-        var digested = DigestedEnvelope(space: try await spaces.space(of: received.appID, received.environment), received: received.received)
-        digested.outcomes.append(DigestedOutcome(source: .server, category: .error, reason: refusal.rawValue, quantity: 1))
+        var digested = DigestedEnvelope(
+            space: try await spaces.space(of: received.appID, received.environment), received: received.received)
+        digested.outcomes.append(
+            DigestedOutcome(source: .server, category: .error, reason: refusal.rawValue, quantity: 1))
         return digested
     }
 
-    private func digest(_ item: Envelope.Item, of envelope: Envelope, _ received: ReceivedEnvelope, into digested: inout DigestedEnvelope) async throws {
+    private func digest(
+        _ item: Envelope.Item, of envelope: Envelope, _ received: ReceivedEnvelope,
+        into digested: inout DigestedEnvelope
+    ) async throws {
         if item.type == "attachment" {
             if Self.isFeedback(envelope) { return keep(picture: item, &digested) }
             return try await attach(item, received, &digested)
@@ -59,7 +65,11 @@ struct EnvelopeDigestion: Sendable {
         switch item.type {
         case "event": digested.report = await report(value, sentAt: envelope.sentAt, received, digested.space)
         case "session":
-            if let update = SessionUpdate(value, received: received.received) { digested.updates.append(update) } else { invalid(item, &digested) }
+            if let update = SessionUpdate(value, received: received.received) {
+                digested.updates.append(update)
+            } else {
+                invalid(item, &digested)
+            }
         case "sessions":
             let counts = SessionCounts.all(value, received: received.received)
             if counts.isEmpty { invalid(item, &digested) } else { digested.counts += counts }
@@ -76,33 +86,41 @@ struct EnvelopeDigestion: Sendable {
                 invalid(item, &digested)
             }
         case "client_report":
-            digested.outcomes += ClientReport(value).counts.map { DigestedOutcome(source: .client, category: $0.category, reason: $0.reason, quantity: $0.quantity) }
+            digested.outcomes += ClientReport(value).counts.map {
+                DigestedOutcome(source: .client, category: $0.category, reason: $0.reason, quantity: $0.quantity)
+            }
         case CrashIntake.dropReport: digested.outcomes += Self.dropped(value)
         default: invalid(item, &digested)
         }
     }
 
     func invalid(_ item: Envelope.Item, _ digested: inout DigestedEnvelope) {
-        digested.outcomes.append(DigestedOutcome(source: .server, category: DataCategory(itemType: item.type) ?? .default, reason: "invalid", quantity: 1))
+        digested.outcomes.append(
+            DigestedOutcome(
+                source: .server, category: DataCategory(itemType: item.type) ?? .default, reason: "invalid", quantity: 1
+            ))
     }
 
     /// Parses a report written by `CrashIntake`.
     private static func dropped(_ value: JSONValue) -> [DigestedOutcome] {
         value.looseList.map { entry in
             DigestedOutcome(
-                source: .server, category: DataCategory(name: entry["category"]?.looseText ?? ""), reason: entry["reason"]?.looseText ?? "",
+                source: .server, category: DataCategory(name: entry["category"]?.looseText ?? ""),
+                reason: entry["reason"]?.looseText ?? "",
                 quantity: entry["quantity"]?.looseNumber.flatMap { Int(exactly: $0) } ?? 1)
         }
     }
 
     /// Symbolicates and groups a report.
-    func report(_ value: JSONValue, sentAt: Date?, _ received: ReceivedEnvelope, _ space: Space) async -> DigestedReport {
+    func report(_ value: JSONValue, sentAt: Date?, _ received: ReceivedEnvelope, _ space: Space) async -> DigestedReport
+    {
         let symbolicated = await helpers.symbolicate(Event.form(of: value), space)
         guard let event = Event(symbolicated.report, id: received.eventID) else {
             return broken(Array(value.text.utf8)[...], because: "the event is no object", received, space)
         }
         return DigestedReport(
-            event, Grouping(event), at: Self.time(event.timestamp, sentAt: sentAt, received.received), received: received.received, space: space,
+            event, Grouping(event), at: Self.time(event.timestamp, sentAt: sentAt, received.received),
+            received: received.received, space: space,
             awaited: symbolicated.awaited)
     }
 
@@ -113,8 +131,13 @@ struct EnvelopeDigestion: Sendable {
         return time > received || time < received.addingTimeInterval(-365 * 86_400) ? received : time
     }
 
-    private func broken(_ payload: ArraySlice<UInt8>, because reason: String, _ received: ReceivedEnvelope, _ space: Space) -> DigestedReport {
-        let raw = String(decoding: payload.prefix(Self.maximumRawLength), as: UTF8.self).replacing("\0", with: "\u{fffd}")
-        return DigestedReport(broken: raw, because: reason, eventID: received.eventID ?? UUID(), received: received.received, space: space)
+    private func broken(
+        _ payload: ArraySlice<UInt8>, because reason: String, _ received: ReceivedEnvelope, _ space: Space
+    ) -> DigestedReport {
+        let raw = String(decoding: payload.prefix(Self.maximumRawLength), as: UTF8.self).replacing(
+            "\0", with: "\u{fffd}")
+        return DigestedReport(
+            broken: raw, because: reason, eventID: received.eventID ?? UUID(), received: received.received, space: space
+        )
     }
 }

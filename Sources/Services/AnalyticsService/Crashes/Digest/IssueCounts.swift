@@ -41,16 +41,24 @@ struct IssueCounts: Sendable {
         static func of(
             _ reports: [DigestStore.Placed], _ locked: IssueStore.Locked, users: Int, now: Date
         ) -> (Sum, (kind: IssueTransition.Change, report: DigestStore.Placed)?) {
-            var (transition, change) = (locked.transition, Optional<(kind: IssueTransition.Change, report: DigestStore.Placed)>.none)
-            var sum = Sum(issue: locked.id, users: users, first: reports[0].report.at, last: reports[0].report.at, level: .debug, release: locked.lastRelease)
+            var (transition, change) = (
+                locked.transition, Optional<(kind: IssueTransition.Change, report: DigestStore.Placed)>.none
+            )
+            var sum = Sum(
+                issue: locked.id, users: users, first: reports[0].report.at, last: reports[0].report.at, level: .debug,
+                release: locked.lastRelease)
             for placed in reports {
-                if let kind = transition.take(placed.release, at: placed.report.at, now: now) { change = (kind, placed) }
+                if let kind = transition.take(placed.release, at: placed.report.at, now: now) {
+                    change = (kind, placed)
+                }
                 sum.events += 1
                 sum.first = min(sum.first, placed.report.at)
                 sum.last = max(sum.last, placed.report.at)
                 sum.level = max(sum.level, placed.report.level)
                 sum.isCrash = sum.isCrash || placed.report.kind == .crash
-                if let release = placed.release, sum.release.map({ release.isNewer(than: $0) }) ?? true { sum.release = release }
+                if let release = placed.release, sum.release.map({ release.isNewer(than: $0) }) ?? true {
+                    sum.release = release
+                }
             }
             sum.change = change?.kind
             return (sum, change)
@@ -91,7 +99,10 @@ struct IssueCounts: Sendable {
             var issue: Int64
             var person: Int64
         }
-        let seen = Dictionary(reports.filter { $0.report.person != 0 }.map { (Key(issue: $0.issue, person: $0.report.person), $0.report.received) }, uniquingKeysWith: max)
+        let seen = Dictionary(
+            reports.filter { $0.report.person != 0 }.map {
+                (Key(issue: $0.issue, person: $0.report.person), $0.report.received)
+            }, uniquingKeysWith: max)
         guard !seen.isEmpty else { return [:] }
         let keys = seen.keys.sorted { ($0.issue, $0.person) < ($1.issue, $1.person) }
         let rows = try await transaction.query(
@@ -123,7 +134,9 @@ struct IssueCounts: Sendable {
     }
 
     private func addReleases(_ reports: [DigestStore.Placed]) async throws {
-        let groups = Dictionary(grouping: reports.filter { $0.release != nil }) { [Int($0.issue), Int($0.release?.id ?? 0)] }
+        let groups = Dictionary(grouping: reports.filter { $0.release != nil }) {
+            [Int($0.issue), Int($0.release?.id ?? 0)]
+        }
         guard !groups.isEmpty else { return }
         let keys = groups.keys.sorted { $0.lexicographicallyPrecedes($1) }
         let times = keys.map { key in (groups[key] ?? []).map(\.report.at.microseconds) }
@@ -149,7 +162,9 @@ struct IssueCounts: Sendable {
         for placed in reports {
             for tag in placed.report.tags {
                 let old = counts[TagKey(issue: placed.issue, tag: tag)] ?? (0, 0)
-                counts[TagKey(issue: placed.issue, tag: tag)] = (old.events + 1, max(old.seen, placed.report.received.microseconds))
+                counts[TagKey(issue: placed.issue, tag: tag)] = (
+                    old.events + 1, max(old.seen, placed.report.received.microseconds)
+                )
             }
         }
         let keys = counts.keys.sorted { ($0.issue, $0.tag.key, $0.tag.value) < ($1.issue, $1.tag.key, $1.tag.value) }
@@ -164,7 +179,10 @@ struct IssueCounts: Sendable {
             UPDATE analytics.issue_tags AS t SET events = t.events + q.events, last_seen = greatest(t.last_seen, to_timestamp(q.seen / 1e6))
             FROM \(query(keys)) WHERE t.issue = q.issue AND t.key = q.key AND t.value = q.value RETURNING t.issue, t.key, t.value
             """)
-        let known = Set(try rows.map { TagKey(issue: try $0.decode(0), tag: Event.Tag(key: try $0.decode(1), value: try $0.decode(2))) })
+        let known = Set(
+            try rows.map {
+                TagKey(issue: try $0.decode(0), tag: Event.Tag(key: try $0.decode(1), value: try $0.decode(2)))
+            })
         let new = keys.filter { !known.contains($0) }
         guard !new.isEmpty else { return }
         try await transaction.execute(

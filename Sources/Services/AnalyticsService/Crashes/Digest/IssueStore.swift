@@ -61,7 +61,9 @@ struct IssueStore: Sendable {
 
     /// Creates an issue for each report, with an entry in its history but without events. Returns their ids in the same
     /// order.
-    static func make(_ new: [(report: DigestedReport, release: Release?)], _ transaction: PostgresTransaction) async throws -> [Int64] {
+    static func make(_ new: [(report: DigestedReport, release: Release?)], _ transaction: PostgresTransaction)
+        async throws -> [Int64]
+    {
         guard !new.isEmpty else { return [] }
         let reports = new.map(\.report)
         let rows = try await transaction.query(
@@ -116,7 +118,8 @@ struct IssueStore: Sendable {
         var locked: [Int64: Locked] = [:]
         for row in rows {
             let transition = IssueTransition(
-                status: try row.decode(1), resolvedIn: try release(row, 6), changed: try row.decode(2), events: try row.decode(3),
+                status: try row.decode(1), resolvedIn: try release(row, 6), changed: try row.decode(2),
+                events: try row.decode(3),
                 ignoredUntil: try row.decode(4), ignoredUntilEvents: try row.decode(5))
             let issue = Locked(id: try row.decode(0), transition: transition, lastRelease: try release(row, 10))
             locked[issue.id] = issue
@@ -126,13 +129,17 @@ struct IssueStore: Sendable {
 
     private static func release(_ row: PostgresRow, _ column: Int) throws -> Release? {
         guard let id = try row.decode(column, as: Int32?.self) else { return nil }
-        return Release(id: id, name: try row.decode(column + 3), sortKey: try row.decode(column + 1), firstSeen: try row.decode(column + 2))
+        return Release(
+            id: id, name: try row.decode(column + 3), sortKey: try row.decode(column + 1),
+            firstSeen: try row.decode(column + 2))
     }
 }
 
 extension DigestedReport {
     /// The details of the history entry that the report causes: JSON.
-    var historyDetails: String { #"{"event":"\#(eventID.eventID)"\#(release.map { ",\"release\":" + JSONValue.quote($0.text) } ?? "")}"# }
+    var historyDetails: String {
+        #"{"event":"\#(eventID.eventID)"\#(release.map { ",\"release\":" + JSONValue.quote($0.text) } ?? "")}"#
+    }
 
     fileprivate var issueTitle: String { isOverflow ? "Reports of more kinds than are told apart" : grouping.title }
     fileprivate var issueCulprit: String { isOverflow ? "" : grouping.culprit }

@@ -18,7 +18,9 @@ struct Release: Sendable, Hashable {
     /// `ReleaseOrder` does the same in SQL.
     func isNewer(than other: Release) -> Bool {
         guard id != other.id else { return false }
-        if let sortKey, let otherKey = other.sortKey, package == other.package { return otherKey.utf8.lexicographicallyPrecedes(sortKey.utf8) }
+        if let sortKey, let otherKey = other.sortKey, package == other.package {
+            return otherKey.utf8.lexicographicallyPrecedes(sortKey.utf8)
+        }
         return firstSeen > other.firstSeen
     }
 }
@@ -47,7 +49,9 @@ struct IssueTransition: Sendable, Equatable {
         events += 1
         switch status {
         case "resolved" where isBack(release, date): return becomeUnresolved(.regressed)
-        case "ignored" where ignoredUntilEvents.map({ events >= $0 }) ?? false || ignoredUntil.map({ now >= $0 }) ?? false: return becomeUnresolved(.unignored)
+        case "ignored"
+        where ignoredUntilEvents.map({ events >= $0 }) ?? false || ignoredUntil.map({ now >= $0 }) ?? false:
+            return becomeUnresolved(.unignored)
         default: return nil
         }
     }

@@ -32,7 +32,9 @@ struct ReleaseCommit: Sendable {
             throw HTTPProblem(.invalidBody, "A commit must have an id of 1 to 64 bytes.", field: "commits")
         }
         func line(_ name: String, upTo limit: Int) -> String {
-            (value[name]?.looseText ?? "").split(separator: "\n", maxSplits: 1).first.map { String($0).cut(toBytes: limit) } ?? ""
+            (value[name]?.looseText ?? "").split(separator: "\n", maxSplits: 1).first.map {
+                String($0).cut(toBytes: limit)
+            } ?? ""
         }
         self.id = id
         repository = line("repository", upTo: 200)
@@ -49,7 +51,9 @@ struct ReleaseCommit: Sendable {
     /// - Throws: `invalid-body`.
     static func list(_ body: JSONValue) throws -> [ReleaseCommit]? {
         guard let value = body["commits"], value != .null else { return nil }
-        guard case .array(let commits) = value else { throw HTTPProblem(.invalidBody, "This must be a list of commits.", field: "commits") }
+        guard case .array(let commits) = value else {
+            throw HTTPProblem(.invalidBody, "This must be a list of commits.", field: "commits")
+        }
         return try commits.prefix(maximumCount).map { try ReleaseCommit($0) }
     }
 }

@@ -24,13 +24,19 @@ final class ReleaseStore: Sendable {
     private let known = Mutex<[Key: Known]>([:])
 
     /// The releases with these names, created where missing.
-    func releases(_ names: [(space: Int32, name: ReleaseName, seen: Date)], _ transaction: PostgresTransaction) async throws -> [Key: Release] {
+    func releases(_ names: [(space: Int32, name: ReleaseName, seen: Date)], _ transaction: PostgresTransaction)
+        async throws -> [Key: Release]
+    {
         var (found, wanted) = ([Key: Release](), [Key: (name: ReleaseName, seen: Date)]())
         let now = Date()
         known.withLock { known in
             for entry in names {
                 let key = Key(space: entry.space, name: entry.name.text)
-                if let known = known[key], now.timeIntervalSince(known.seen) < Self.refreshing { found[key] = known.release } else { wanted[key] = (entry.name, entry.seen) }
+                if let known = known[key], now.timeIntervalSince(known.seen) < Self.refreshing {
+                    found[key] = known.release
+                } else {
+                    wanted[key] = (entry.name, entry.seen)
+                }
             }
         }
         guard !wanted.isEmpty else { return found }
@@ -43,7 +49,8 @@ final class ReleaseStore: Sendable {
         let now = Date()
         known.withLock { known in
             if known.count + releases.count > Self.maximumKnown { known.removeAll() }
-            for (key, release) in releases where known[key] == nil || now.timeIntervalSince(known[key]?.seen ?? now) >= Self.refreshing {
+            for (key, release) in releases
+            where known[key] == nil || now.timeIntervalSince(known[key]?.seen ?? now) >= Self.refreshing {
                 known[key] = Known(release: release, seen: now)
             }
         }
@@ -53,7 +60,9 @@ final class ReleaseStore: Sendable {
         known.withLock { $0.removeAll() }
     }
 
-    private func store(_ wanted: [Key: (name: ReleaseName, seen: Date)], _ transaction: PostgresTransaction) async throws -> [Key: Release] {
+    private func store(_ wanted: [Key: (name: ReleaseName, seen: Date)], _ transaction: PostgresTransaction)
+        async throws -> [Key: Release]
+    {
         let entries = wanted.sorted { ($0.key.space, $0.key.name) < ($1.key.space, $1.key.name) }
         let rows = try await transaction.query(
             """
@@ -71,7 +80,8 @@ final class ReleaseStore: Sendable {
         var releases: [Key: Release] = [:]
         for row in rows {
             let name: String = try row.decode(2)
-            releases[Key(space: try row.decode(1), name: name)] = Release(id: try row.decode(0), name: name, sortKey: try row.decode(3), firstSeen: try row.decode(4))
+            releases[Key(space: try row.decode(1), name: name)] = Release(
+                id: try row.decode(0), name: name, sortKey: try row.decode(3), firstSeen: try row.decode(4))
         }
         return releases
     }

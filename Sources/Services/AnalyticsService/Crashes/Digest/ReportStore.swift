@@ -39,7 +39,8 @@ extension DigestStore {
             for var outcome in envelope.outcomes {
                 let quantity = outcome.quantity
                 outcome.quantity = 0
-                counts[Key(space: envelope.space.id, day: envelope.received.day, outcome: outcome), default: 0] += quantity
+                counts[Key(space: envelope.space.id, day: envelope.received.day, outcome: outcome), default: 0] +=
+                    quantity
             }
         }
         guard !counts.isEmpty else { return }
@@ -57,7 +58,9 @@ extension DigestStore {
     /// Stores feedback on reports, to be shown with them. Other feedback is only in its ticket.
     func store(feedback envelopes: [DigestedEnvelope], _ transaction: PostgresTransaction) async throws {
         let all = envelopes.flatMap { envelope in
-            envelope.feedback.compactMap { feedback in feedback.words.eventID.map { (envelope: envelope, feedback: feedback.words, eventID: $0) } }
+            envelope.feedback.compactMap { feedback in
+                feedback.words.eventID.map { (envelope: envelope, feedback: feedback.words, eventID: $0) }
+            }
         }
         guard !all.isEmpty else { return }
         try await transaction.execute(

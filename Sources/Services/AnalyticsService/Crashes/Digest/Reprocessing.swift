@@ -25,14 +25,16 @@ struct Reprocessing: Sendable {
     func digestAgain(_ eventIDs: [UUID], in space: Space) async throws {
         for id in eventIDs.prefix(Self.maximumEvents) {
             let rows = try await postgres.query(
-                "SELECT content, received, at FROM analytics.crash_events WHERE space = \(space.id) AND event_id = \(id)")
+                "SELECT content, received, at FROM analytics.crash_events WHERE space = \(space.id) AND event_id = \(id)"
+            )
             guard let row = rows.first else { continue }
             let content = try row.decode(0, as: [UInt8].self)
             let (received, at): (Date, Date) = (try row.decode(1), try row.decode(2))
             let report = try await withinBudget(id) { [helpers] () -> DigestedReport? in
                 let symbolicated = await helpers.symbolicate(try JSONValue(parsing: content), space)
                 guard let event = Event(symbolicated.report, id: id) else { return nil }
-                return DigestedReport(event, Grouping(event), at: at, received: received, space: space, awaited: symbolicated.awaited)
+                return DigestedReport(
+                    event, Grouping(event), at: at, received: received, space: space, awaited: symbolicated.awaited)
             }
             if let report { try await replace(report) }
         }
@@ -63,11 +65,15 @@ struct Reprocessing: Sendable {
 
     /// Runs work on the digestion threads. Nil if the work returned nil or exceeded the CPU budget; the report is then
     /// left as it is.
-    private func withinBudget<Value: Sendable>(_ id: UUID, _ work: @escaping @Sendable () async throws -> Value?) async throws -> Value? {
+    private func withinBudget<Value: Sendable>(_ id: UUID, _ work: @escaping @Sendable () async throws -> Value?)
+        async throws -> Value?
+    {
         do {
             return try await threads.run(upTo: budget, work)
         } catch let error as DigestionThreads.OverBudget {
-            logger.error("Could not reprocess a crash report; keeping it as it is.", metadata: ["crash.event": "\(id)", "error.cause": "\(error)"])
+            logger.error(
+                "Could not reprocess a crash report; keeping it as it is.",
+                metadata: ["crash.event": "\(id)", "error.cause": "\(error)"])
             return nil
         }
     }
@@ -99,19 +105,24 @@ struct Reprocessing: Sendable {
     ) async throws -> DigestStore.Placed {
         let keys: Set = [report.key(report.grouping.appHash), report.key(report.grouping.systemHash)]
         let issues = try await IssueStore.issues(of: keys, transaction)
-        let isItsOwn = try await transaction.query(
-            """
-            SELECT i.events <= 1 OR NOT EXISTS (
-                SELECT FROM analytics.issue_hashes AS h WHERE h.issue = i.id AND h.hash NOT IN (e.app_hash, e.system_hash))
-            FROM analytics.issues AS i, analytics.crash_events AS e
-            WHERE i.id = \(old) AND e.space = \(report.space.id) AND e.event_id = \(report.eventID)
-            """
-        ).first?.decode(0, as: Bool.self) ?? false
+        let isItsOwn =
+            try await transaction.query(
+                """
+                SELECT i.events <= 1 OR NOT EXISTS (
+                    SELECT FROM analytics.issue_hashes AS h WHERE h.issue = i.id AND h.hash NOT IN (e.app_hash, e.system_hash))
+                FROM analytics.issues AS i, analytics.crash_events AS e
+                WHERE i.id = \(old) AND e.space = \(report.space.id) AND e.event_id = \(report.eventID)
+                """
+            ).first?.decode(0, as: Bool.self) ?? false
         guard issues.isEmpty, isItsOwn else { return try await store.place([report], known, transaction)[0] }
         try await IssueStore.add(keys.map { (key: $0, issue: old) }, transaction)
         try await transaction.execute(
-            "UPDATE analytics.issues SET title = \(report.grouping.title), culprit = \(report.grouping.culprit) WHERE id = \(old)")
-        return DigestStore.Placed(report: report, release: report.release.flatMap { known[ReleaseStore.Key(space: report.space.id, name: $0.text)] }, issue: old)
+            "UPDATE analytics.issues SET title = \(report.grouping.title), culprit = \(report.grouping.culprit) WHERE id = \(old)"
+        )
+        return DigestStore.Placed(
+            report: report,
+            release: report.release.flatMap { known[ReleaseStore.Key(space: report.space.id, name: $0.text)] },
+            issue: old)
     }
 
     private func write(_ placed: DigestStore.Placed, _ transaction: PostgresTransaction) async throws {
@@ -144,7 +155,9 @@ struct Reprocessing: Sendable {
         guard !isDone.isEmpty else { return }
         // Redirect tickets, links by number and pending alerts to the other issue.
         try await moveReferences(old, placed.issue, transaction)
-        for statement in IssueMerging.redirections(of: [Int(old)], to: placed.issue) { try await transaction.execute(statement) }
+        for statement in IssueMerging.redirections(of: [Int(old)], to: placed.issue) {
+            try await transaction.execute(statement)
+        }
         try await transaction.execute("DELETE FROM analytics.issues WHERE id = \(old)")
     }
 }

@@ -44,7 +44,9 @@ struct SessionStore: Sendable {
         var (sums, persons) = ([Place: Sums](), [User: Bool]())
         func found(_ envelope: DigestedEnvelope, _ attributes: SessionAttributes, _ started: Date) -> Place? {
             let release = releases[ReleaseStore.Key(space: envelope.space.id, name: attributes.release)]
-            return release.map { Place(space: envelope.space.id, day: started.day, release: $0.id, stage: attributes.stage) }
+            return release.map {
+                Place(space: envelope.space.id, day: started.day, release: $0.id, stage: attributes.stage)
+            }
         }
         func see(_ person: String?, _ hasCrashed: Bool, _ place: Place, _ space: Space) {
             guard let person else { return }
@@ -83,7 +85,9 @@ struct SessionStore: Sendable {
 
     /// The states of sessions that were counted before.
     private func states(_ envelopes: [DigestedEnvelope]) async throws -> [SessionKey: SessionState] {
-        let keys = Set(envelopes.flatMap { envelope in envelope.updates.map { SessionKey(space: envelope.space.id, id: $0.id) } }).map { $0 }
+        let keys = Set(
+            envelopes.flatMap { envelope in envelope.updates.map { SessionKey(space: envelope.space.id, id: $0.id) } }
+        ).map { $0 }
         guard !keys.isEmpty else { return [:] }
         let rows = try await transaction.query(
             """
@@ -91,7 +95,10 @@ struct SessionStore: Sendable {
             JOIN analytics.crash_session_states AS s ON s.space = q.space AND s.sid = q.sid
             """)
         var states: [SessionKey: SessionState] = [:]
-        for row in rows { states[SessionKey(space: try row.decode(0), id: try row.decode(1))] = SessionState(rawValue: try row.decode(2)) ?? .healthy }
+        for row in rows {
+            states[SessionKey(space: try row.decode(0), id: try row.decode(1))] =
+                SessionState(rawValue: try row.decode(2)) ?? .healthy
+        }
         return states
     }
 

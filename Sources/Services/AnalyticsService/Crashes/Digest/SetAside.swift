@@ -24,16 +24,23 @@ struct SetAside: Sendable {
 
     func put(_ records: [[UInt8]], because error: any Error) throws {
         guard !records.isEmpty else { return }
-        logger.error("Could not process crash reports; setting them aside, not retrying.", metadata: ["error.cause": "\(error)", "crash.records": "\(records.count)"])
-        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        logger.error(
+            "Could not process crash reports; setting them aside, not retrying.",
+            metadata: ["error.cause": "\(error)", "crash.records": "\(records.count)"])
+        try FileManager.default.createDirectory(
+            atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         let files = try FileManager.default.contentsOfDirectory(atPath: folder)
         var count = files.count
         defer { kept.record(count) }
-        var size = files.reduce(0) { $0 + ((try? FileManager.default.attributesOfItem(atPath: "\(folder)/\($1)")[.size] as? Int) ?? 0) }
+        var size = files.reduce(0) {
+            $0 + ((try? FileManager.default.attributesOfItem(atPath: "\(folder)/\($1)")[.size] as? Int) ?? 0)
+        }
         for record in records {
             guard count < Self.maximumFiles, size + record.count <= Self.maximumSizeInBytes else {
                 dropped.increment()
-                logger.error("Could not set aside a crash report, because the folder is full; dropping it.", metadata: ["crash.folder": "refused"])
+                logger.error(
+                    "Could not set aside a crash report, because the folder is full; dropping it.",
+                    metadata: ["crash.folder": "refused"])
                 continue
             }
             try Data(record).write(to: URL(fileURLWithPath: folder + "/" + UUID().uuidString.lowercased()))

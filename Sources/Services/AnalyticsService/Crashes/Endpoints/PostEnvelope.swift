@@ -41,8 +41,11 @@ struct PostStoredEvent: Endpoint {
     private static func unpacked(_ body: ByteBuffer, _ coding: ContentCoding?) throws -> [UInt8] {
         do {
             if let coding { return Array(buffer: try Inflate.decode(body, coding, upTo: CrashIntake.Limits.event)) }
-            if body.readableBytesView.first != UInt8(ascii: "{"), let packed = Data(base64Encoded: Data(body.readableBytesView)) {
-                return Array(buffer: try Inflate.decode(ByteBuffer(bytes: packed), .deflate, upTo: CrashIntake.Limits.event))
+            if body.readableBytesView.first != UInt8(ascii: "{"),
+                let packed = Data(base64Encoded: Data(body.readableBytesView))
+            {
+                return Array(
+                    buffer: try Inflate.decode(ByteBuffer(bytes: packed), .deflate, upTo: CrashIntake.Limits.event))
             }
         } catch InflateError.tooLarge(let limit) {
             throw EnvelopeRefusal.tooLarge("more than \(limit) bytes when decompressed")
@@ -74,7 +77,9 @@ extension Request {
         let name = headers[.contentEncoding]?.trimmingCharacters(in: .whitespaces) ?? ""
         let coding = ContentCoding(name: name)
         guard coding != nil || name.isEmpty || name.lowercased() == "identity" else {
-            throw EnvelopeRefusal(status: .unsupportedMediaType, detail: "unsupported content encoding", causes: ["send gzip, deflate, br or zstd"])
+            throw EnvelopeRefusal(
+                status: .unsupportedMediaType, detail: "unsupported content encoding",
+                causes: ["send gzip, deflate, br or zstd"])
         }
         do {
             return (try await wholeBody(upTo: CrashIntake.Limits.body), coding)
@@ -85,7 +90,8 @@ extension Request {
 }
 
 extension SentryAnswer {
-    fileprivate static func answering(_ body: () async throws -> (id: UUID?, rateLimits: [RateLimit])) async -> Response {
+    fileprivate static func answering(_ body: () async throws -> (id: UUID?, rateLimits: [RateLimit])) async -> Response
+    {
         do {
             let (id, rateLimits) = try await body()
             return accepted(id, rateLimits)

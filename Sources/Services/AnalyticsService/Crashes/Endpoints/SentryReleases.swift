@@ -17,11 +17,14 @@ struct CreateSentryRelease: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let principal = try context.master
         let body = try await request.sentryRelease(of: principal)
-        guard let version = body["version"]?.looseText else { throw HTTPProblem(.invalidBody, "This field is required.", field: "version") }
+        guard let version = body["version"]?.looseText else {
+            throw HTTPProblem(.invalidBody, "This field is required.", field: "version")
+        }
         let name = try SentryReleases.name(version, "version")
         var response = Response.json(try await releases.make(name, try SentryReleases.Facts(body), for: principal))
         response.status = .created
-        response.headers[.location] = request.uri.path + (request.uri.path.hasSuffix("/") ? "" : "/") + RelativeReference.encoded(name.text) + "/"
+        response.headers[.location] =
+            request.uri.path + (request.uri.path.hasSuffix("/") ? "" : "/") + RelativeReference.encoded(name.text) + "/"
         return response
     }
 }
@@ -45,7 +48,9 @@ struct ReadSentryRelease: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let principal = try context.master
-        guard let json = try await releases.read(try context.sentryVersion, for: principal) else { throw HTTPProblem(.notFound, "There is no such release.") }
+        guard let json = try await releases.read(try context.sentryVersion, for: principal) else {
+            throw HTTPProblem(.notFound, "There is no such release.")
+        }
         return .json(json)
     }
 }
@@ -56,10 +61,15 @@ extension Request {
         let value = try await json(upTo: SentryReleases.maximumSizeInBytes)
         guard case .object = value else { throw HTTPProblem(.invalidBody, "The body must be an object.") }
         if let status = value["status"]?.looseText, status != "open" {
-            throw HTTPProblem(.invalidBody, "Martlet does not archive releases, but those without reports can be deleted.", field: "status")
+            throw HTTPProblem(
+                .invalidBody, "Martlet does not archive releases, but those without reports can be deleted.",
+                field: "status")
         }
         guard !value.hasReferences else {
-            throw HTTPProblem(.invalidBody, "Martlet does not read repositories: send the commits, as `releases set-commits --local` does.", field: "refs")
+            throw HTTPProblem(
+                .invalidBody,
+                "Martlet does not read repositories: send the commits, as `releases set-commits --local` does.",
+                field: "refs")
         }
         for project in value["projects"]?.looseList ?? [] {
             guard let name = project.looseText, name == String(principal.appNumber) || name == principal.appID else {
@@ -119,8 +129,11 @@ struct SentryReleases: Sendable {
 
     /// - Throws: `invalid-body`.
     static func name(_ text: String, _ field: String) throws -> ReleaseName {
-        guard (1...250).contains(text.utf8.count), !text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) else {
-            throw HTTPProblem(.invalidBody, "A release's name must have 1 to 250 bytes and no control characters.", field: field)
+        guard (1...250).contains(text.utf8.count),
+            !text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control })
+        else {
+            throw HTTPProblem(
+                .invalidBody, "A release's name must have 1 to 250 bytes and no control characters.", field: field)
         }
         return ReleaseName(text)
     }
@@ -135,7 +148,10 @@ struct SentryReleases: Sendable {
             guard let release = known.values.first else {
                 throw HTTPProblem(.limitExceeded, "An app may have \(ReleaseStore.maximumReleases) releases.")
             }
-            if let released = facts.released { try await transaction.execute("UPDATE analytics.releases SET released = \(released) WHERE id = \(release.id)") }
+            if let released = facts.released {
+                try await transaction.execute(
+                    "UPDATE analytics.releases SET released = \(released) WHERE id = \(release.id)")
+            }
             if let commits = facts.commits {
                 try await ReleaseCommitStore.set(commits, of: release.id, transaction)
                 try await fixes.apply(commits, of: (id: release.id, name: name.text), in: space, transaction)
@@ -143,7 +159,9 @@ struct SentryReleases: Sendable {
             return known
         }
         store.remember(known)
-        guard let json = try await read(name, for: principal) else { throw HTTPProblem(.internalError, cause: "the release just created is gone") }
+        guard let json = try await read(name, for: principal) else {
+            throw HTTPProblem(.internalError, cause: "the release just created is gone")
+        }
         return json
     }
 

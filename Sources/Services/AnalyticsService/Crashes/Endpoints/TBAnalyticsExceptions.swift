@@ -23,7 +23,9 @@ struct PostTBAnalyticsException: Endpoint {
         let value: JSONValue
         do { value = try LooseJSON.value(body.readableBytesView) } catch { throw HTTPProblem(error) }
         guard case .array(let elements) = value else { return .json(try await store([value], principal)[0]) }
-        guard elements.count <= Self.maximumCount else { throw HTTPProblem(.limitExceeded, "At most \(Self.maximumCount) exceptions can be sent at once.") }
+        guard elements.count <= Self.maximumCount else {
+            throw HTTPProblem(.limitExceeded, "At most \(Self.maximumCount) exceptions can be sent at once.")
+        }
         return .page(try await store(elements, principal))
     }
 
@@ -68,7 +70,10 @@ struct ListTBAnalyticsExceptions: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         try request.allowParameters(["skip", "limit"])
         let space = try await spaces.space(of: try context.master)
-        let (skip, limit) = (try request.number("skip", default: 0, in: 0...10_000), try request.number("limit", default: 100, in: 1...100))
+        let (skip, limit) = (
+            try request.number("skip", default: 0, in: 0...10_000),
+            try request.number("limit", default: 100, in: 1...100)
+        )
         return .page(try await thesis.latest(in: space, skip: skip, limit: limit))
     }
 }

@@ -25,17 +25,23 @@ struct CrashIntake: Sendable {
 
     /// Item type that reports to the digest what was dropped before the spool.
     static let dropReport = "martlet_dropped"
-    private static let kept: Set<String> = ["event", "session", "sessions", "attachment", "user_report", "feedback", "client_report"]
+    private static let kept: Set<String> = [
+        "event", "session", "sessions", "attachment", "user_report", "feedback", "client_report",
+    ]
 
     private let spool: SpoolWriter
     private let quota: CrashQuota
     private let logger: Logger
     /// Limits the memory that large envelopes take at the same time.
-    private let large = AsyncSemaphore(limit: 2, maximumWaiting: 20, refusal: EnvelopeRefusal.busy("too_many_large_envelopes"))
+    private let large = AsyncSemaphore(
+        limit: 2, maximumWaiting: 20, refusal: EnvelopeRefusal.busy("too_many_large_envelopes"))
     private let drops = DropCounts()
-    private let accepted = Counter(label: "martlet_analytics_crash_envelopes_total", dimensions: [("outcome", "accepted")])
-    private let limited = Counter(label: "martlet_analytics_crash_envelopes_total", dimensions: [("outcome", "limited")])
-    private let refused = Counter(label: "martlet_analytics_crash_envelopes_total", dimensions: [("outcome", "refused")])
+    private let accepted = Counter(
+        label: "martlet_analytics_crash_envelopes_total", dimensions: [("outcome", "accepted")])
+    private let limited = Counter(
+        label: "martlet_analytics_crash_envelopes_total", dimensions: [("outcome", "limited")])
+    private let refused = Counter(
+        label: "martlet_analytics_crash_envelopes_total", dimensions: [("outcome", "refused")])
 
     init(spool: SpoolWriter, quota: CrashQuota, logger: Logger) {
         self.spool = spool
@@ -46,13 +52,18 @@ struct CrashIntake: Sendable {
     /// Stores an envelope as received. When this returns, the kept items survive a power loss.
     ///
     /// - Throws: `EnvelopeRefusal`.
-    func take(_ body: ByteBuffer, _ coding: ContentCoding?, of principal: Principal) async throws -> (id: UUID?, rateLimits: [RateLimit]) {
+    func take(_ body: ByteBuffer, _ coding: ContentCoding?, of principal: Principal) async throws -> (
+        id: UUID?, rateLimits: [RateLimit]
+    ) {
         try await counted {
             guard let coding else { return try await takeUnpacked(body, body, nil, principal) }
             do {
-                return try await takeUnpacked(Inflate.decode(body, coding, upTo: Limits.ordinary), body, coding, principal)
+                return try await takeUnpacked(
+                    Inflate.decode(body, coding, upTo: Limits.ordinary), body, coding, principal)
             } catch InflateError.tooLarge {
-                return try await large.withPermit { try await takeUnpacked(Inflate.decode(body, coding, upTo: Limits.envelope), body, coding, principal) }
+                return try await large.withPermit {
+                    try await takeUnpacked(Inflate.decode(body, coding, upTo: Limits.envelope), body, coding, principal)
+                }
             }
         }
     }
@@ -75,7 +86,9 @@ struct CrashIntake: Sendable {
         }
     }
 
-    private func counted(_ body: () async throws -> (id: UUID?, rateLimits: [RateLimit])) async throws -> (id: UUID?, rateLimits: [RateLimit]) {
+    private func counted(_ body: () async throws -> (id: UUID?, rateLimits: [RateLimit])) async throws -> (
+        id: UUID?, rateLimits: [RateLimit]
+    ) {
         do {
             let result = try await body()
             accepted.increment()
@@ -100,7 +113,8 @@ struct CrashIntake: Sendable {
             throw EnvelopeRefusal.busy("spool_full")
         } catch {
             limited.increment()
-            logger.error("Could not store a crash envelope; refusing it as busy.", metadata: ["error.cause": "\(error)"])
+            logger.error(
+                "Could not store a crash envelope; refusing it as busy.", metadata: ["error.cause": "\(error)"])
             throw EnvelopeRefusal.busy("spool_unavailable")
         }
     }
@@ -155,7 +169,9 @@ struct CrashIntake: Sendable {
         var isAllLimited: Bool
     }
 
-    private func sorted(_ envelope: Envelope, _ body: ByteBuffer?, _ coding: ContentCoding?, _ principal: Principal) throws -> Sorted {
+    private func sorted(_ envelope: Envelope, _ body: ByteBuffer?, _ coding: ContentCoding?, _ principal: Principal)
+        throws -> Sorted
+    {
         try Self.check(envelope)
         let (items, dropped, rateLimits) = sorted(envelope.items, principal)
         let isAllLimited = items.isEmpty && !rateLimits.isEmpty && dropped.keys.allSatisfy { $0.reason == "rate_limit" }
@@ -163,9 +179,12 @@ struct CrashIntake: Sendable {
         let isWhole = items.count == envelope.items.count && body != nil
         let rest = isWhole ? envelope : Envelope(header: envelope.header, items: items + Self.report(dropped))
         let record = ReceivedEnvelope(
-            appID: principal.appID, environment: principal.environment, received: Date(), eventID: id, coding: isWhole ? coding : nil,
+            appID: principal.appID, environment: principal.environment, received: Date(), eventID: id,
+            coding: isWhole ? coding : nil,
             body: isWhole ? Array(buffer: body ?? ByteBuffer()) : rest.bytes)
-        return Sorted(record: items.isEmpty ? nil : record, dropped: dropped, id: id, rateLimits: rateLimits, isAllLimited: isAllLimited)
+        return Sorted(
+            record: items.isEmpty ? nil : record, dropped: dropped, id: id, rateLimits: rateLimits,
+            isAllLimited: isAllLimited)
     }
 
     private static func check(_ envelope: Envelope) throws {
@@ -173,18 +192,34 @@ struct CrashIntake: Sendable {
         for item in envelope.items {
             let size = item.payload.count
             switch item.type {
-            case "event", "feedback", "user_report": if size > Limits.event { throw EnvelopeRefusal.tooLarge("an item of type '\(item.type)' has more than \(Limits.event) bytes") }
-            case "session", "sessions": if size > Limits.sessions { throw EnvelopeRefusal.tooLarge("an item of type '\(item.type)' has more than \(Limits.sessions) bytes") }
-            case "client_report": if size > Limits.clientReport { throw EnvelopeRefusal.tooLarge("a client report has more than \(Limits.clientReport) bytes") }
+            case "event", "feedback", "user_report":
+                if size > Limits.event {
+                    throw EnvelopeRefusal.tooLarge("an item of type '\(item.type)' has more than \(Limits.event) bytes")
+                }
+            case "session", "sessions":
+                if size > Limits.sessions {
+                    throw EnvelopeRefusal.tooLarge(
+                        "an item of type '\(item.type)' has more than \(Limits.sessions) bytes")
+                }
+            case "client_report":
+                if size > Limits.clientReport {
+                    throw EnvelopeRefusal.tooLarge("a client report has more than \(Limits.clientReport) bytes")
+                }
             case "attachment": attachments += size
             default: break
             }
         }
-        if attachments > Limits.attachments { throw EnvelopeRefusal.tooLarge("attachments have more than \(Limits.attachments) bytes") }
-        if envelope.items.filter({ $0.type == "event" }).count > 1 { throw EnvelopeRefusal.invalid("more than one event") }
+        if attachments > Limits.attachments {
+            throw EnvelopeRefusal.tooLarge("attachments have more than \(Limits.attachments) bytes")
+        }
+        if envelope.items.filter({ $0.type == "event" }).count > 1 {
+            throw EnvelopeRefusal.invalid("more than one event")
+        }
     }
 
-    private func sorted(_ items: [Envelope.Item], _ principal: Principal) -> (kept: [Envelope.Item], dropped: [DropCounts.Drop: Int], rateLimits: [RateLimit]) {
+    private func sorted(_ items: [Envelope.Item], _ principal: Principal) -> (
+        kept: [Envelope.Item], dropped: [DropCounts.Drop: Int], rateLimits: [RateLimit]
+    ) {
         var (kept, dropped, rateLimits) = ([Envelope.Item](), [DropCounts.Drop: Int](), [RateLimit]())
         for item in items {
             let category = DataCategory(itemType: item.type)
@@ -213,16 +248,21 @@ struct CrashIntake: Sendable {
         guard !dropped.isEmpty else { return [] }
         let counts = dropped.map { entry in
             JSONValue.object([
-                .init("category", .string(entry.key.category.rawValue)), .init("reason", .string(entry.key.reason)), .init("quantity", .number("\(entry.value)")),
+                .init("category", .string(entry.key.category.rawValue)), .init("reason", .string(entry.key.reason)),
+                .init("quantity", .number("\(entry.value)")),
             ])
         }
-        return [Envelope.Item(header: .object([]), type: dropReport, payload: Array(JSONValue.array(counts).text.utf8)[...])]
+        return [
+            Envelope.Item(header: .object([]), type: dropReport, payload: Array(JSONValue.array(counts).text.utf8)[...])
+        ]
     }
 
     /// The id of the envelope, or else of its event, or else a new one. Nil if the envelope contains no event.
     private func eventID(_ envelope: Envelope) -> UUID? {
         if let id = envelope.eventID { return id }
-        guard let item = envelope.items.first(where: { $0.type == "event" || $0.type == "feedback" }) else { return nil }
+        guard let item = envelope.items.first(where: { $0.type == "event" || $0.type == "feedback" }) else {
+            return nil
+        }
         return (try? LooseJSON.value(item.payload))?["event_id"]?.looseText.flatMap(UUID.init(eventID:)) ?? UUID()
     }
 }

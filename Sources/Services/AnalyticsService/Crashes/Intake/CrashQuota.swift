@@ -96,8 +96,13 @@ final class CrashQuota: Sendable {
     /// Units not yet shared, with their minute since 1970: the largest counts, up to `maximumCount`.
     func untold(upTo maximumCount: Int) -> (minute: Int, counts: [(key: Key, count: Int)]) {
         counts.withLock { counts in
-            let new = counts.used.compactMap { key, count in count.own > count.told ? (key: key, count: count.own - count.told) : nil }
-            return (counts.minute, new.count <= maximumCount ? new : Array(new.sorted { $0.count > $1.count }.prefix(maximumCount)))
+            let new = counts.used.compactMap { key, count in
+                count.own > count.told ? (key: key, count: count.own - count.told) : nil
+            }
+            return (
+                counts.minute,
+                new.count <= maximumCount ? new : Array(new.sorted { $0.count > $1.count }.prefix(maximumCount))
+            )
         }
     }
 

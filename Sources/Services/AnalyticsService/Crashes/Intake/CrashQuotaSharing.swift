@@ -34,7 +34,9 @@ struct CrashQuotaSharing: PeriodicWork {
             """)
         var totals: [CrashQuota.Key: Int] = [:]
         for row in rows where try row.decode(3, as: Int.self) == minute {
-            guard let environment = AppEnvironment(rawValue: try row.decode(1)), let group = CrashQuota.Group(rawValue: try row.decode(2)) else { continue }
+            guard let environment = AppEnvironment(rawValue: try row.decode(1)),
+                let group = CrashQuota.Group(rawValue: try row.decode(2))
+            else { continue }
             totals[CrashQuota.Key(appID: try row.decode(0), environment: environment, group: group)] = try row.decode(4)
         }
         quota.learn(told, totals, of: minute)

@@ -24,14 +24,17 @@ struct ReceivedEnvelope: Sendable, Equatable {
     /// - Throws: `InflateError`, `EnvelopeError`.
     func envelope(upTo limitInBytes: Int) throws -> Envelope {
         guard let coding else { return try Envelope(parsing: body) }
-        return try Envelope(parsing: Array(buffer: try Inflate.decode(ByteBuffer(bytes: body), coding, upTo: limitInBytes)))
+        return try Envelope(
+            parsing: Array(buffer: try Inflate.decode(ByteBuffer(bytes: body), coding, upTo: limitInBytes)))
     }
 
     /// Layout: version, coding, environment, microseconds since 1970 (8 bytes), event id (16, zeros if none), length of
     /// the app id, app id, body.
     var record: [UInt8] {
         let appID = Array(appID.utf8.prefix(255))
-        var record: [UInt8] = [Self.version, UInt8(Self.codings.firstIndex(of: coding) ?? 0), environment == .live ? 0 : 1]
+        var record: [UInt8] = [
+            Self.version, UInt8(Self.codings.firstIndex(of: coding) ?? 0), environment == .live ? 0 : 1,
+        ]
         record.reserveCapacity(28 + appID.count + body.count)
         withUnsafeBytes(of: Int64(received.timeIntervalSince1970 * 1e6).bigEndian) { record.append(contentsOf: $0) }
         withUnsafeBytes(of: (eventID ?? Self.none).uuid) { record.append(contentsOf: $0) }
@@ -43,7 +46,9 @@ struct ReceivedEnvelope: Sendable, Equatable {
 
     /// Nil if the bytes are not a record.
     init?(record: [UInt8]) {
-        guard record.count >= 28, record[0] == Self.version, record[1] < Self.codings.count, record[2] <= 1 else { return nil }
+        guard record.count >= 28, record[0] == Self.version, record[1] < Self.codings.count, record[2] <= 1 else {
+            return nil
+        }
         let idLength = Int(record[27])
         guard record.count >= 28 + idLength else { return nil }
         coding = Self.codings[Int(record[1])]
@@ -56,7 +61,10 @@ struct ReceivedEnvelope: Sendable, Equatable {
         body = Array(record[(28 + idLength)...])
     }
 
-    init(appID: String, environment: AppEnvironment, received: Date, eventID: UUID?, coding: ContentCoding?, body: [UInt8]) {
+    init(
+        appID: String, environment: AppEnvironment, received: Date, eventID: UUID?, coding: ContentCoding?,
+        body: [UInt8]
+    ) {
         self.appID = appID
         self.environment = environment
         self.received = received

@@ -18,9 +18,14 @@ enum SentryAnswer {
 
     static func refused(_ refusal: EnvelopeRefusal) -> Response {
         let causes = refusal.causes.map(JSONValue.quote).joined(separator: ",")
-        var response = answer(refusal.status, #"{"detail":\#(JSONValue.quote(refusal.detail)),"causes":[\#(causes)]}"#, refusal.rateLimits)
+        var response = answer(
+            refusal.status, #"{"detail":\#(JSONValue.quote(refusal.detail)),"causes":[\#(causes)]}"#, refusal.rateLimits
+        )
         // A header value must be one line of printable ASCII.
-        response.headers[error] = String((refusal.causes.first ?? refusal.detail).unicodeScalars.filter { (0x20..<0x7f).contains($0.value) }.prefix(200).map(Character.init))
+        response.headers[error] = String(
+            (refusal.causes.first ?? refusal.detail).unicodeScalars.filter { (0x20..<0x7f).contains($0.value) }.prefix(
+                200
+            ).map(Character.init))
         return response
     }
 
@@ -41,13 +46,19 @@ struct EnvelopeRefusal: Error {
     var causes: [String] = []
     var rateLimits: [RateLimit] = []
 
-    static func invalid(_ cause: String) -> EnvelopeRefusal { EnvelopeRefusal(status: .badRequest, detail: "invalid event envelope", causes: [cause]) }
+    static func invalid(_ cause: String) -> EnvelopeRefusal {
+        EnvelopeRefusal(status: .badRequest, detail: "invalid event envelope", causes: [cause])
+    }
 
-    static func tooLarge(_ cause: String) -> EnvelopeRefusal { EnvelopeRefusal(status: .contentTooLarge, detail: "envelope exceeded size limits", causes: [cause]) }
+    static func tooLarge(_ cause: String) -> EnvelopeRefusal {
+        EnvelopeRefusal(status: .contentTooLarge, detail: "envelope exceeded size limits", causes: [cause])
+    }
 
     /// All items are over quota.
     static func limited(_ rateLimits: [RateLimit]) -> EnvelopeRefusal {
-        EnvelopeRefusal(status: .tooManyRequests, detail: "event submission rejected due to rate limits", causes: ["quota"], rateLimits: rateLimits)
+        EnvelopeRefusal(
+            status: .tooManyRequests, detail: "event submission rejected due to rate limits", causes: ["quota"],
+            rateLimits: rateLimits)
     }
 
     /// Nothing can be stored at the moment. Never a 5xx, because the clients discard what was answered with one.

@@ -3,7 +3,8 @@ import MartletPostgres
 
 /// The severity of a report. The raw value is stored in the database; a higher value is more severe.
 enum CrashLevel: Int, Sendable, CaseIterable {
-    case debug = 1, info, warning, error, fatal
+    case debug = 1
+    case info, warning, error, fatal
 
     var name: String { "\(self)" }
 

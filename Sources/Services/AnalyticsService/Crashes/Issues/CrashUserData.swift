@@ -18,7 +18,9 @@ struct CrashUserData: UserDataHolder {
     func erase(_ request: UserDataRequest) async throws -> UserErasure {
         let (person, space) = try await owner(request)
         let count = try await removal.removeReports(where: Self.reports(of: person, in: space))
-        guard count < IssueRemoval.reportsPerSlice else { return UserErasure(erased: ["crashReports": count], next: "reports") }
+        guard count < IssueRemoval.reportsPerSlice else {
+            return UserErasure(erased: ["crashReports": count], next: "reports")
+        }
         try await postgres.withTransaction(serializationRetries: IssueChanges.retries) { transaction in
             try await IssueStore.lock([space.id], transaction)
             try await transaction.execute(
@@ -57,11 +59,17 @@ struct CrashUserData: UserDataHolder {
         return UserDataPortion(lines: lines, next: rows.count == Self.reportsPerSlice ? last.map { String($0) } : nil)
     }
 
-    private static func reports(of person: Int64, in space: Space) -> PostgresQuery { "e.space = \(space.id) AND e.person = \(person)" }
+    private static func reports(of person: Int64, in space: Space) -> PostgresQuery {
+        "e.space = \(space.id) AND e.person = \(person)"
+    }
 
     private func owner(_ request: UserDataRequest) async throws -> (person: Int64, space: Space) {
-        guard (1...32).contains(request.app.utf8.count) else { throw HTTPProblem(.invalidBody, "This is not an app's id.", field: "app") }
-        guard let user = UUID(uuidString: request.user) else { throw HTTPProblem(.invalidBody, "This is not a user's id.", field: "user") }
+        guard (1...32).contains(request.app.utf8.count) else {
+            throw HTTPProblem(.invalidBody, "This is not an app's id.", field: "app")
+        }
+        guard let user = UUID(uuidString: request.user) else {
+            throw HTTPProblem(.invalidBody, "This is not a user's id.", field: "user")
+        }
         let space = try await spaces.space(of: request.app, request.environment)
         return (Person.account(user.uuidString.lowercased(), in: space), space)
     }

@@ -40,7 +40,9 @@ enum IssueChange: Sendable, Equatable {
             }
             changes.append(.assign(id))
         }
-        guard !changes.isEmpty else { throw HTTPProblem(.invalidBody, "A state or an assignee is required.", field: "state") }
+        guard !changes.isEmpty else {
+            throw HTTPProblem(.invalidBody, "A state or an assignee is required.", field: "state")
+        }
         return changes
     }
 
@@ -57,7 +59,8 @@ enum IssueChange: Sendable, Equatable {
             case "next": return .resolve(in: .nextRelease)
             case let name?:
                 guard (1...250).contains(name.utf8.count), !name.utf8.contains(0) else {
-                    throw HTTPProblem(.invalidBody, "This must be a release's name or version, or \"next\".", field: "release")
+                    throw HTTPProblem(
+                        .invalidBody, "This must be a release's name or version, or \"next\".", field: "release")
                 }
                 return .resolve(in: .release(name))
             }
@@ -66,7 +69,9 @@ enum IssueChange: Sendable, Equatable {
             if let until, !(Date()..<Date(timeIntervalSinceNow: 3_660 * 86_400)).contains(until) {
                 throw HTTPProblem(.invalidBody, "It must be within the next ten years.", field: "until")
             }
-            return .ignore(until: until, events: try body.integer("events", in: counts), users: try body.integer("users", in: counts))
+            return .ignore(
+                until: until, events: try body.integer("events", in: counts),
+                users: try body.integer("users", in: counts))
         default: throw HTTPProblem(.invalidBody, "The state must be unresolved, ignored or resolved.", field: "state")
         }
     }

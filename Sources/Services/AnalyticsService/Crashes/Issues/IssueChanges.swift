@@ -18,7 +18,8 @@ struct IssueChanges: Sendable {
     ///
     /// - Throws: `issue-not-found`; `invalid-body` for an unknown release.
     /// - Returns: the issues' ids.
-    func make(_ changes: [IssueChange], to numbers: [Int32], by author: Author, in space: Space) async throws -> [Int64] {
+    func make(_ changes: [IssueChange], to numbers: [Int32], by author: Author, in space: Space) async throws -> [Int64]
+    {
         try await postgres.withTransaction(serializationRetries: Self.retries) { transaction in
             let issues = try await Self.lock(numbers, in: space, transaction)
             for change in changes { try await Self.make(change, to: issues, by: author, in: space, transaction) }
@@ -31,10 +32,14 @@ struct IssueChanges: Sendable {
     ///
     /// - Parameter version: The version with the fix. Without one, or if it is unknown, the issues count as resolved in
     ///   the next release.
-    func resolve(_ issues: [Int64], in version: String?, by author: Author, in space: Space, _ transaction: PostgresTransaction) async throws {
+    func resolve(
+        _ issues: [Int64], in version: String?, by author: Author, in space: Space, _ transaction: PostgresTransaction
+    ) async throws {
         let open = try await Self.open(issues, in: space, transaction)
         var fix = IssueChange.Fix.nextRelease
-        if let version, try await Self.newestRelease(version, preferring: nil, in: space, transaction) != nil { fix = .release(version) }
+        if let version, try await Self.newestRelease(version, preferring: nil, in: space, transaction) != nil {
+            fix = .release(version)
+        }
         try await Self.make(.resolve(in: fix), to: open, by: author, in: space, transaction)
     }
 
@@ -53,10 +58,13 @@ struct IssueChanges: Sendable {
     /// Resolves issues in a release because one of its commits fixes them. Deleted and already resolved issues are
     /// skipped.
     static func resolve(
-        _ issues: [Int64], in release: (id: Int32, name: String), because commit: ReleaseCommit, _ space: Space, _ transaction: PostgresTransaction
+        _ issues: [Int64], in release: (id: Int32, name: String), because commit: ReleaseCommit, _ space: Space,
+        _ transaction: PostgresTransaction
     ) async throws {
         let open = try await Self.open(issues, in: space, transaction).map { Int($0) }
-        let details = JSONValue.object([.init("how", .string("commit")), .init("release", .string(release.name)), .init("commit", commit.json)])
+        let details = JSONValue.object([
+            .init("how", .string("commit")), .init("release", .string(release.name)), .init("commit", commit.json),
+        ])
         try await transaction.execute(
             """
             WITH changed AS (UPDATE analytics.issues SET \(Self.resolving(in: release.id)) WHERE id = ANY (\(open)) RETURNING id)
@@ -66,7 +74,9 @@ struct IssueChanges: Sendable {
     }
 
     /// The unresolved issues among these, locked in the order of their ids.
-    private static func open(_ issues: [Int64], in space: Space, _ transaction: PostgresTransaction) async throws -> [Int64] {
+    private static func open(_ issues: [Int64], in space: Space, _ transaction: PostgresTransaction) async throws
+        -> [Int64]
+    {
         try await transaction.query(
             """
             SELECT id FROM analytics.issues WHERE space = \(space.id) AND deleted IS NULL AND id = ANY (\(issues.map { Int($0) })) AND status <> 'resolved'
@@ -102,16 +112,21 @@ struct IssueChanges: Sendable {
     }
 
     private static func make(
-        _ change: IssueChange, to issues: [Int64], by author: Author, in space: Space, _ transaction: PostgresTransaction
+        _ change: IssueChange, to issues: [Int64], by author: Author, in space: Space,
+        _ transaction: PostgresTransaction
     ) async throws {
-        guard case .resolve(let fix) = change, fix != .now else { return try await write(update(change, nil), of: issues, by: author, in: space, transaction) }
+        guard case .resolve(let fix) = change, fix != .now else {
+            return try await write(update(change, nil), of: issues, by: author, in: space, transaction)
+        }
         for (package, issues) in try await packages(of: issues, transaction) {
             let release = try await self.release(fix, preferring: package, in: space, transaction)
             try await write(update(change, release), of: issues, by: author, in: space, transaction)
         }
     }
 
-    private typealias Update = (assignments: PostgresQuery, condition: PostgresQuery, kind: String, details: PostgresJSON)
+    private typealias Update = (
+        assignments: PostgresQuery, condition: PostgresQuery, kind: String, details: PostgresJSON
+    )
 
     private static func write(
         _ update: Update, of issues: [Int64], by author: Author, in space: Space, _ transaction: PostgresTransaction
@@ -127,7 +142,9 @@ struct IssueChanges: Sendable {
     }
 
     /// Groups issues by the package of the release they were last seen in; nil if they have no release.
-    private static func packages(of issues: [Int64], _ transaction: PostgresTransaction) async throws -> [(package: String?, issues: [Int64])] {
+    private static func packages(of issues: [Int64], _ transaction: PostgresTransaction) async throws -> [(
+        package: String?, issues: [Int64]
+    )] {
         try await transaction.query(
             """
             SELECT CASE WHEN r.id IS NOT NULL THEN \(ReleaseOrder.package("r")) END, array_agg(i.id ORDER BY i.id)
@@ -141,14 +158,17 @@ struct IssueChanges: Sendable {
     private static func update(_ change: IssueChange, _ release: (id: Int32, name: String)?) -> Update {
         switch change {
         case .resolve(let fix):
-            let details: [JSONValue.Member] = [.init("how", .string(fix.word))] + (release.map { [.init("release", .string($0.name))] } ?? [])
+            let details: [JSONValue.Member] =
+                [.init("how", .string(fix.word))] + (release.map { [.init("release", .string($0.name))] } ?? [])
             return (
                 Self.resolving(in: release?.id),
-                "(status <> 'resolved' OR resolved_in IS DISTINCT FROM \(release?.id))", "resolved", PostgresJSON(JSONValue.object(details).text)
+                "(status <> 'resolved' OR resolved_in IS DISTINCT FROM \(release?.id))", "resolved",
+                PostgresJSON(JSONValue.object(details).text)
             )
         case .ignore(let until, let events, let users):
             let details: [JSONValue.Member] = [
-                until.map { .init("until", .string($0.formatted(.iso8601))) }, events.map { .init("events", .number(String($0))) },
+                until.map { .init("until", .string($0.formatted(.iso8601))) },
+                events.map { .init("events", .number(String($0))) },
                 users.map { .init("users", .number(String($0))) },
             ].compactMap(\.self)
             return (

@@ -7,7 +7,8 @@ import MartletPostgres
 /// Selects issues. Properties that are empty or nil do not restrict the selection.
 struct IssueFilter: Sendable {
     static let parameters: Set<Substring> = [
-        "state", "level", "kind", "release", "text", "tag", "configuration", "variant", "assignee", "firstSeenFrom", "firstSeenTo", "lastSeenFrom", "lastSeenTo",
+        "state", "level", "kind", "release", "text", "tag", "configuration", "variant", "assignee", "firstSeenFrom",
+        "firstSeenTo", "lastSeenFrom", "lastSeenTo",
     ]
     private static let maximumTags = 5
     private static let maximumTextLength = 200
@@ -42,11 +43,13 @@ struct IssueFilter: Sendable {
         configuration = try request.shortText("configuration", upTo: 200)
         variant = try request.shortText("variant", upTo: 400)
         guard variant?.contains("=") ?? true, !(variant?.contains(",") ?? false) else {
-            throw HTTPProblem(.invalidParameter, "The variant must have the form experiment=variation.", field: "variant")
+            throw HTTPProblem(
+                .invalidParameter, "The variant must have the form experiment=variation.", field: "variant")
         }
         assignee = try request.shortText("assignee", upTo: 64)?.lowercased()
         guard assignee.map({ $0 == "none" || UUID(uuidString: $0) != nil }) ?? true else {
-            throw HTTPProblem(.invalidParameter, "The assignee must be a staff member's id, or none.", field: "assignee")
+            throw HTTPProblem(
+                .invalidParameter, "The assignee must be a staff member's id, or none.", field: "assignee")
         }
         firstSeen = (try request.time("firstSeenFrom"), try request.time("firstSeenTo"))
         lastSeen = (try request.time("lastSeenFrom"), try request.time("lastSeenTo"))
@@ -55,7 +58,9 @@ struct IssueFilter: Sendable {
             throw HTTPProblem(.invalidParameter, "At most \(Self.maximumTags) tags can be given.", field: "tag")
         }
         tags = try wanted.map { tag in
-            guard let colon = tag.firstIndex(of: ":"), colon > tag.startIndex, tag.utf8.count <= 1_000, !tag.utf8.contains(0) else {
+            guard let colon = tag.firstIndex(of: ":"), colon > tag.startIndex, tag.utf8.count <= 1_000,
+                !tag.utf8.contains(0)
+            else {
                 throw HTTPProblem(.invalidParameter, "A tag must have the form key:value.", field: "tag")
             }
             return (String(tag[..<colon]), String(tag[tag.index(after: colon)...]))
@@ -75,14 +80,19 @@ struct IssueFilter: Sendable {
                     WHERE ir.issue = i.id AND (r.name = \(release) OR r.version = \(release)))
                 """)
         }
-        if let text { parts.append("(strpos(lower(i.title), lower(\(text))) > 0 OR strpos(lower(i.culprit), lower(\(text))) > 0)") }
+        if let text {
+            parts.append("(strpos(lower(i.title), lower(\(text))) > 0 OR strpos(lower(i.culprit), lower(\(text))) > 0)")
+        }
         for tag in tags {
-            parts.append("EXISTS (SELECT FROM analytics.issue_tags AS t WHERE t.issue = i.id AND t.key = \(tag.key) AND t.value = \(tag.value))")
+            parts.append(
+                "EXISTS (SELECT FROM analytics.issue_tags AS t WHERE t.issue = i.id AND t.key = \(tag.key) AND t.value = \(tag.value))"
+            )
         }
         if let configuration { parts.append(Self.hasTag("martlet.config", "t.value = \(configuration)")) }
         if let variant {
             // A list such as `checkout=dark,size=b`, possibly with blanks.
-            parts.append(Self.hasTag("martlet.variants", "\(variant) = ANY (regexp_split_to_array(trim(t.value), '\\s*,\\s*'))"))
+            parts.append(
+                Self.hasTag("martlet.variants", "\(variant) = ANY (regexp_split_to_array(trim(t.value), '\\s*,\\s*'))"))
         }
         if let assignee { parts.append(assignee == "none" ? "i.assignee IS NULL" : "i.assignee = \(assignee)") }
         if let from = firstSeen.from { parts.append("i.first_seen >= \(from)") }
@@ -104,7 +114,9 @@ enum IssueOrder: String, Sendable, CaseIterable {
     /// - Throws: `invalid-parameter`.
     init(_ request: Request) throws {
         guard let order = Self(rawValue: String(request.uri.queryParameters["sort"] ?? "lastSeen")) else {
-            throw HTTPProblem(.invalidParameter, "The order must be one of \(Self.allCases.map(\.rawValue).joined(separator: ", ")).", field: "sort")
+            throw HTTPProblem(
+                .invalidParameter, "The order must be one of \(Self.allCases.map(\.rawValue).joined(separator: ", ")).",
+                field: "sort")
         }
         self = order
     }
@@ -130,9 +142,13 @@ enum IssueOrder: String, Sendable, CaseIterable {
 
 extension PostgresQuery {
     /// A `timestamptz` as microseconds since 1970.
-    static func microseconds(_ time: PostgresQuery) -> PostgresQuery { "(extract(epoch FROM \(time)) * 1000000)::bigint" }
+    static func microseconds(_ time: PostgresQuery) -> PostgresQuery {
+        "(extract(epoch FROM \(time)) * 1000000)::bigint"
+    }
 
-    static func time(_ microseconds: Int64) -> PostgresQuery { "(timestamptz 'epoch' + \(microseconds) * interval '1 microsecond')" }
+    static func time(_ microseconds: Int64) -> PostgresQuery {
+        "(timestamptz 'epoch' + \(microseconds) * interval '1 microsecond')"
+    }
 }
 
 extension Request {
@@ -144,7 +160,9 @@ extension Request {
         let words = text.split(separator: ",", omittingEmptySubsequences: false).map { word(String($0)) }
         guard words.count <= Word.allCases.count, !words.contains(where: { $0 == nil }) else {
             throw HTTPProblem(
-                .invalidParameter, "This must be a comma-separated list of \(Word.allCases.map { "\($0)" }.joined(separator: ", ")).", field: String(name))
+                .invalidParameter,
+                "This must be a comma-separated list of \(Word.allCases.map { "\($0)" }.joined(separator: ", ")).",
+                field: String(name))
         }
         return words.compactMap(\.self)
     }
@@ -153,7 +171,8 @@ extension Request {
     func shortText(_ name: Substring, upTo limit: Int) throws -> String? {
         guard let text = uri.queryParameters[name] else { return nil }
         guard (1...limit).contains(text.utf8.count), !text.utf8.contains(0) else {
-            throw HTTPProblem(.invalidParameter, "This must have 1 to \(limit) bytes and no NUL characters.", field: String(name))
+            throw HTTPProblem(
+                .invalidParameter, "This must have 1 to \(limit) bytes and no NUL characters.", field: String(name))
         }
         return String(text)
     }

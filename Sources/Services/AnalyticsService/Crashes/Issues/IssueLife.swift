@@ -28,7 +28,8 @@ struct IssueLife: Sendable {
 
     /// - Parameter moveReferences: Called when an issue is merged into another.
     init(
-        postgres: PostgresClient, spaces: Spaces, files: any FileBackend, settings: CrashSettings, staff: StaffDirectory, logger: Logger,
+        postgres: PostgresClient, spaces: Spaces, files: any FileBackend, settings: CrashSettings,
+        staff: StaffDirectory, logger: Logger,
         moveReferences: @escaping IssueMerging.MoveReferences = { _, _, _ in }
     ) {
         self.spaces = spaces

@@ -37,9 +37,13 @@ struct IssueLine: Sendable {
     /// come from the stored reports, by the time of receipt.
     ///
     /// - Parameter issue: An issue; nil counts all issues of the space.
-    func read(_ interval: Interval, steps: Int, endingAt last: Date, of issue: Int64?, in space: Space) async throws -> [String] {
+    func read(_ interval: Interval, steps: Int, endingAt last: Date, of issue: Int64?, in space: Space) async throws
+        -> [String]
+    {
         let issues: PostgresQuery =
-            if let issue { "= \(issue)" } else { "IN (SELECT id FROM analytics.issues WHERE space = \(space.id) AND deleted IS NULL)" }
+            if let issue { "= \(issue)" } else {
+                "IN (SELECT id FROM analytics.issues WHERE space = \(space.id) AND deleted IS NULL)"
+            }
         let (step, counted): (PostgresQuery, PostgresQuery) =
             switch interval {
             case .month: ("interval '1 month'", Self.days("month", issues))
@@ -80,11 +84,15 @@ extension IssueLine.Interval {
     /// - Throws: `invalid-parameter`.
     static func line(of request: Request) throws -> (interval: Self, steps: Int, last: Date) {
         guard let interval = Self(rawValue: String(request.uri.queryParameters["interval"] ?? "month")) else {
-            throw HTTPProblem(.invalidParameter, "The interval must be one of \(allCases.map(\.rawValue).joined(separator: ", ")).", field: "interval")
+            throw HTTPProblem(
+                .invalidParameter, "The interval must be one of \(allCases.map(\.rawValue).joined(separator: ", ")).",
+                field: "interval")
         }
         let steps = try request.number("steps", default: interval.usualSteps, in: 1...interval.maximumSteps)
         let last = try request.time("to") ?? Date()
-        guard (0..<4e9).contains(last.timeIntervalSince1970) else { throw HTTPProblem(.invalidParameter, "The time is out of range.", field: "to") }
+        guard (0..<4e9).contains(last.timeIntervalSince1970) else {
+            throw HTTPProblem(.invalidParameter, "The time is out of range.", field: "to")
+        }
         return (interval, steps, last)
     }
 }

@@ -25,18 +25,24 @@ struct IssueMerging: Sendable {
         try await postgres.withTransaction(serializationRetries: IssueChanges.retries) { transaction in
             try await IssueStore.lock([space.id], transaction)
             guard try await Self.lock(issue, in: space, transaction) else { throw HTTPProblem(.issueNotFound) }
-            let others = try await IssueChanges.lock(numbers, in: space, transaction).filter { $0 != issue }.map { Int($0) }
+            let others = try await IssueChanges.lock(numbers, in: space, transaction).filter { $0 != issue }.map {
+                Int($0)
+            }
             guard !others.isEmpty else { return }
             for other in others { try await moveReferences(Int64(other), issue, transaction) }
             try await Self.note(others, mergedInto: issue, by: author, in: space, transaction)
-            for statement in Self.moves(of: others, to: issue, in: space) { try await transaction.execute(statement, timeout: Self.timeout) }
-            try await transaction.execute("DELETE FROM analytics.issues WHERE id = ANY (\(others))", timeout: Self.timeout)
+            for statement in Self.moves(of: others, to: issue, in: space) {
+                try await transaction.execute(statement, timeout: Self.timeout)
+            }
+            try await transaction.execute(
+                "DELETE FROM analytics.issues WHERE id = ANY (\(others))", timeout: Self.timeout)
         }
     }
 
     private static func lock(_ issue: Int64, in space: Space, _ transaction: PostgresTransaction) async throws -> Bool {
         !(try await transaction.query(
-            "SELECT FROM analytics.issues WHERE id = \(issue) AND space = \(space.id) AND deleted IS NULL FOR NO KEY UPDATE")).isEmpty
+            "SELECT FROM analytics.issues WHERE id = \(issue) AND space = \(space.id) AND deleted IS NULL FOR NO KEY UPDATE"
+        )).isEmpty
     }
 
     /// Records what the others were, so that a later split can restore their titles.
@@ -111,23 +117,35 @@ struct IssueMerging: Sendable {
     ///
     /// - Parameter hashes: Some of the issue's hashes, but not all: 32 hexadecimal digits each.
     /// - Throws: `issue-not-found`; `conflict` if one of the hashes is not the issue's, or if it would have none left.
-    func part(_ hashes: [String], from issue: Int64, by author: Author, in space: Space) async throws -> (id: Int64, number: Int) {
+    func part(_ hashes: [String], from issue: Int64, by author: Author, in space: Space) async throws -> (
+        id: Int64, number: Int
+    ) {
         try await postgres.withTransaction(serializationRetries: IssueChanges.retries) { transaction in
             try await IssueStore.lock([space.id], transaction)
             guard try await Self.lock(issue, in: space, transaction) else { throw HTTPProblem(.issueNotFound) }
-            let own = try await transaction.query("SELECT encode(hash, 'hex') FROM analytics.issue_hashes WHERE issue = \(issue)").map {
+            let own = try await transaction.query(
+                "SELECT encode(hash, 'hex') FROM analytics.issue_hashes WHERE issue = \(issue)"
+            ).map {
                 try $0.decode(0, as: String.self)
             }
-            guard Set(hashes).isSubset(of: own) else { throw HTTPProblem(.conflict, "The issue does not have all of these hashes.", field: "hashes") }
-            guard Set(hashes).count < own.count else { throw HTTPProblem(.conflict, "The issue would have no hash left.", field: "hashes") }
+            guard Set(hashes).isSubset(of: own) else {
+                throw HTTPProblem(.conflict, "The issue does not have all of these hashes.", field: "hashes")
+            }
+            guard Set(hashes).count < own.count else {
+                throw HTTPProblem(.conflict, "The issue would have no hash left.", field: "hashes")
+            }
             let (new, number) = try await Self.make(hashes, from: issue, in: space, transaction)
             let moving: PostgresQuery = "SELECT decode(hash, 'hex') FROM unnest(\(hashes)) AS h (hash)"
-            try await transaction.execute("UPDATE analytics.issue_hashes SET issue = \(new) WHERE space = \(space.id) AND hash IN (\(moving))")
+            try await transaction.execute(
+                "UPDATE analytics.issue_hashes SET issue = \(new) WHERE space = \(space.id) AND hash IN (\(moving))")
             try await transaction.execute(
                 "UPDATE analytics.crash_events SET issue = \(new) WHERE issue = \(issue) AND (app_hash IN (\(moving)) OR system_hash IN (\(moving)))",
                 timeout: Self.timeout)
-            for statement in IssueStatistics.parting(new, from: issue) { try await transaction.execute(statement, timeout: Self.timeout) }
-            let details = PostgresJSON(JSONValue.object([.init("hashes", .array(Set(hashes).sorted().map { .string($0) }))]).text)
+            for statement in IssueStatistics.parting(new, from: issue) {
+                try await transaction.execute(statement, timeout: Self.timeout)
+            }
+            let details = PostgresJSON(
+                JSONValue.object([.init("hashes", .array(Set(hashes).sorted().map { .string($0) }))]).text)
             try await transaction.execute(
                 """
                 INSERT INTO analytics.issue_history (space, issue, kind, author, details) VALUES
@@ -141,7 +159,9 @@ struct IssueMerging: Sendable {
     }
 
     /// Inserts a new, unresolved issue without reports.
-    private static func make(_ hashes: [String], from issue: Int64, in space: Space, _ transaction: PostgresTransaction) async throws -> (id: Int64, number: Int) {
+    private static func make(_ hashes: [String], from issue: Int64, in space: Space, _ transaction: PostgresTransaction)
+        async throws -> (id: Int64, number: Int)
+    {
         let rows = try await transaction.query(
             """
             WITH number AS (

@@ -18,14 +18,18 @@ struct IssueReader: Sendable {
     func rows(
         _ filter: IssueFilter, by order: IssueOrder, after cursor: ListCursor?, limit: Int, in space: Space
     ) async throws -> [(cells: [String?], place: ListCursor)] {
-        try await page(Self.cells, as: [String?].self, filter, order, cursor, limit, space).map { (cells: $0, place: $1) }
+        try await page(Self.cells, as: [String?].self, filter, order, cursor, limit, space).map {
+            (cells: $0, place: $1)
+        }
     }
 
     /// A page of the selected values, each with its cursor.
     func page<Element: PostgresDecodable>(
-        _ selection: PostgresQuery, as _: Element.Type, _ filter: IssueFilter, _ order: IssueOrder, _ cursor: ListCursor?, _ limit: Int, _ space: Space
+        _ selection: PostgresQuery, as _: Element.Type, _ filter: IssueFilter, _ order: IssueOrder,
+        _ cursor: ListCursor?, _ limit: Int, _ space: Space
     ) async throws -> [(Element, ListCursor)] {
-        let behind: PostgresQuery = cursor.map { "AND (\(order.column), i.id) < (\(order.value($0.value)), \($0.id))" } ?? ""
+        let behind: PostgresQuery =
+            cursor.map { "AND (\(order.column), i.id) < (\(order.value($0.value)), \($0.id))" } ?? ""
         return try await postgres.query(
             """
             SELECT \(selection), \(order.number), i.id \(Self.source) WHERE \(filter.condition(in: space)) \(behind)
@@ -37,7 +41,8 @@ struct IssueReader: Sendable {
     }
 
     static let columns = [
-        "number", "title", "culprit", "kind", "platform", "level", "state", "events", "users", "firstSeen", "lastSeen", "firstRelease",
+        "number", "title", "culprit", "kind", "platform", "level", "state", "events", "users", "firstSeen", "lastSeen",
+        "firstRelease",
         "lastRelease", "resolvedIn", "assignee",
     ]
 

@@ -22,11 +22,13 @@ struct IssueRemoval: Sendable {
         try await postgres.withTransaction(serializationRetries: IssueChanges.retries) { transaction in
             try await IssueStore.lock([space.id], transaction)
             let removed = try await transaction.execute(
-                "UPDATE analytics.issues SET deleted = now() WHERE id = \(issue) AND space = \(space.id) AND deleted IS NULL")
+                "UPDATE analytics.issues SET deleted = now() WHERE id = \(issue) AND space = \(space.id) AND deleted IS NULL"
+            )
             guard removed == 1 else { throw HTTPProblem(.issueNotFound) }
             try await transaction.execute("DELETE FROM analytics.issue_hashes WHERE issue = \(issue)")
             try await TicketStore.dropIssue(issue, transaction)
-            try await queue.enqueue(RemoveIssue.self, .init(issue: issue), JobOptions(uniqueKey: String(issue)), in: transaction)
+            try await queue.enqueue(
+                RemoveIssue.self, .init(issue: issue), JobOptions(uniqueKey: String(issue)), in: transaction)
         }
     }
 

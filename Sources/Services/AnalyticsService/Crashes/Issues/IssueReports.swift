@@ -38,8 +38,11 @@ struct IssueReports: Sendable {
     }
 
     /// A page of reports without their contents, newest first.
-    func list(of issue: Int64, after cursor: ListCursor?, limit: Int) async throws -> [(json: String, place: ListCursor)] {
-        let behind: PostgresQuery = cursor.map { "AND (e.received, e.id) < (\(PostgresQuery.time($0.value)), \($0.id))" } ?? ""
+    func list(of issue: Int64, after cursor: ListCursor?, limit: Int) async throws -> [(
+        json: String, place: ListCursor
+    )] {
+        let behind: PostgresQuery =
+            cursor.map { "AND (e.received, e.id) < (\(PostgresQuery.time($0.value)), \($0.id))" } ?? ""
         return try await postgres.query(
             """
             SELECT jsonb_build_object(\(Self.members))::text, \(PostgresQuery.microseconds("e.received")), e.id
@@ -90,8 +93,11 @@ struct IssueReports: Sendable {
                 ON r.space = a.space AND r.event_id = a.event_id
             WHERE a.id = \(id)
             """)
-        guard let row = rows.first, let blob = BlobName(crash: try row.decode(0), in: try row.decode(4)) else { return nil }
-        return Attachment(blob: blob, name: try row.decode(1), contentType: try row.decode(2), sizeInBytes: try row.decode(3))
+        guard let row = rows.first, let blob = BlobName(crash: try row.decode(0), in: try row.decode(4)) else {
+            return nil
+        }
+        return Attachment(
+            blob: blob, name: try row.decode(1), contentType: try row.decode(2), sizeInBytes: try row.decode(3))
     }
 
     // MARK: SQL

@@ -10,7 +10,8 @@ enum IssueState: String, Sendable, CaseIterable {
     case regressed
 
     /// The state of the row `i`, as SQL.
-    static let expression: PostgresQuery = "CASE WHEN i.status = 'unresolved' AND i.regressed IS NOT NULL THEN 'regressed' ELSE i.status END"
+    static let expression: PostgresQuery =
+        "CASE WHEN i.status = 'unresolved' AND i.regressed IS NOT NULL THEN 'regressed' ELSE i.status END"
 }
 
 /// The kind of an issue's reports.

@@ -34,7 +34,9 @@ enum IssueStatistics {
             SELECT \(new), t.key, t.value, count(*), max(e.at) FROM analytics.crash_events AS e LEFT JOIN analytics.releases AS r ON r.id = e.release, \(tags)
             WHERE e.issue = \(new) AND octet_length(t.key) BETWEEN 1 AND 200 AND t.value <> '' AND octet_length(t.value) <= 800 GROUP BY 2, 3
             """,
-        ] + takeAway(new, from: old) + [totals(of: new), lessTotals(of: old, by: new), releases(of: new), releases(of: old)]
+        ] + takeAway(new, from: old) + [
+            totals(of: new), lessTotals(of: old, by: new), releases(of: new), releases(of: old),
+        ]
     }
 
     private static func takeAway(_ new: Int64, from old: Int64) -> [PostgresQuery] {

@@ -20,9 +20,15 @@ struct ListCursor: Sendable, Equatable {
     /// - Throws: `invalid-parameter` if the cursor does not belong to a list in this order.
     init?(_ parameter: Substring?, order: String) throws {
         guard let parameter else { return nil }
-        let parts = (parameter.utf8.count <= 200 ? Base64URL.decode(parameter) : nil).map { String(decoding: $0, as: UTF8.self).split(separator: ".") } ?? []
-        guard parts.count == 3, parts[0] == order, let value = Int64(parts[1]), Self.values.contains(value), let id = Int64(parts[2]) else {
-            throw HTTPProblem(.invalidParameter, "This cursor does not belong to a list in this order.", field: "cursor")
+        let parts =
+            (parameter.utf8.count <= 200 ? Base64URL.decode(parameter) : nil).map {
+                String(decoding: $0, as: UTF8.self).split(separator: ".")
+            } ?? []
+        guard parts.count == 3, parts[0] == order, let value = Int64(parts[1]), Self.values.contains(value),
+            let id = Int64(parts[2])
+        else {
+            throw HTTPProblem(
+                .invalidParameter, "This cursor does not belong to a list in this order.", field: "cursor")
         }
         self.init(order: order, value: value, id: id)
     }

@@ -14,7 +14,9 @@ struct ReleaseHealth: Sendable {
     /// A session counts on the day it began. A person who used a release on several days is one user of it.
     ///
     /// - Parameter stage: Sentry's environment; nil combines all of them.
-    func list(days: Int, stage: String?, name: String?, offset: Int, limit: Int, in space: Space) async throws -> [String] {
+    func list(days: Int, stage: String?, name: String?, offset: Int, limit: Int, in space: Space) async throws
+        -> [String]
+    {
         let stages: PostgresQuery = stage.map { "AND s.stage = \($0)" } ?? ""
         let names: PostgresQuery = name.map { "AND (r.name = \($0) OR r.version = \($0))" } ?? ""
         return try await postgres.query(

@@ -10,7 +10,8 @@ struct SpaceRetention: Sendable {
 
     /// The retention period in days; nil means the server's.
     func read(in space: Space) async throws -> Int? {
-        try await postgres.query("SELECT retention_days FROM analytics.crash_settings WHERE space = \(space.id)").first?.decode(0)
+        try await postgres.query("SELECT retention_days FROM analytics.crash_settings WHERE space = \(space.id)").first?
+            .decode(0)
     }
 
     /// - Parameter days: The retention period; nil means the server's.
@@ -29,9 +30,11 @@ struct SpaceRetention: Sendable {
     /// Deletes expired reports, one batch per space, and returns their number. Counts stay.
     func prune() async throws -> Int {
         var count = 0
-        for row in try await postgres.query("SELECT space, retention_days FROM analytics.crash_settings ORDER BY space") {
+        for row in try await postgres.query("SELECT space, retention_days FROM analytics.crash_settings ORDER BY space")
+        {
             let (space, days) = (try row.decode(0, as: Int32.self), try row.decode(1, as: Int32.self))
-            count += try await removal.removeReports(where: "e.space = \(space) AND e.received < now() - make_interval(days => \(days))")
+            count += try await removal.removeReports(
+                where: "e.space = \(space) AND e.received < now() - make_interval(days => \(days))")
         }
         return count
     }

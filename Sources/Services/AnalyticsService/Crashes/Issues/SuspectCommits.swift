@@ -61,7 +61,9 @@ struct SuspectCommits: Sendable {
         for value in values {
             guard case .array(let frames)? = value["stacktrace"]?["frames"] else { continue }
             for frame in frames.reversed() where frame["in_app"] == .bool(true) {
-                guard let text = (frame["filename"] ?? frame["abs_path"])?.looseText ?? frame["abs_path"]?.looseText, let path = path(text) else { continue }
+                guard let text = (frame["filename"] ?? frame["abs_path"])?.looseText ?? frame["abs_path"]?.looseText,
+                    let path = path(text)
+                else { continue }
                 if !files.contains(path) { files.append(path) }
                 if files.count == maximumFiles { return files }
             }
@@ -75,7 +77,9 @@ struct SuspectCommits: Sendable {
         if let scheme = path.range(of: "://") { path = String(path[scheme.upperBound...]) }
         if let end = path.firstIndex(where: { $0 == "?" || $0 == "#" }) { path = String(path[..<end]) }
         let parts = path.split(separator: "/").filter { $0 != "." && $0 != ".." && $0 != "~" }
-        guard let name = parts.last, name.contains("."), !name.hasPrefix("<"), path.utf8.count <= 1_000, !path.utf8.contains(0) else { return nil }
+        guard let name = parts.last, name.contains("."), !name.hasPrefix("<"), path.utf8.count <= 1_000,
+            !path.utf8.contains(0)
+        else { return nil }
         return parts.joined(separator: "/")
     }
 }

@@ -24,7 +24,9 @@ struct SentryAPI<Base: Endpoint>: Endpoint {
             var response = Response.json(
                 ByteBuffer(string: #"{"detail":\#(JSONValue.quote(words))}"#), status: .init(code: problem.code.status))
             for field in problem.headers { response.headers[field.name] = field.value }
-            if problem.code == .tooManyRequests, response.headers[.retryAfter] == nil { response.headers[.retryAfter] = "1" }
+            if problem.code == .tooManyRequests, response.headers[.retryAfter] == nil {
+                response.headers[.retryAfter] = "1"
+            }
             return response
         }
     }
@@ -35,7 +37,8 @@ struct SentryAPI<Base: Endpoint>: Endpoint {
 struct RefuseSentryCall: Endpoint {
     /// Names of missing features, by a fragment of the path.
     private static let names = [
-        ("/monitors/", "cron monitors"), ("/artifactbundle/", "source maps"), ("/preprodartifacts/", "builds and snapshots"),
+        ("/monitors/", "cron monitors"), ("/artifactbundle/", "source maps"),
+        ("/preprodartifacts/", "builds and snapshots"),
         ("/code-mappings/", "code mappings"), ("/events/", "logs and queries"),
     ]
 
@@ -44,6 +47,8 @@ struct RefuseSentryCall: Endpoint {
         let path = request.uri.path + "/"
         let name = Self.names.first { path.contains($0.0) }?.1 ?? "this part of Sentry's API"
         throw HTTPProblem(
-            .notImplemented, "Martlet does not support \(name), only sentry-cli's debug files, releases, deploys, issues, reports and envelopes.")
+            .notImplemented,
+            "Martlet does not support \(name), only sentry-cli's debug files, releases, deploys, issues, reports and envelopes."
+        )
     }
 }

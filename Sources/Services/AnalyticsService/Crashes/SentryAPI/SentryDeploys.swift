@@ -71,8 +71,11 @@ extension JSONValue {
     /// - Throws: `invalid-body`.
     fileprivate func deployText(_ name: String, upTo limit: Int) throws -> String? {
         guard let text = self[name]?.looseText, !text.isEmpty else { return nil }
-        guard text.utf8.count <= limit, !text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) else {
-            throw HTTPProblem(.invalidBody, "This must have at most \(limit) bytes and no control characters.", field: name)
+        guard text.utf8.count <= limit,
+            !text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control })
+        else {
+            throw HTTPProblem(
+                .invalidBody, "This must have at most \(limit) bytes and no control characters.", field: name)
         }
         return text
     }

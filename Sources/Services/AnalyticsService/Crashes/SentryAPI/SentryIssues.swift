@@ -23,7 +23,8 @@ struct ListSentryIssues: Endpoint {
         let page = found.prefix(Self.pageLength)
         var response = Response.json("[\(page.map(\.json).joined(separator: ","))]")
         let next = found.count > Self.pageLength ? page.last?.place.text : nil
-        response.headers[Self.link] = #"<\#(request.uri.path)>; rel="next"; results="\#(next != nil)"; cursor="\#(next ?? "-")""#
+        response.headers[Self.link] =
+            #"<\#(request.uri.path)>; rel="next"; results="\#(next != nil)"; cursor="\#(next ?? "-")""#
         return response
     }
 }
@@ -46,7 +47,8 @@ struct ChangeSentryIssues: Endpoint {
         let change = try Self.change(value["status"]?.plainText ?? "")
         let numbers = try await numbers(request, in: space)
         _ = try await life.changes.make([change], to: numbers, by: author, in: space)
-        return .json(#"{"status":\#(JSONValue.quote(value["status"]?.plainText ?? "")),"project":\#(principal.appNumber)}"#)
+        return .json(
+            #"{"status":\#(JSONValue.quote(value["status"]?.plainText ?? "")),"project":\#(principal.appNumber)}"#)
     }
 
     private static func change(_ status: String) throws -> IssueChange {
@@ -55,7 +57,10 @@ struct ChangeSentryIssues: Endpoint {
         case "resolvedInNextRelease": .resolve(in: .nextRelease)
         case "muted", "ignored": .ignore(until: nil, events: nil, users: nil)
         case "unresolved": .reopen
-        default: throw HTTPProblem(.invalidBody, "The status must be resolved, resolvedInNextRelease, muted or unresolved.", field: "status")
+        default:
+            throw HTTPProblem(
+                .invalidBody, "The status must be resolved, resolvedInNextRelease, muted or unresolved.",
+                field: "status")
         }
     }
 
@@ -63,9 +68,13 @@ struct ChangeSentryIssues: Endpoint {
     private func numbers(_ request: Request, in space: Space) async throws -> [Int32] {
         let ids = request.uri.queryParameters.getAll("id")
         guard ids.isEmpty else {
-            guard ids.count <= Self.maximumIssues else { throw HTTPProblem(.limitExceeded, "At most \(Self.maximumIssues) issues can be changed at once.") }
+            guard ids.count <= Self.maximumIssues else {
+                throw HTTPProblem(.limitExceeded, "At most \(Self.maximumIssues) issues can be changed at once.")
+            }
             return try ids.map { id in
-                guard let number = Int32(id), number > 0 else { throw HTTPProblem(.invalidParameter, "The id must be the number of an issue.", field: "id") }
+                guard let number = Int32(id), number > 0 else {
+                    throw HTTPProblem(.invalidParameter, "The id must be the number of an issue.", field: "id")
+                }
                 return number
             }
         }
@@ -84,7 +93,9 @@ extension IssueFilter {
     init(sentryQuery text: String) throws {
         self.init()
         guard text.utf8.count <= Self.maximumQueryLength, !text.utf8.contains(0) else {
-            throw HTTPProblem(.invalidParameter, "The query must have at most \(Self.maximumQueryLength) bytes and no NUL characters.", field: "query")
+            throw HTTPProblem(
+                .invalidParameter,
+                "The query must have at most \(Self.maximumQueryLength) bytes and no NUL characters.", field: "query")
         }
         var words: [Substring] = []
         for word in text.split(separator: " ") {
@@ -92,11 +103,15 @@ extension IssueFilter {
             switch (parts[0], parts.count == 2 ? String(parts[1]) : nil) {
             case ("is", let state?): states += try Self.states(state)
             case ("level", let level?):
-                guard let level = CrashLevel(name: level) else { throw HTTPProblem(.invalidParameter, "There is no level \(level).", field: "query") }
+                guard let level = CrashLevel(name: level) else {
+                    throw HTTPProblem(.invalidParameter, "There is no level \(level).", field: "query")
+                }
                 levels.append(level)
             case ("release", let name?): release = name
             case (let name, _?) where name.allSatisfy(\.isLetter):
-                throw HTTPProblem(.invalidParameter, "Martlet cannot search by \(name), only by is, level, release and words.", field: "query")
+                throw HTTPProblem(
+                    .invalidParameter, "Martlet cannot search by \(name), only by is, level, release and words.",
+                    field: "query")
             default: words.append(word)
             }
         }
@@ -111,15 +126,20 @@ extension IssueFilter {
         case "unresolved": [.unresolved, .regressed]
         case "resolved": [.resolved]
         case "muted", "ignored", "archived": [.ignored]
-        default: throw HTTPProblem(.invalidParameter, "The status must be unresolved, resolved or ignored.", field: "status")
+        default:
+            throw HTTPProblem(.invalidParameter, "The status must be unresolved, resolved or ignored.", field: "status")
         }
     }
 }
 
 extension IssueReader {
     /// Issues in the form that `sentry-cli` reads, last seen first.
-    func sentryList(_ filter: IssueFilter, after cursor: ListCursor?, limit: Int, in space: Space) async throws -> [(json: String, place: ListCursor)] {
-        try await page(Self.sentryJSON, as: String.self, filter, .lastSeen, cursor, limit, space).map { (json: $0, place: $1) }
+    func sentryList(_ filter: IssueFilter, after cursor: ListCursor?, limit: Int, in space: Space) async throws -> [(
+        json: String, place: ListCursor
+    )] {
+        try await page(Self.sentryJSON, as: String.self, filter, .lastSeen, cursor, limit, space).map {
+            (json: $0, place: $1)
+        }
     }
 
     /// The numbers of the issues, last seen first.

@@ -27,7 +27,8 @@ struct DeleteSentryRelease: Endpoint {
         do {
             isFound = try await releases.delete(try context.sentryVersion, for: principal)
         } catch let error as PostgresError where error.sqlState == "23503" {
-            throw HTTPProblem(.conflict, "The release has reports, sessions or issues. It can be deleted once there are none.")
+            throw HTTPProblem(
+                .conflict, "The release has reports, sessions or issues. It can be deleted once there are none.")
         }
         guard isFound else { throw HTTPProblem(.notFound, "There is no such release.") }
         return Response(status: .noContent)
@@ -53,7 +54,8 @@ extension SentryReleases {
     /// - Throws: SQLSTATE 23503 if something else refers to it.
     func delete(_ name: ReleaseName, for principal: Principal) async throws -> Bool {
         let space = try await spaces.space(of: principal)
-        let count = try await postgres.execute("DELETE FROM analytics.releases WHERE space = \(space.id) AND name = \(name.text)")
+        let count = try await postgres.execute(
+            "DELETE FROM analytics.releases WHERE space = \(space.id) AND name = \(name.text)")
         store.forget()
         return count == 1
     }

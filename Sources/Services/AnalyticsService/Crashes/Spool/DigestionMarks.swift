@@ -79,8 +79,10 @@ final class DigestionMarks: Sendable {
     private static func left(in path: String) -> [SpoolPosition] {
         let bytes = Array((try? Data(contentsOf: URL(fileURLWithPath: path + "/digesting"))) ?? Data())
         func number(_ start: Int) -> Int { bytes[start..<(start + 8)].reduce(0) { $0 << 8 | Int($1) } }
-        return stride(from: 0, to: bytes.count - bytes.count % 16, by: 16).map { SpoolPosition(segment: number($0), offset: number($0 + 8)) }
-            .filter { $0 > .start }
+        return stride(from: 0, to: bytes.count - bytes.count % 16, by: 16).map {
+            SpoolPosition(segment: number($0), offset: number($0 + 8))
+        }
+        .filter { $0 > .start }
     }
 
     private static func deaths(in path: String) -> [SpoolPosition: Int] {

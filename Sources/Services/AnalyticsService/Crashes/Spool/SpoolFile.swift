@@ -69,7 +69,9 @@ final class SpoolFile: @unchecked Sendable {
         try bytes.withUnsafeBytes { bytes in
             var rest = bytes[...]
             while !rest.isEmpty {
-                let written = pwrite(descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count, off_t(length + bytes.count - rest.count))
+                let written = pwrite(
+                    descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count,
+                    off_t(length + bytes.count - rest.count))
                 if written < 0 && errno == EINTR { continue }
                 guard written > 0 else { throw SpoolError.system("write") }
                 rest = rest.dropFirst(written)

@@ -25,8 +25,11 @@ final class SpoolFolder: @unchecked Sendable {
     /// one.
     static func make(in directory: String) throws -> SpoolFolder {
         let id = UUID()
-        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-        let (new, path) = ("\(directory)/new-\(id.uuidString.lowercased())", "\(directory)/\(id.uuidString.lowercased())")
+        try FileManager.default.createDirectory(
+            atPath: directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        let (new, path) = (
+            "\(directory)/new-\(id.uuidString.lowercased())", "\(directory)/\(id.uuidString.lowercased())"
+        )
         guard mkdir(new, 0o700) == 0 else { throw SpoolError.system("mkdir") }
         guard let lock = try locked(new, O_CREAT) else { throw SpoolError.system("flock") }
         guard rename(new, path) == 0 else {
@@ -51,7 +54,9 @@ final class SpoolFolder: @unchecked Sendable {
     /// Removes a folder whose process died before giving it its final name.
     private static func removeUnfinished(_ path: String) {
         let attributes = try? FileManager.default.attributesOfItem(atPath: path)
-        guard let modified = attributes?[.modificationDate] as? Date, modified.timeIntervalSinceNow < -3_600 else { return }
+        guard let modified = attributes?[.modificationDate] as? Date, modified.timeIntervalSinceNow < -3_600 else {
+            return
+        }
         unlink(path + "/lock")
         rmdir(path)
     }
@@ -69,7 +74,9 @@ final class SpoolFolder: @unchecked Sendable {
         return descriptor
     }
 
-    func path(of segment: Int) -> String { path + "/" + String(repeating: "0", count: max(0, 16 - "\(segment)".count)) + "\(segment).segment" }
+    func path(of segment: Int) -> String {
+        path + "/" + String(repeating: "0", count: max(0, 16 - "\(segment)".count)) + "\(segment).segment"
+    }
 
     /// The numbers of the segments, in ascending order.
     func segments() -> [Int] {
@@ -94,7 +101,9 @@ final class SpoolFolder: @unchecked Sendable {
     }
 
     /// The size of a segment; 0 if it is gone.
-    private func sizeInBytes(of segment: Int) -> Int { (try? Stat(FilePath(path(of: segment)))).map { Int($0.size) } ?? 0 }
+    private func sizeInBytes(of segment: Int) -> Int {
+        (try? Stat(FilePath(path(of: segment)))).map { Int($0.size) } ?? 0
+    }
 
     /// Removes the folder with its contents and returns the size of its segments in bytes.
     @discardableResult
@@ -115,7 +124,9 @@ enum SpoolError: Error, CustomStringConvertible {
     case unavailable(cause: String)
 
     /// The current `errno` as an error. Contains no path.
-    static func system(_ call: String) -> SpoolError { .unavailable(cause: "\(call): \(String(cString: strerror(errno)))") }
+    static func system(_ call: String) -> SpoolError {
+        .unavailable(cause: "\(call): \(String(cString: strerror(errno)))")
+    }
 
     var description: String {
         switch self {

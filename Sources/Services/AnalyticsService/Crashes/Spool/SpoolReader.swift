@@ -63,7 +63,9 @@ private final class SegmentFile {
 
     /// The record at the offset; nil if there is no complete record.
     func record(at offset: Int, end: Int) throws -> [UInt8]? {
-        guard let header = SpoolRecord.header(try read(min(SpoolRecord.headerLength, end - offset), at: offset)) else { return nil }
+        guard let header = SpoolRecord.header(try read(min(SpoolRecord.headerLength, end - offset), at: offset)) else {
+            return nil
+        }
         let start = offset + SpoolRecord.headerLength
         guard start + header.length <= end else { return nil }
         let record = try read(header.length, at: start)
@@ -73,7 +75,9 @@ private final class SegmentFile {
     private func read(_ count: Int, at offset: Int) throws -> [UInt8] {
         try Array(unsafeUninitializedCapacity: count) { buffer, initialized in
             while initialized < count {
-                let got = pread(descriptor, buffer.baseAddress?.advanced(by: initialized), count - initialized, off_t(offset + initialized))
+                let got = pread(
+                    descriptor, buffer.baseAddress?.advanced(by: initialized), count - initialized,
+                    off_t(offset + initialized))
                 if got < 0 && errno == EINTR { continue }
                 guard got >= 0 else { throw SpoolError.system("pread") }
                 if got == 0 { return }

@@ -10,7 +10,9 @@ struct SpoolPosition: Sendable, Hashable, Comparable {
 
     static let start = SpoolPosition(segment: 0, offset: 0)
 
-    static func < (left: SpoolPosition, right: SpoolPosition) -> Bool { (left.segment, left.offset) < (right.segment, right.offset) }
+    static func < (left: SpoolPosition, right: SpoolPosition) -> Bool {
+        (left.segment, left.offset) < (right.segment, right.offset)
+    }
 }
 
 /// Appends records to this instance's own spool. Records that arrive while the disk is busy are written together.
@@ -51,7 +53,10 @@ final class SpoolWriter: Sendable {
     }
 
     /// - Parameter write: Replaced in tests that simulate failing disks.
-    init(directory: String, sizeInBytes: Int, write: @escaping @Sendable (SpoolFile, [UInt8]) throws -> Void = { try $0.append($1) }) {
+    init(
+        directory: String, sizeInBytes: Int,
+        write: @escaping @Sendable (SpoolFile, [UInt8]) throws -> Void = { try $0.append($1) }
+    ) {
         self.directory = directory
         self.sizeInBytes = sizeInBytes
         self.write = write

@@ -17,7 +17,9 @@ struct EventIntake: Sendable {
     /// Who sends what, and when, as far as the request says it.
     ///
     /// - Throws: `forbidden` for whoever is none of `kinds`.
-    func origin(of request: Request, _ context: ServiceContext, for kinds: Set<Principal.Kind>) async throws -> EventReader.Origin {
+    func origin(of request: Request, _ context: ServiceContext, for kinds: Set<Principal.Kind>) async throws
+        -> EventReader.Origin
+    {
         let principal = try context.principal
         guard kinds.contains(principal.kind) else { throw HTTPProblem(.forbidden) }
         let space = try await events.spaces.space(of: principal)
@@ -26,8 +28,10 @@ struct EventIntake: Sendable {
         return EventReader.Origin(
             space: space, settings: settings, received: now, maximumAge: events.maximumAge, userID: principal.userID,
             deviceID: request.deviceID,
-            visitor: (request.headers[HTTPField.Name(HeaderName.address)!] ?? "") + "\n" + (request.headers[.userAgent] ?? ""),
-            salt: try await events.salts.salt(at: now), dimensions: Dimensions(request.headers), isUntracked: request.isUntracked,
+            visitor: (request.headers[HTTPField.Name(HeaderName.address)!] ?? "") + "\n"
+                + (request.headers[.userAgent] ?? ""),
+            salt: try await events.salts.salt(at: now), dimensions: Dimensions(request.headers),
+            isUntracked: request.isUntracked,
             isTrusted: principal.kind == .master)
     }
 
@@ -36,9 +40,13 @@ struct EventIntake: Sendable {
     /// - Throws: `payload-too-large`, `unsupported-media-type`, `invalid-body`.
     func body(of request: Request) async throws -> [UInt8] {
         let body = try await request.wholeBody(upTo: Self.maximumBodyInBytes)
-        guard let name = request.headers[.contentEncoding], name.lowercased() != "identity" else { return Array(body.readableBytesView) }
+        guard let name = request.headers[.contentEncoding], name.lowercased() != "identity" else {
+            return Array(body.readableBytesView)
+        }
         guard let coding = ContentCoding(name: name) else {
-            throw HTTPProblem(.unsupportedMediaType, "A body may come as it is, or by gzip, deflate, br or zstd.", field: "Content-Encoding")
+            throw HTTPProblem(
+                .unsupportedMediaType, "A body may come as it is, or by gzip, deflate, br or zstd.",
+                field: "Content-Encoding")
         }
         do {
             return Array(try Inflate.decode(body, coding, upTo: Self.maximumInflatedInBytes).readableBytesView)

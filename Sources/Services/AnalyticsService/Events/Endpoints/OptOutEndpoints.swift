@@ -6,13 +6,14 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// `GET`, `PUT` and `DELETE /events/opt-out`: whether the events of whoever asks are no longer taken. 200 with `{"isOptedOut","since"}`.
+/// `GET`, `PUT` and `DELETE /events/opt-out`: whether the events of whoever asks are no longer taken. 200 with
+/// `{"isOptedOut","since"}`.
 ///
-/// Whoever asks is the user who is signed in, the device of the header `X-Device-Id`, or the one of `?anonymousId=`; both, where both are
-/// known. What is there already stays: the user's account is deleted for that.
+/// Whoever asks is the user who is signed in, the device of the header `X-Device-Id`, or the one of `?anonymousId=`;
+/// both, where both are known. What is there already stays: the user's account is deleted for that.
 ///
-/// A device's id proves nothing, as whoever knows it can send it. A device that opts out sends a secret of its own, `Opt-Out-Secret`; only whoever shows
-/// that secret again, or the app's own server, ends the opt-out.
+/// A device's id proves nothing, as whoever knows it can send it. A device that opts out sends a secret of its own,
+/// `Opt-Out-Secret`; only whoever shows that secret again, or the app's own server, ends the opt-out.
 struct OptOutEndpoint: Endpoint {
     enum Act: Sendable {
         case read, optOut, optIn
@@ -36,14 +37,17 @@ struct OptOutEndpoint: Endpoint {
         case .optIn:
             guard try await events.people.optIn(opting, in: space) else {
                 throw HTTPProblem(
-                    .forbidden, "The device was opted out with another secret, or without one. Send the Opt-Out-Secret of that opt-out, or end it from the app's server.")
+                    .forbidden,
+                    "The device was opted out with another secret, or without one. Send the Opt-Out-Secret of that opt-out, or end it from the app's server."
+                )
             }
         }
         let since = try await events.people.optedOut(opting.persons, in: space)
         return try .encoding(Answer(isOptedOut: since != nil, since: since))
     }
 
-    private static func opting(_ request: Request, _ principal: Principal, _ space: Space) throws -> PeopleStore.Opting {
+    private static func opting(_ request: Request, _ principal: Principal, _ space: Space) throws -> PeopleStore.Opting
+    {
         var opting = PeopleStore.Opting(account: principal.userID.map { Person.account($0, in: space) })
         // With somebody's token it is that person who asks.
         opting.isServer = principal.kind == .master
@@ -58,7 +62,8 @@ struct OptOutEndpoint: Endpoint {
         }
         if let secret = request.headers[secretHeader] {
             guard secret.utf8.count == 43, Base64URL.decode(secret)?.count == 32 else {
-                throw HTTPProblem(.invalidParameter, "Expected 32 random bytes in base64url.", field: secretHeader.rawName)
+                throw HTTPProblem(
+                    .invalidParameter, "Expected 32 random bytes in base64url.", field: secretHeader.rawName)
             }
             opting.digest = Credential.digest(of: secret)
         }

@@ -12,7 +12,9 @@ struct ReadSettings: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         try request.allowParameters()
         _ = try context.author(may: .read, .analytics)
-        return try .encoding(SettingsBody(try await events.settings.settings(of: try await events.spaces.space(of: try context.principal))))
+        return try .encoding(
+            SettingsBody(
+                try await events.settings.settings(of: try await events.spaces.space(of: try context.principal))))
     }
 }
 
@@ -26,11 +28,13 @@ struct ChangeSettings: Endpoint {
         let fields = try await BodyFields(request, ["retentionDays", "privacy", "isCollecting", "timeZone"])
         let timeZone = try fields.string("timeZone")
         guard timeZone.map({ TimeZone(iana: $0) != nil }) ?? true else {
-            throw HTTPProblem(.invalidBody, "Expected the name of an IANA time zone, such as Europe/Zurich.", field: "timeZone")
+            throw HTTPProblem(
+                .invalidBody, "Expected the name of an IANA time zone, such as Europe/Zurich.", field: "timeZone")
         }
         let space = try await events.spaces.space(of: try context.principal)
         let change = SettingsChange(
-            retentionDays: try fields.integer("retentionDays", in: SpaceSettings.retentionRange), privacy: try Self.privacy(fields),
+            retentionDays: try fields.integer("retentionDays", in: SpaceSettings.retentionRange),
+            privacy: try Self.privacy(fields),
             isCollecting: try fields.flag("isCollecting"), timeZone: timeZone)
         return try .encoding(SettingsBody(try await events.settings.change(change, of: space, by: author)))
     }

@@ -6,8 +6,8 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// `POST /thesis/events`, of the gateway's `/api/{appKey}/storage/TBAnalytics`: one event in the thesis's form; 201 with the object as storage
-/// would answer it. With an `_id` that has come before nothing changes.
+/// `POST /thesis/events`, of the gateway's `/api/{appKey}/storage/TBAnalytics`: one event in the thesis's form; 201
+/// with the object as storage would answer it. With an `_id` that has come before nothing changes.
 struct TakeTBAnalyticsEvent: Endpoint {
     let intake: EventIntake
 
@@ -45,7 +45,8 @@ struct TakeTBAnalyticsEvent: Endpoint {
         guard case .object(let members) = object else { throw HTTPProblem(.invalidBody) }
         let time = JSONValue.string(date.ISO8601Format(.init(includingFractionalSeconds: true)))
         let own: [JSONValue.Member] = [
-            .init("_id", object["_id"].flatMap(\.scalar).map { .string($0) } ?? .string(id)), .init("created", time), .init("updated", time),
+            .init("_id", object["_id"].flatMap(\.scalar).map { .string($0) } ?? .string(id)), .init("created", time),
+            .init("updated", time),
             .init("deleted", .null), .init("_version", .number("1")),
         ]
         let names = Set(own.map(\.name))
@@ -58,8 +59,8 @@ struct TakeTBAnalyticsEvent: Endpoint {
     }
 }
 
-/// `GET /thesis/events?from=&to=&limit=&cursor=`, of the gateway's `/api/{appKey}/storage/TBAnalytics`: events that were received in a span of
-/// a day at most, the last 24 hours by default, the latest first; for the app's own server.
+/// `GET /thesis/events?from=&to=&limit=&cursor=`, of the gateway's `/api/{appKey}/storage/TBAnalytics`: events that
+/// were received in a span of a day at most, the last 24 hours by default, the latest first; for the app's own server.
 ///
 /// Not for apps: whoever has one would read what all its users do.
 struct ReadTBAnalyticsEvents: Endpoint {
@@ -77,9 +78,12 @@ struct ReadTBAnalyticsEvents: Endpoint {
         }
         let text = request.uri.queryParameters["cursor"].map(String.init)
         let cursor = text.flatMap { EventCursor($0) }
-        guard (text == nil) == (cursor == nil) else { throw HTTPProblem(.invalidParameter, "This is no answer's next.", field: "cursor") }
+        guard (text == nil) == (cursor == nil) else {
+            throw HTTPProblem(.invalidParameter, "This is no answer's next.", field: "cursor")
+        }
         let page = try await events.log.page(
-            of: space, from: from, to: to, behind: cursor, limit: try request.number("limit", default: 100, in: 1...1_000))
+            of: space, from: from, to: to, behind: cursor,
+            limit: try request.number("limit", default: 100, in: 1...1_000))
         return .page(page.events, next: page.next?.text)
     }
 }

@@ -4,10 +4,11 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// `POST /segment/v1/batch`, `/segment/v1/b` and `POST /events`: `{"batch":[…],"sentAt"}`, 200 when what is good of it is stored, also when
-/// nothing was: `{"success":true,"accepted":n,"rejected":[{"index","field","reason"}]}`.
+/// `POST /segment/v1/batch`, `/segment/v1/b` and `POST /events`: `{"batch":[…],"sentAt"}`, 200 when what is good of it
+/// is stored, also when nothing was: `{"success":true,"accepted":n,"rejected":[{"index","field","reason"}]}`.
 ///
-/// A batch that comes again changes nothing. Of a user who is signed in everything is theirs, whatever the messages say.
+/// A batch that comes again changes nothing. Of a user who is signed in everything is theirs, whatever the messages
+/// say.
 struct TakeBatch: Endpoint {
     let intake: EventIntake
     /// Whom it is for.

@@ -29,20 +29,28 @@ struct Dimensions: Sendable, Hashable {
     /// What a message's `context` says, in Segment's words and in ours; the rest is as `defaults` have it.
     init(_ context: JSONValue, defaults: Dimensions) {
         self = defaults
-        release = Self.release(version: context["app"]?["version"]?.scalar, build: context["app"]?["build"]?.scalar) ?? release
+        release =
+            Self.release(version: context["app"]?["version"]?.scalar, build: context["app"]?["build"]?.scalar)
+            ?? release
         // Browsers say it by User-Agent Client Hints only.
-        os = Self.joined(context["os"]?["name"]?.scalar, context["os"]?["version"]?.scalar)
-            ?? Self.joined(context["userAgentData"]?["platform"]?.scalar, context["userAgentData"]?["platformVersion"]?.scalar) ?? os
+        os =
+            Self.joined(context["os"]?["name"]?.scalar, context["os"]?["version"]?.scalar)
+            ?? Self.joined(
+                context["userAgentData"]?["platform"]?.scalar, context["userAgentData"]?["platformVersion"]?.scalar)
+            ?? os
         device = Self.joined(context["device"]?["manufacturer"]?.scalar, context["device"]?["model"]?.scalar) ?? device
         configuration = context["configVersion"]?.scalar.flatMap(Self.version) ?? configuration
         variants = context["experiments"].flatMap(Self.variants) ?? variants
-        country = (context["location"]?["country"]?.scalar).flatMap(Self.country) ?? context["locale"]?.scalar.flatMap(Self.region) ?? country
+        country =
+            (context["location"]?["country"]?.scalar).flatMap(Self.country) ?? context["locale"]?.scalar.flatMap(
+                Self.region) ?? country
     }
 
     /// By kind of term, those that are said.
     var texts: [(TermKind, String)] {
         let all: [(TermKind, String?)] = [
-            (.release, release), (.os, os), (.device, device), (.configuration, configuration), (.variants, variants), (.country, country),
+            (.release, release), (.os, os), (.device, device), (.configuration, configuration), (.variants, variants),
+            (.country, country),
         ]
         return all.compactMap { kind, text in text.map { (kind, $0) } }
     }
@@ -67,12 +75,16 @@ struct Dimensions: Sendable, Hashable {
     private static func variants(_ value: JSONValue) -> String? {
         switch value {
         case .string(let text): variants(text)
-        case .object(let members): variants(members.compactMap { member in member.value.scalar.map { member.name + "=" + $0 } }.joined(separator: ","))
+        case .object(let members):
+            variants(
+                members.compactMap { member in member.value.scalar.map { member.name + "=" + $0 } }.joined(
+                    separator: ","))
         default: nil
         }
     }
 
-    /// - Parameter text: as in the header `Experiments`. What is no pair does not count; of an experiment the first does.
+    /// - Parameter text: as in the header `Experiments`. What is no pair does not count; of an experiment the first
+    ///   does.
     static func variants(_ text: String) -> String? {
         var pairs: [String: String] = [:]
         for pair in text.split(separator: ",").prefix(100) {
@@ -91,7 +103,9 @@ struct Dimensions: Sendable, Hashable {
 
     /// ISO 3166-1's two letters.
     static func country(_ text: String) -> String? {
-        text.utf8.count == 2 && text.utf8.allSatisfy { ($0 | 0x20) >= UInt8(ascii: "a") && ($0 | 0x20) <= UInt8(ascii: "z") } ? text.uppercased() : nil
+        text.utf8.count == 2
+            && text.utf8.allSatisfy { ($0 | 0x20) >= UInt8(ascii: "a") && ($0 | 0x20) <= UInt8(ascii: "z") }
+            ? text.uppercased() : nil
     }
 
     /// The region of a locale such as `de_CH`, `zh-Hant-TW` or `en_US.UTF-8`.

@@ -27,8 +27,12 @@ struct EventBatch: Sendable {
     /// - Throws: `invalid-json`, `invalid-body`, `limit-exceeded`.
     init(_ body: [UInt8], _ origin: EventReader.Origin) throws {
         try Self.read(body) { _, fields in
-            guard let batch = fields.text("batch") else { throw HTTPProblem(.invalidBody, "This field is required.", field: "batch") }
-            guard batch.first == UInt8(ascii: "[") else { throw HTTPProblem(.invalidBody, "This must be an array.", field: "batch") }
+            guard let batch = fields.text("batch") else {
+                throw HTTPProblem(.invalidBody, "This field is required.", field: "batch")
+            }
+            guard batch.first == UInt8(ascii: "[") else {
+                throw HTTPProblem(.invalidBody, "This must be an array.", field: "batch")
+            }
             let messages = try Self.messages(batch)
             var reader = EventReader(origin, sentAt: try? fields.string("sentAt", upTo: 64).flatMap(EventTime.date))
             events.reserveCapacity(messages.count)
@@ -58,7 +62,9 @@ struct EventBatch: Sendable {
         if let fault = rejected.first { throw HTTPProblem(.invalidBody, fault.reason, field: fault.field) }
     }
 
-    private mutating func take(_ reader: inout EventReader, _ bytes: UnsafeBufferPointer<UInt8>, _ kind: EventKind?, at index: Int) throws {
+    private mutating func take(
+        _ reader: inout EventReader, _ bytes: UnsafeBufferPointer<UInt8>, _ kind: EventKind?, at index: Int
+    ) throws {
         do {
             if let event = try reader.event(bytes, kind) { events.append(event) }
             accepted += 1
@@ -67,8 +73,10 @@ struct EventBatch: Sendable {
         }
     }
 
-    /// Text that only a damaged character or two keep from being JSON is taken with those replaced: a phone would lose all that it has collected.
-    private static func read(_ body: [UInt8], _ act: (UnsafeBufferPointer<UInt8>, MessageFields) throws -> Void) throws {
+    /// Text that only a damaged character or two keep from being JSON is taken with those replaced: a phone would lose
+    /// all that it has collected.
+    private static func read(_ body: [UInt8], _ act: (UnsafeBufferPointer<UInt8>, MessageFields) throws -> Void) throws
+    {
         guard let error = try attempt(body, act) else { return }
         let mended = MendedText.bytes(of: body)
         if mended != body, try attempt(mended, act) == nil { return }
@@ -76,7 +84,9 @@ struct EventBatch: Sendable {
     }
 
     /// What keeps it from being an object; nil: `act` was done.
-    private static func attempt(_ body: [UInt8], _ act: (UnsafeBufferPointer<UInt8>, MessageFields) throws -> Void) throws -> JSONError? {
+    private static func attempt(_ body: [UInt8], _ act: (UnsafeBufferPointer<UInt8>, MessageFields) throws -> Void)
+        throws -> JSONError?
+    {
         try body.withUnsafeBufferPointer { bytes -> JSONError? in
             let fields: MessageFields
             do throws(JSONError) {

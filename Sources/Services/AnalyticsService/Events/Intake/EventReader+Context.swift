@@ -11,7 +11,9 @@ extension EventReader {
         guard let text = try fields.string(field, upTo: 64) else { return (origin.received, origin.received - 86_400) }
         guard let claimed = EventTime.date(text) else { throw EventFault(field, "This must be a time as in ISO 8601.") }
         let at = claimed + lag
-        guard at <= origin.received + Self.farthestAhead else { throw EventFault(field, "This lies more than a day ahead.") }
+        guard at <= origin.received + Self.farthestAhead else {
+            throw EventFault(field, "This lies more than a day ahead.")
+        }
         guard at >= origin.received - origin.maximumAge else {
             throw EventFault(field, "This is more than \(Int(origin.maximumAge / 86_400)) days ago.")
         }
@@ -28,11 +30,16 @@ extension EventReader {
     }
 
     mutating func context(_ fields: MessageFields) throws -> Context {
-        guard let text = fields.text("context") else { return Context(dimensions: origin.dimensions, isUntracked: origin.isUntracked) }
+        guard let text = fields.text("context") else {
+            return Context(dimensions: origin.dimensions, isUntracked: origin.isUntracked)
+        }
         if let known, known.text.elementsEqual(text) { return known.context }
-        guard let value = fields.value("context"), case .object = value else { throw EventFault("context", "This must be an object.") }
+        guard let value = fields.value("context"), case .object = value else {
+            throw EventFault("context", "This must be an object.")
+        }
         let context = Context(
-            dimensions: Dimensions(value, defaults: origin.dimensions), isRefused: Self.isRefused(by: value["consent"]?["categoryPreferences"]),
+            dimensions: Dimensions(value, defaults: origin.dimensions),
+            isRefused: Self.isRefused(by: value["consent"]?["categoryPreferences"]),
             isUntracked: origin.isUntracked || value["device"]?["adTrackingEnabled"] == .bool(false))
         known = (Array(text), context)
         return context

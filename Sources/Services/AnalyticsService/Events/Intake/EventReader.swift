@@ -32,7 +32,8 @@ struct EventReader {
     let origin: Origin
     /// What the client's clock lags behind ours, with the request's way to us.
     let lag: TimeInterval
-    /// How far that clock may still be ahead, so that an event seems to have happened later than it came: an hour where `sentAt` says what it shows.
+    /// How far that clock may still be ahead, so that an event seems to have happened later than it came: an hour where
+    /// `sentAt` says what it shows.
     let slack: TimeInterval
     /// Messages of one device mostly have the same context, byte by byte.
     var known: (text: [UInt8], context: Context)?
@@ -59,13 +60,16 @@ struct EventReader {
         let time = try self.time(of: fields)
         let ids = try Ids(fields, origin)
         var event = IncomingEvent(
-            kind: kind, name: try name(of: fields, kind), at: time.at, earliest: time.earliest, key: try key(of: fields),
+            kind: kind, name: try name(of: fields, kind), at: time.at, earliest: time.earliest,
+            key: try key(of: fields),
             subject: subject(ids, isStrict: isStrict), dimensions: context.dimensions)
         switch kind {
         case .track, .screen, .page: event.properties = try properties(of: fields)
         case .group: event.properties = try group(fields)
         case .identify:
-            guard ids.user != nil || ids.device != nil else { throw EventFault("userId", "Either userId or anonymousId is required.") }
+            guard ids.user != nil || ids.device != nil else {
+                throw EventFault("userId", "Either userId or anonymousId is required.")
+            }
             event.traits = try fields.object("traits") ?? fields.value("context")?["traits"]?.objectText
         case .alias: event.aliases = try previous(fields, ids)
         }
@@ -108,16 +112,20 @@ struct EventReader {
 
     /// A message without an id cannot be told from another one.
     private func key(of fields: MessageFields) throws -> Int64 {
-        try fields.id("messageId").map { Person.key(ofMessage: $0, in: origin.space) } ?? Int64.random(in: .min ... .max)
+        try fields.id("messageId").map { Person.key(ofMessage: $0, in: origin.space) }
+            ?? Int64.random(in: .min ... .max)
     }
 
     private func name(of fields: MessageFields, _ kind: EventKind) throws -> String? {
         switch kind {
         case .track:
-            guard let name = try fields.string("event", upTo: TermKind.maximumLengthInBytes) else { throw EventFault("event", "This field is required.") }
+            guard let name = try fields.string("event", upTo: TermKind.maximumLengthInBytes) else {
+                throw EventFault("event", "This field is required.")
+            }
             return name
         case .screen, .page:
-            return try fields.string("name", upTo: TermKind.maximumLengthInBytes) ?? fields.string("category", upTo: TermKind.maximumLengthInBytes)
+            return try fields.string("name", upTo: TermKind.maximumLengthInBytes) ?? fields.string(
+                "category", upTo: TermKind.maximumLengthInBytes)
                 ?? fields.value("properties")?["path"]?.scalar?.cut
         case .identify, .group, .alias: return nil
         }
@@ -136,13 +144,16 @@ struct EventReader {
 
     /// Whom the one with `userId` was known as: a device or another user.
     ///
-    /// What has the form of a user's id of ours is another user only when the app's own server says so: whoever could take a user over would be
-    /// handed out what that one did.
+    /// What has the form of a user's id of ours is another user only when the app's own server says so: whoever could
+    /// take a user over would be handed out what that one did.
     private func previous(_ fields: MessageFields, _ ids: Ids) throws -> [Int64] {
-        guard let previous = try fields.id("previousId") else { throw EventFault("previousId", "This field is required.") }
+        guard let previous = try fields.id("previousId") else {
+            throw EventFault("previousId", "This field is required.")
+        }
         guard let user = ids.user else { throw EventFault("userId", "This field is required.") }
         guard previous != user else { return [] }
         let device = Person.device(previous, in: origin.space)
-        return origin.isTrusted || UUID(uuidString: previous) == nil ? [device, Person.account(previous, in: origin.space)] : [device]
+        return origin.isTrusted || UUID(uuidString: previous) == nil
+            ? [device, Person.account(previous, in: origin.space)] : [device]
     }
 }

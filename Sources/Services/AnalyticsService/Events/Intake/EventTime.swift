@@ -1,10 +1,11 @@
 import Foundation
 import MartletCore
 
-/// Times as clients write them: ISO 8601 with or without fractions of a second and offset; without offset it is UTC. Also as Foundation's `Date`
-/// describes itself (`2017-03-05 20:21:39 +0000`), and with `GMT` or `UTC` behind it.
+/// Times as clients write them: ISO 8601 with or without fractions of a second and offset; without offset it is UTC.
+/// Also as Foundation's `Date` describes itself (`2017-03-05 20:21:39 +0000`), and with `GMT` or `UTC` behind it.
 ///
-/// By hand: a time of every event is read, and Foundation takes longer for it than for all else that is done with the event.
+/// By hand: a time of every event is read, and Foundation takes longer for it than for all else that is done with the
+/// event.
 enum EventTime {
     /// Nil for what is none.
     static func date(_ text: String) -> Date? {
@@ -14,7 +15,8 @@ enum EventTime {
         else { return nil }
         let midnight = Double(calendarDay.daysSince1970) * 86_400
         guard !reader.isAtEnd else { return Date(timeIntervalSince1970: midnight) }
-        guard reader.take("T") || reader.take(" ") || reader.take("t"), let hour = reader.digits(2), hour < 24, reader.take(":"),
+        guard reader.take("T") || reader.take(" ") || reader.take("t"), let hour = reader.digits(2), hour < 24,
+            reader.take(":"),
             let minute = reader.digits(2), minute < 60
         else { return nil }
         var seconds = 0.0

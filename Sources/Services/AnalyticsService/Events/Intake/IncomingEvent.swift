@@ -5,7 +5,8 @@ struct IncomingEvent: Sendable, Equatable {
     /// Whose it is, and by which ids they may be known.
     struct Subject: Sendable, Hashable {
         var person = Person.nobody
-        /// Of the account and the device that it names; `nobody` where it names none. What either is opted out of is not stored.
+        /// Of the account and the device that it names; `nobody` where it names none. What either is opted out of is
+        /// not stored.
         var account = Person.nobody
         var device = Person.nobody
     }

@@ -1,8 +1,9 @@
-/// JSON text with U+FFFD for what no JSON text may have: bytes that are not UTF-8, halves of surrogate pairs, and U+0000, which PostgreSQL
-/// cannot store. They come from texts that were cut off in the middle.
+/// JSON text with U+FFFD for what no JSON text may have: bytes that are not UTF-8, halves of surrogate pairs, and
+/// U+0000, which PostgreSQL cannot store. They come from texts that were cut off in the middle.
 enum MendedText {
     static func bytes(of text: [UInt8]) -> [UInt8] {
-        var bytes = String(validating: text, as: UTF8.self) == nil ? Array(String(decoding: text, as: UTF8.self).utf8) : text
+        var bytes =
+            String(validating: text, as: UTF8.self) == nil ? Array(String(decoding: text, as: UTF8.self).utf8) : text
         var position = 0
         while let next = bytes[position...].firstIndex(of: UInt8(ascii: "\\")) {
             position = mend(&bytes, at: next)
@@ -13,14 +14,21 @@ enum MendedText {
     /// Mends the escape at a backslash; returns what is behind it.
     private static func mend(_ bytes: inout [UInt8], at start: Int) -> Int {
         guard let unit = unit(bytes, at: start) else { return min(start + 2, bytes.count) }
-        if (0xd800...0xdbff).contains(unit), let low = self.unit(bytes, at: start + 6), (0xdc00...0xdfff).contains(low) { return start + 12 }
-        if unit == 0 || (0xd800...0xdfff).contains(unit) { bytes.replaceSubrange(start + 2..<start + 6, with: "fffd".utf8) }
+        if (0xd800...0xdbff).contains(unit), let low = self.unit(bytes, at: start + 6), (0xdc00...0xdfff).contains(low)
+        {
+            return start + 12
+        }
+        if unit == 0 || (0xd800...0xdfff).contains(unit) {
+            bytes.replaceSubrange(start + 2..<start + 6, with: "fffd".utf8)
+        }
         return start + 6
     }
 
     /// The number of an escape such as `\u00e9`; nil where there is none.
     private static func unit(_ bytes: [UInt8], at start: Int) -> UInt16? {
-        guard start + 6 <= bytes.count, bytes[start] == UInt8(ascii: "\\"), bytes[start + 1] == UInt8(ascii: "u") else { return nil }
+        guard start + 6 <= bytes.count, bytes[start] == UInt8(ascii: "\\"), bytes[start + 1] == UInt8(ascii: "u") else {
+            return nil
+        }
         return UInt16(String(decoding: bytes[start + 2..<start + 6], as: UTF8.self), radix: 16)
     }
 }

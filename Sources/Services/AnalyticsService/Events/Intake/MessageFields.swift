@@ -32,7 +32,9 @@ struct MessageFields {
     func string(_ name: String, upTo limitInBytes: Int) throws -> String? {
         guard let value = value(name) else { return nil }
         guard case .string(let text) = value else { throw EventFault(name, "This must be a string.") }
-        guard text.utf8.count <= limitInBytes else { throw EventFault(name, "This may have at most \(limitInBytes) bytes.") }
+        guard text.utf8.count <= limitInBytes else {
+            throw EventFault(name, "This may have at most \(limitInBytes) bytes.")
+        }
         return text.isEmpty ? nil : text
     }
 

@@ -1,13 +1,16 @@
 import Foundation
 import MartletCore
 
-/// An event as `TBAnalytics` sends it: an object of `type`, `timeStamp`, `className`, `fileName`, `method`, `configVersion` and `tags`, whose
-/// members are the build, the system and the device. What else it has is kept as it is.
+/// An event as `TBAnalytics` sends it: an object of `type`, `timeStamp`, `className`, `fileName`, `method`,
+/// `configVersion` and `tags`, whose members are the build, the system and the device. What else it has is kept as it
+/// is.
 struct TBAnalyticsEvent {
     /// What a message in Segment's form says of the same.
     let message: [UInt8]
 
-    private static let known: Set<String> = ["_id", "type", "timeStamp", "configVersion", "created", "updated", "deleted", "_version"]
+    private static let known: Set<String> = [
+        "_id", "type", "timeStamp", "configVersion", "created", "updated", "deleted", "_version",
+    ]
 
     /// - Throws: `EventFault`.
     init(_ object: JSONValue, newID: String) throws {
@@ -54,9 +57,24 @@ struct TBAnalyticsEvent {
             .object(members.compactMap { name, value in value.map { .init(name, $0) } })
         }
         return some(
-            ("app", some(("version", tag("appVersion", "version", "buildVersion", "Build version")), ("build", tag("build", "buildName", "Build name")))),
-            ("os", some(("name", tag("OSName", "osName", "systemName")), ("version", tag("OSVersion", "osVersion", "OS version", "systemVersion")))),
-            ("device", some(("manufacturer", tag("deviceMake", "make", "Device make")), ("model", tag("deviceModel", "model", "Device model")))),
+            (
+                "app",
+                some(
+                    ("version", tag("appVersion", "version", "buildVersion", "Build version")),
+                    ("build", tag("build", "buildName", "Build name")))
+            ),
+            (
+                "os",
+                some(
+                    ("name", tag("OSName", "osName", "systemName")),
+                    ("version", tag("OSVersion", "osVersion", "OS version", "systemVersion")))
+            ),
+            (
+                "device",
+                some(
+                    ("manufacturer", tag("deviceMake", "make", "Device make")),
+                    ("model", tag("deviceModel", "model", "Device model")))
+            ),
             ("locale", tag("locale")), ("configVersion", tag("configVersion")?.scalar.map { JSONValue.string($0) }))
     }
 }

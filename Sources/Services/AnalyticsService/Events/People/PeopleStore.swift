@@ -35,15 +35,16 @@ final class PeopleStore: Sendable {
     }
 
     private let postgres: PostgresClient
-    /// Links that are written, since when: most events say what is known. Others may take them away again, so nothing is known for long.
+    /// Links that are written, since when: most events say what is known. Others may take them away again, so nothing
+    /// is known for long.
     private let known = Mutex((links: Set<Link>(), since: ContinuousClock.now))
 
     init(postgres: PostgresClient) {
         self.postgres = postgres
     }
 
-    /// Notes who is who, where that is not known yet: the first account that a device has stays its account, of several here the first in order.
-    /// Of those who opted out nothing is noted.
+    /// Notes who is who, where that is not known yet: the first account that a device has stays its account, of several
+    /// here the first in order. Of those who opted out nothing is noted.
     func note(_ links: [Link]) async throws {
         let known = known.withLock { known in
             if known.since + Self.knownFor < .now { known = ([], .now) }
@@ -67,8 +68,9 @@ final class PeopleStore: Sendable {
         }
     }
 
-    /// Merges traits, member by member; what was said later wins, whenever it comes. Those of one person that are noted together count as said when
-    /// the last of them was. Of those who opted out, by account or device, nothing is noted.
+    /// Merges traits, member by member; what was said later wins, whenever it comes. Those of one person that are noted
+    /// together count as said when the last of them was. Of those who opted out, by account or device, nothing is
+    /// noted.
     func note(_ traits: [Traits]) async throws {
         guard !traits.isEmpty else { return }
         // One statement, however many there are of one person: others wait behind it.
@@ -113,7 +115,8 @@ final class PeopleStore: Sendable {
     /// An opt-out with another secret is another opt-out: a device is opted out as long as it has at least one.
     static let maximumOptOuts = 8
 
-    /// Always works. An opt-out with a secret is ended by whoever shows that secret; beyond `maximumOptOuts` of a device it counts as one without.
+    /// Always works. An opt-out with a secret is ended by whoever shows that secret; beyond `maximumOptOuts` of a
+    /// device it counts as one without.
     func optOut(_ opting: Opting, in space: Space) async throws {
         let digest = opting.digest.map { Data($0) } ?? Data()
         // Sorted, as rows are locked in the order of persons everywhere.
@@ -130,7 +133,8 @@ final class PeopleStore: Sendable {
             """)
     }
 
-    /// Ends the account's opt-out, and the device's by the secret that was shown; the app's server ends all of the device's.
+    /// Ends the account's opt-out, and the device's by the secret that was shown; the app's server ends all of the
+    /// device's.
     ///
     /// - Returns: false: the device is opted out, but not with this secret. Then nothing was changed.
     func optIn(_ opting: Opting, in space: Space) async throws -> Bool {
@@ -148,7 +152,8 @@ final class PeopleStore: Sendable {
                 let known = try rows.map { try $0.decode(0, as: Data.self) }
                 let shown = opting.digest.flatMap { digest in known.first { digest == $0 } }
                 guard known.isEmpty || opting.isServer || shown != nil else { return false }
-                let left: PostgresQuery = opting.isServer ? "'{}'::bytea[]" : "array_remove(opt_outs, \(shown ?? Data())::bytea)"
+                let left: PostgresQuery =
+                    opting.isServer ? "'{}'::bytea[]" : "array_remove(opt_outs, \(shown ?? Data())::bytea)"
                 try await transaction.execute(
                     """
                     UPDATE analytics.people SET opt_outs = \(left), opted_out = CASE WHEN cardinality(\(left)) = 0 THEN NULL ELSE opted_out END
@@ -157,7 +162,8 @@ final class PeopleStore: Sendable {
             }
             if let account = opting.account {
                 try await transaction.execute(
-                    "UPDATE analytics.people SET opted_out = NULL, opt_outs = '{}' WHERE space = \(space.id) AND person = \(account) AND opted_out IS NOT NULL")
+                    "UPDATE analytics.people SET opted_out = NULL, opt_outs = '{}' WHERE space = \(space.id) AND person = \(account) AND opted_out IS NOT NULL"
+                )
             }
             return true
         }

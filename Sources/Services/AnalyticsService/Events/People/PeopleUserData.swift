@@ -3,7 +3,8 @@ import MartletHTTP
 import MartletPostgres
 import NIOCore
 
-/// What is known of a user beyond events: what `identify` said, and whose the devices are. Erased last of all that is found by it.
+/// What is known of a user beyond events: what `identify` said, and whose the devices are. Erased last of all that is
+/// found by it.
 struct PeopleUserData: UserDataHolder {
     let postgres: PostgresClient
     let subjects: UserSubjects
@@ -33,7 +34,10 @@ struct PeopleUserData: UserDataHolder {
             FROM analytics.people WHERE space = \(subject.space.id) AND person = ANY (\(subject.known)) ORDER BY person LIMIT 1000
             """)
         var lines = ByteBuffer()
-        for row in rows { lines.writeString(#"{"service":"analytics","kind":"person","data":\#(try row.decode(0, as: String.self))}"# + "\n") }
+        for row in rows {
+            lines.writeString(
+                #"{"service":"analytics","kind":"person","data":\#(try row.decode(0, as: String.self))}"# + "\n")
+        }
         return UserDataPortion(lines: lines)
     }
 }

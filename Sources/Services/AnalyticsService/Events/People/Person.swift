@@ -2,9 +2,11 @@ import Foundation
 import MartletCore
 import MartletPostgres
 
-/// Whose an event is: 64 bits of a digest of who it says, the same for the same id in a space, and another in every other space.
+/// Whose an event is: 64 bits of a digest of who it says, the same for the same id in a space, and another in every
+/// other space.
 ///
-/// Of an id that an app made up nobody gets from the number to the id. Of a user's id one can, as with any digest of what can be guessed.
+/// Of an id that an app made up nobody gets from the number to the id. Of a user's id one can, as with any digest of
+/// what can be guessed.
 enum Person {
     static let nobody: Int64 = 0
 
@@ -25,7 +27,9 @@ enum Person {
     static func key(ofMessage id: String, in space: Space) -> Int64 { digest("message", space, id) }
 
     private static func digest(_ kind: String, _ space: Space, _ text: String) -> Int64 {
-        let number = Credential.digest(of: "\(kind)\u{0}\(space.id)\u{0}\(text)").prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+        let number = Credential.digest(of: "\(kind)\u{0}\(space.id)\u{0}\(text)").prefix(8).reduce(UInt64(0)) {
+            $0 << 8 | UInt64($1)
+        }
         return number == 0 ? 1 : Int64(bitPattern: number)
     }
 }

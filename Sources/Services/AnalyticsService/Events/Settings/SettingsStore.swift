@@ -18,7 +18,8 @@ final class SettingsStore: Sendable {
     func settings(of space: Space) async throws -> SpaceSettings {
         if let known = known.withLock({ $0[space.id] }), known.end > ContinuousClock.now { return known.settings }
         let row = try await postgres.query(
-            "SELECT retention_days, privacy, is_collecting, time_zone FROM analytics.settings WHERE space = \(space.id)").first
+            "SELECT retention_days, privacy, is_collecting, time_zone FROM analytics.settings WHERE space = \(space.id)"
+        ).first
         return remember(try row.map(Self.settings) ?? SpaceSettings(), of: space)
     }
 
@@ -40,14 +41,16 @@ final class SettingsStore: Sendable {
             RETURNING retention_days, privacy, is_collecting, time_zone
             """)
         guard let row = rows.first else {
-            throw HTTPProblem(.invalidBody, "This is no time zone of the IANA's database, such as Europe/Zurich.", field: "timeZone")
+            throw HTTPProblem(
+                .invalidBody, "This is no time zone of the IANA's database, such as Europe/Zurich.", field: "timeZone")
         }
         return remember(try Self.settings(row), of: space)
     }
 
     private static func settings(_ row: PostgresRow) throws -> SpaceSettings {
         SpaceSettings(
-            retentionDays: try row.decode(0), privacy: SpaceSettings.Privacy(rawValue: try row.decode(1)) ?? .strict, isCollecting: try row.decode(2),
+            retentionDays: try row.decode(0), privacy: SpaceSettings.Privacy(rawValue: try row.decode(1)) ?? .strict,
+            isCollecting: try row.decode(2),
             timeZone: try row.decode(3))
     }
 

@@ -1,7 +1,8 @@
 /// How a space wants its events to be taken and kept.
 struct SpaceSettings: Sendable, Equatable {
     enum Privacy: String, Sendable, CaseIterable {
-        /// Persons are known from day to day by the ids that the app gives them; of others a digest lasts for a day. No address is kept.
+        /// Persons are known from day to day by the ids that the app gives them; of others a digest lasts for a day. No
+        /// address is kept.
         case standard
         /// Nobody is known from one day to the next; nothing is kept of persons but that they opted out.
         case strict

@@ -19,7 +19,8 @@ struct EventCursor: Sendable, Equatable {
     /// Nil for what is none.
     init?(_ text: String) {
         let digits = Array(text)
-        guard digits.count == 32, digits.allSatisfy(\.isHexDigit), let received = Int64(String(digits[..<16]), radix: 16), Self.times.contains(received),
+        guard digits.count == 32, digits.allSatisfy(\.isHexDigit),
+            let received = Int64(String(digits[..<16]), radix: 16), Self.times.contains(received),
             let key = UInt64(String(digits[16...]), radix: 16)
         else { return nil }
         self.init(received: received, key: Int64(bitPattern: key))

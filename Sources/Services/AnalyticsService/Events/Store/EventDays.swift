@@ -3,7 +3,8 @@ import Logging
 import MartletPostgres
 import ServiceLifecycle
 
-/// Makes the days' partitions ahead of time, and lets those go that nobody keeps any more. Every copy does it; it is harmless to repeat.
+/// Makes the days' partitions ahead of time, and lets those go that nobody keeps any more. Every copy does it; it is
+/// harmless to repeat.
 struct EventDays: Service {
     private static let interval: Duration = .seconds(1_800)
     private static let retry: Duration = .seconds(10)
@@ -22,7 +23,8 @@ struct EventDays: Service {
                     try await makeAhead()
                     try await sweep()
                 } catch {
-                    logger.warning("Days of events could not be made or dropped yet.", metadata: ["error.cause": "\(error)"])
+                    logger.warning(
+                        "Days of events could not be made or dropped yet.", metadata: ["error.cause": "\(error)"])
                     pause = Self.retry
                 }
                 try? await Task.sleep(for: pause)
@@ -37,8 +39,8 @@ struct EventDays: Service {
             """)
     }
 
-    /// Deletes what is older than its space keeps it: whole days that are of no use to any space, and the others' rows in between. Where privacy
-    /// is strict now, what `identify` said before.
+    /// Deletes what is older than its space keeps it: whole days that are of no use to any space, and the others' rows
+    /// in between. Where privacy is strict now, what `identify` said before.
     func sweep() async throws {
         try await salts.expire()
         try await postgres.execute(
@@ -52,7 +54,10 @@ struct EventDays: Service {
             WHERE day < (now() AT TIME ZONE 'UTC')::date - greatest(\(SpaceSettings().retentionDays), (SELECT max(retention_days) FROM analytics.settings))::integer
                 AND day < (now() AT TIME ZONE 'UTC')::date - 1
             """)
-        for day in days { try await postgres.execute("SELECT analytics.drop_events_day(\(try day.decode(0, as: String.self))::text::date)") }
+        for day in days {
+            try await postgres.execute(
+                "SELECT analytics.drop_events_day(\(try day.decode(0, as: String.self))::text::date)")
+        }
         for row in try await postgres.query(
             """
             SELECT s.id, k.keep::text FROM analytics.spaces AS s LEFT JOIN analytics.settings AS t ON t.space = s.id,
@@ -75,22 +80,30 @@ struct EventDays: Service {
         for row in days {
             try await delete(space, on: try row.decode(0))
         }
-        try await postgres.execute("UPDATE analytics.spaces SET swept = \(day)::text::date WHERE id = \(space) AND swept < \(day)::text::date")
+        try await postgres.execute(
+            "UPDATE analytics.spaces SET swept = \(day)::text::date WHERE id = \(space) AND swept < \(day)::text::date")
     }
 
     /// Each statement looks at what the ones before have left dead: many rows go hour by hour, so that it is not much.
     private func delete(_ space: Int32, on day: String) async throws {
-        guard try await Self.delete("space = \(space)", on: day, limit: Self.rowsPerStatement, postgres) == Self.rowsPerStatement else { return }
+        guard
+            try await Self.delete("space = \(space)", on: day, limit: Self.rowsPerStatement, postgres)
+                == Self.rowsPerStatement
+        else { return }
         let start = EventTime.date(day) ?? .distantPast
         for hour in 0..<24 {
             let first = start + TimeInterval(hour * 3_600)
             let condition: PostgresQuery = "space = \(space) AND received >= \(first) AND received < \(first + 3_600)"
-            while try await Self.delete(condition, on: day, limit: Self.rowsPerStatement, postgres) == Self.rowsPerStatement {}
+            while try await Self.delete(condition, on: day, limit: Self.rowsPerStatement, postgres)
+                == Self.rowsPerStatement
+            {}
         }
     }
 
     /// Deletes events that were received on a day; returns how many.
-    static func delete(_ condition: PostgresQuery, on day: String, limit: Int, _ postgres: PostgresClient) async throws -> Int {
+    static func delete(_ condition: PostgresQuery, on day: String, limit: Int, _ postgres: PostgresClient) async throws
+        -> Int
+    {
         var statement: PostgresQuery = """
             DELETE FROM analytics.events WHERE \(isOn(day)) AND ctid = ANY (ARRAY(
                 SELECT ctid FROM analytics.events WHERE \(isOn(day)) AND \(condition) LIMIT \(limit)))

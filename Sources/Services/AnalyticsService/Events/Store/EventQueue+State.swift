@@ -23,11 +23,21 @@ extension EventQueue.State {
     /// Takes a request in, or says why not; a writer that was idle gets what waits.
     mutating func take(
         _ new: EventQueue.Waiting, _ limits: EventQueue.Limits
-    ) -> (refusal: HTTPProblem?, wake: (writer: CheckedContinuation<[EventQueue.Waiting]?, Never>, batch: [EventQueue.Waiting])?) {
+    ) -> (
+        refusal: HTTPProblem?,
+        wake: (writer: CheckedContinuation<[EventQueue.Waiting]?, Never>, batch: [EventQueue.Waiting])?
+    ) {
         guard !isClosed else { return (HTTPProblem(.unavailable), nil) }
         // What is more than all that may wait is taken when nothing waits.
-        let isFull = events > 0 && (events + new.submission.rows.count > limits.events || sizeInBytes + new.submission.sizeInBytes > limits.sizeInBytes)
-        guard !isFull else { return (HTTPProblem(.tooManyRequests, "Too many events are waiting to be written. Send these again later."), nil) }
+        let isFull =
+            events > 0
+            && (events + new.submission.rows.count > limits.events
+                || sizeInBytes + new.submission.sizeInBytes > limits.sizeInBytes)
+        guard !isFull else {
+            return (
+                HTTPProblem(.tooManyRequests, "Too many events are waiting to be written. Send these again later."), nil
+            )
+        }
         events += new.submission.rows.count
         sizeInBytes += new.submission.sizeInBytes
         waiting.append(new)
@@ -37,7 +47,8 @@ extension EventQueue.State {
     /// What a writer takes next; empty: nothing waits.
     mutating func batch(_ limits: EventQueue.Limits) -> [EventQueue.Waiting] {
         var (end, count) = (head, 0)
-        while end < waiting.count, count == 0 || count + waiting[end].submission.rows.count <= limits.eventsPerStatement {
+        while end < waiting.count, count == 0 || count + waiting[end].submission.rows.count <= limits.eventsPerStatement
+        {
             count += max(1, waiting[end].submission.rows.count)
             end += 1
         }

@@ -17,8 +17,8 @@ struct EventSubmission: Sendable {
 
 /// Where requests wait until their events are committed, many requests in one transaction.
 ///
-/// A few writers take whatever waits, up to some hundred rows: while a statement is on its way the next one gathers. Nothing that was answered
-/// is lost with this process; what it had not answered yet its client sends again.
+/// A few writers take whatever waits, up to some hundred rows: while a statement is on its way the next one gathers.
+/// Nothing that was answered is lost with this process; what it had not answered yet its client sends again.
 final class EventQueue: Service {
     struct Limits: Sendable {
         var events = 20_000
@@ -111,7 +111,8 @@ final class EventQueue: Service {
                 for waiting in batch { await write([waiting]) }
             } catch {
                 let count = batch.reduce(0) { $0 + $1.submission.rows.count }
-                logger.warning("Events could not be written.", metadata: ["events": "\(count)", "error.cause": "\(error)"])
+                logger.warning(
+                    "Events could not be written.", metadata: ["events": "\(count)", "error.cause": "\(error)"])
                 settle(batch, error)
             }
         }.value

@@ -23,7 +23,8 @@ struct EventRow: Sendable {
 extension EventRow {
     init(_ event: IncomingEvent, in space: Space, _ numbers: [Term: Int]) {
         self.init(
-            space: Int(space.id), kind: event.kind, at: event.at, earliest: event.earliest, key: event.key, subject: event.subject,
+            space: Int(space.id), kind: event.kind, at: event.at, earliest: event.earliest, key: event.key,
+            subject: event.subject,
             properties: event.properties)
         for (kind, text) in event.texts {
             let number = numbers[Term(space: space.id, kind: kind, text: text)] ?? 0

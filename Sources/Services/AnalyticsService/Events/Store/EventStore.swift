@@ -5,10 +5,11 @@ import MartletPostgres
 struct EventStore: Sendable {
     let postgres: PostgresClient
 
-    /// Adds those that are not there yet and whose person has not opted out. After an error some may be there: it is harmless to repeat.
+    /// Adds those that are not there yet and whose person has not opted out. After an error some may be there: it is
+    /// harmless to repeat.
     ///
-    /// A day's partition has each message once. One that comes again may have come on a day before, though not before it happened: those that
-    /// happened before today are looked for there, too.
+    /// A day's partition has each message once. One that comes again may have come on a day before, though not before
+    /// it happened: those that happened before today are looked for there, too.
     ///
     /// - Parameter isRepeated: whether all may be there already, of a moment ago.
     func insert(_ rows: [EventRow], isRepeated: Bool = false, now: Date = Date()) async throws {
@@ -57,7 +58,8 @@ struct EventStore: Sendable {
                 OFFSET 0)
             """
         if let since {
-            // The parameter stands for a constant while it is planned, as it is not prepared: other days are not even opened.
+            // The parameter stands for a constant while it is planned, as it is not prepared: other days are not even
+            // opened.
             statement += """
 
                 AND NOT EXISTS (

@@ -10,8 +10,8 @@ struct Term: Sendable, Hashable {
 
 /// The numbers of terms, given out when an event first has one, and remembered.
 ///
-/// What an app may make is limited by kind (`TermKind.maximum`): what comes later counts as `(other)`, so that nobody fills the server, nor
-/// makes every answer unreadable, with names that are all different.
+/// What an app may make is limited by kind (`TermKind.maximum`): what comes later counts as `(other)`, so that nobody
+/// fills the server, nor makes every answer unreadable, with names that are all different.
 final class Terms: Sendable {
     private static let maximumKnown = 300_000
     /// How long a kind that is full is not asked for again: a term may have become free.
@@ -104,7 +104,8 @@ final class Terms: Sendable {
             """)
         remember(
             try await postgres.query(
-                "SELECT id, space, kind, text FROM analytics.terms WHERE space = \(group.space) AND kind = \(group.kind.rawValue)"))
+                "SELECT id, space, kind, text FROM analytics.terms WHERE space = \(group.space) AND kind = \(group.kind.rawValue)"
+            ))
         let other = Term(space: group.space, kind: group.kind, text: TermKind.overflow)
         return state.withLock { state in
             let number = state.numbers[other] ?? 0
@@ -115,7 +116,8 @@ final class Terms: Sendable {
 
     private func remember(_ rows: PostgresRows) {
         let terms = rows.compactMap { row -> (Term, Int)? in
-            guard let kind = (try? row.decode(2, as: Int.self)).flatMap({ TermKind(rawValue: $0) }), let number = try? row.decode(0, as: Int.self),
+            guard let kind = (try? row.decode(2, as: Int.self)).flatMap({ TermKind(rawValue: $0) }),
+                let number = try? row.decode(0, as: Int.self),
                 let space = try? row.decode(1, as: Int32.self), let text = try? row.decode(3, as: String.self)
             else { return nil }
             return (Term(space: space, kind: kind, text: text), number)

@@ -5,8 +5,8 @@ import ServiceLifecycle
 
 /// Makes blocks behind the ingest. Every copy tries; one at a time does it.
 ///
-/// What was missed, as nobody ran or the installation had no blocks yet, is made up for step by step, the latest first. It rests as long as it works,
-/// so that it takes half a core at most.
+/// What was missed, as nobody ran or the installation had no blocks yet, is made up for step by step, the latest first.
+/// It rests as long as it works, so that it takes half a core at most.
 final class BlockMaking: Service {
     private static let interval: Duration = .seconds(30)
     /// Until a block that could not be made is tried again.
@@ -32,7 +32,8 @@ final class BlockMaking: Service {
         }
     }
 
-    /// Plans and makes all there is. With a block that cannot be made the round ends, and those that follow go on with the others.
+    /// Plans and makes all there is. With a block that cannot be made the round ends, and those that follow go on with
+    /// the others.
     ///
     /// - Parameter unmade: such blocks, and until when they are left alone.
     func round(leaving unmade: inout [Int: ContinuousClock.Instant]) async {
@@ -44,7 +45,9 @@ final class BlockMaking: Service {
             warn("blocks of events not planned", error)
         }
         do {
-            repeat { planned.record(try await store.planned()) } while try await resting { try await store.make(except: others) }
+            repeat {
+                planned.record(try await store.planned())
+            } while try await resting { try await store.make(except: others) }
         } catch let block as UnmadeBlock {
             unmade[block.id] = .now + Self.pause
             warn("a block of events not made", block.cause, ["block.id": "\(block.id)"])

@@ -23,7 +23,8 @@ extension BlockStore {
                     """
                 ).first
             else { return false }
-            let planned = Planned(id: try row.decode(0), space: try row.decode(1), from: try row.decode(2), to: try row.decode(3))
+            let planned = Planned(
+                id: try row.decode(0), space: try row.decode(1), from: try row.decode(2), to: try row.decode(3))
             do {
                 try await make(planned, transaction)
             } catch {
@@ -59,7 +60,9 @@ extension BlockStore {
         return try await transaction.query(query, timeout: Self.timeout)
     }
 
-    private static func write(_ block: EventBlock, of events: Int, as planned: Planned, _ transaction: PostgresTransaction) async throws {
+    private static func write(
+        _ block: EventBlock, of events: Int, as planned: Planned, _ transaction: PostgresTransaction
+    ) async throws {
         func terms(_ dimension: BlockDimension) -> [UInt8] { block.terms[dimension.rawValue] }
         try await transaction.execute(
             """
@@ -71,7 +74,9 @@ extension BlockStore {
     }
 
     /// All columns are one parameter, of which each row has its part.
-    private static func write(_ parts: [BlockPart], as planned: Planned, _ transaction: PostgresTransaction) async throws {
+    private static func write(_ parts: [BlockPart], as planned: Planned, _ transaction: PostgresTransaction)
+        async throws
+    {
         var bytes = Slices()
         let profiles = parts.map { bytes.add($0.profiles) }, times = parts.map { bytes.add($0.times) }
         try await transaction.execute(

@@ -3,14 +3,16 @@ import MartletPostgres
 
 /// Plans blocks and makes them, each step in a transaction of its own, one copy of the service at a time.
 ///
-/// Blocks are of `received`, so what comes late is in a later one. They are planned of times only in which no transaction can add anything any
-/// more: those that began before are over. Then they do not change, except that they can be made again.
+/// Blocks are of `received`, so what comes late is in a later one. They are planned of times only in which no
+/// transaction can add anything any more: those that began before are over. Then they do not change, except that they
+/// can be made again.
 struct BlockStore: Sendable {
     /// How many events are worth a block.
     static let eventsPerBlock = 50_000
     /// More are left to be read as events: so many are received in ten seconds by a statement of the operator's only.
     static let maximumEvents = 1_000_000
-    /// Time that is looked through in a step, in seconds: a step ends with a multiple of it at the latest, and so does a day.
+    /// Time that is looked through in a step, in seconds: a step ends with a multiple of it at the latest, and so does
+    /// a day.
     static let longestStep = 6 * 3_600
     static let timeout: Duration = .seconds(120)
 
@@ -69,13 +71,17 @@ struct BlockStore: Sendable {
 
     private static func waiting(_ transaction: PostgresTransaction) async throws -> [Int32: BlockPlan.Waiting] {
         var waiting: [Int32: BlockPlan.Waiting] = [:]
-        for row in try await transaction.query("SELECT space, extract(epoch FROM since)::bigint, waiting FROM analytics.block_spaces") {
+        for row in try await transaction.query(
+            "SELECT space, extract(epoch FROM since)::bigint, waiting FROM analytics.block_spaces")
+        {
             waiting[try row.decode(0)] = BlockPlan.Waiting(since: try row.decode(1), events: try row.decode(2))
         }
         return waiting
     }
 
-    private static func write(_ plan: BlockPlan, insteadOf before: BlockPlan, _ transaction: PostgresTransaction) async throws {
+    private static func write(_ plan: BlockPlan, insteadOf before: BlockPlan, _ transaction: PostgresTransaction)
+        async throws
+    {
         guard plan != before else { return }
         try await transaction.execute("DELETE FROM analytics.block_spaces")
         let waiting = plan.waiting.sorted { $0.key < $1.key }
@@ -98,7 +104,9 @@ struct BlockStore: Sendable {
 
     /// How many blocks are planned and not made yet.
     func planned() async throws -> Int {
-        try await postgres.query("SELECT count(*) FROM analytics.blocks WHERE NOT is_built AND events <= \(Self.maximumEvents)").first?.decode(0) ?? 0
+        try await postgres.query(
+            "SELECT count(*) FROM analytics.blocks WHERE NOT is_built AND events <= \(Self.maximumEvents)"
+        ).first?.decode(0) ?? 0
     }
 
     /// Blocks of days of which the events are gone.

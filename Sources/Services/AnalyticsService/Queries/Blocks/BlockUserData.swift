@@ -2,7 +2,8 @@ import MartletAPI
 import MartletHTTP
 import MartletPostgres
 
-/// Blocks are made of events, and handed out as those. One that tells of a user who is erased is emptied, and made again of the events that are left.
+/// Blocks are made of events, and handed out as those. One that tells of a user who is erased is emptied, and made
+/// again of the events that are left.
 struct BlockUserData: UserDataHolder {
     private static let timePerCall: Duration = .seconds(2)
     private static let blocksPerStatement = 50
@@ -41,7 +42,9 @@ struct BlockUserData: UserDataHolder {
     func export(_ request: UserDataRequest) -> UserDataPortion { UserDataPortion() }
 
     private static func id(_ text: String) throws -> Int {
-        guard let id = Int(text), id >= 0 else { throw HTTPProblem(.invalidBody, "There is no such place to go on.", field: "after") }
+        guard let id = Int(text), id >= 0 else {
+            throw HTTPProblem(.invalidBody, "There is no such place to go on.", field: "after")
+        }
         return id
     }
 

@@ -4,8 +4,8 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// `POST /analytics/funnel?from=&to=&timeZone=&format=` with `{"steps":["Opened","Bought"],"windowSeconds":86400}`: how many persons came as far as
-/// each step.
+/// `POST /analytics/funnel?from=&to=&timeZone=&format=` with `{"steps":["Opened","Bought"],"windowSeconds":86400}`: how
+/// many persons came as far as each step.
 struct AskFunnel: Endpoint {
     let spaces: Spaces
     let store: QuestionStore
@@ -19,7 +19,8 @@ struct AskFunnel: Endpoint {
         let span = try await store.span(spanRequest, in: space)
         let people = try await store.funnel(question, in: span)
         var table = AnswerTable(
-            head: span.head + [.init("windowSeconds", .number(String(question.windowInSeconds)))], columns: ["step", "event", "people", "ofFirst", "ofPrevious"])
+            head: span.head + [.init("windowSeconds", .number(String(question.windowInSeconds)))],
+            columns: ["step", "event", "people", "ofFirst", "ofPrevious"])
         for (step, event) in question.steps.enumerated() {
             table.rows.append([
                 .count(step + 1), .text(event), .count(people[step]), Self.share(people[step], of: people[0]),
@@ -35,10 +36,14 @@ struct AskFunnel: Endpoint {
 
     private static func question(_ fields: BodyFields) throws -> FunnelQuestion {
         let steps = try fields.strings("steps", upTo: FunnelQuestion.stepCount.upperBound) ?? []
-        guard FunnelQuestion.stepCount.contains(steps.count), steps.allSatisfy({ (1...1_000).contains($0.utf8.count) && !$0.utf8.contains(0) }) else {
+        guard FunnelQuestion.stepCount.contains(steps.count),
+            steps.allSatisfy({ (1...1_000).contains($0.utf8.count) && !$0.utf8.contains(0) })
+        else {
             throw HTTPProblem(.invalidBody, "A funnel has 2 to 10 steps, each the name of an event.", field: "steps")
         }
-        guard Set(steps).count == steps.count else { throw HTTPProblem(.invalidBody, "No event is a step twice.", field: "steps") }
+        guard Set(steps).count == steps.count else {
+            throw HTTPProblem(.invalidBody, "No event is a step twice.", field: "steps")
+        }
         let window = try fields.integer("windowSeconds", in: FunnelQuestion.windowInSeconds) ?? 7 * 86_400
         return FunnelQuestion(steps: steps, windowInSeconds: window)
     }

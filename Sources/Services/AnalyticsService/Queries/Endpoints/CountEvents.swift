@@ -4,10 +4,12 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// `GET /analytics/counts?from=&to=&interval=&timeZone=&event=&group=&property=&people=&limit=&format=`: how many events, and with `people=true`
-/// how many persons had them, by interval and by what they have in `group`. The values beyond `limit` are one line, `other`.
+/// `GET /analytics/counts?from=&to=&interval=&timeZone=&event=&group=&property=&people=&limit=&format=`: how many
+/// events, and with `people=true` how many persons had them, by interval and by what they have in `group`. The values
+/// beyond `limit` are one line, `other`.
 ///
-/// Others may be asked for with `release`, `os`, `device`, `country`, `configuration`, `variants` or `where` (`plan=pro`): only events with them count.
+/// Others may be asked for with `release`, `os`, `device`, `country`, `configuration`, `variants` or `where`
+/// (`plan=pro`): only events with them count.
 struct CountEvents: Endpoint {
     /// Nil: as the query has it.
     var group: Dimension?
@@ -25,7 +27,8 @@ struct CountEvents: Endpoint {
         let span = try await store.span(intervals, in: space)
         let source = question.source(span)
         var table = AnswerTable(
-            head: span.head + [.init("source", .string(source == .events ? "events" : "rolled"))], columns: ["interval", "value", "other", "events", "people"])
+            head: span.head + [.init("source", .string(source == .events ? "events" : "rolled"))],
+            columns: ["interval", "value", "other", "events", "people"])
         table.rows = try await store.counts(question, in: span).map { row in
             [.text(span.labels[row.interval]), .of(row.value), .flag(row.isOther), .count(row.events), .of(row.people)]
         }
@@ -42,13 +45,17 @@ struct CountEvents: Endpoint {
                 question.filters.append(CountQuestion.Filter(group: .dimension(dimension), value: value))
             }
         }
-        if let value = try request.text("variants") { question.filters.append(CountQuestion.Filter(group: .variants, value: value)) }
+        if let value = try request.text("variants") {
+            question.filters.append(CountQuestion.Filter(group: .variants, value: value))
+        }
         if let condition = try request.text("where") {
             guard let sign = condition.firstIndex(of: "=") else {
-                throw HTTPProblem(.invalidParameter, "It must be a property and its value, such as plan=pro.", field: "where")
+                throw HTTPProblem(
+                    .invalidParameter, "It must be a property and its value, such as plan=pro.", field: "where")
             }
             let path = try Self.path(String(condition[..<sign]), "where")
-            question.filters.append(CountQuestion.Filter(group: .property(path), value: String(condition[condition.index(after: sign)...])))
+            question.filters.append(
+                CountQuestion.Filter(group: .property(path), value: String(condition[condition.index(after: sign)...])))
         }
         return question
     }
@@ -58,7 +65,8 @@ struct CountEvents: Endpoint {
         let property = try request.text("property")
         let name = try request.text("group")
         guard (property != nil) == (name == "property") else {
-            throw HTTPProblem(.invalidParameter, "Name the property of group=property here, and of nothing else.", field: "property")
+            throw HTTPProblem(
+                .invalidParameter, "Name the property of group=property here, and of nothing else.", field: "property")
         }
         switch name {
         case nil: return .none
@@ -74,7 +82,10 @@ struct CountEvents: Endpoint {
     private static func path(_ text: String, _ field: String) throws -> [String] {
         let path = text.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
         guard path.count <= CountQuestion.maximumDepth, path.allSatisfy({ !$0.isEmpty }) else {
-            throw HTTPProblem(.invalidParameter, "It must be a property's name, or a path of at most \(CountQuestion.maximumDepth) with points.", field: field)
+            throw HTTPProblem(
+                .invalidParameter,
+                "It must be a property's name, or a path of at most \(CountQuestion.maximumDepth) with points.",
+                field: field)
         }
         return path
     }

@@ -17,20 +17,23 @@ struct ReadLive: Endpoint {
         let format = try request.format()
         let live = try await store.live(space)
         func named(_ list: [(name: String, events: Int)]) -> JSONValue {
-            .array(list.map { .object([.init("name", .string($0.name)), .init("events", .number(String($0.events)))]) })
+            .array(
+                list.map { .object([.init("name", .string($0.name)), .init("events", .number(String($0.events)))]) })
         }
         var table = AnswerTable(
             head: [
-                .init("minutes", .number(String(QuestionStore.liveMinutes))), .init("events", .number(String(live.events))),
-                .init("people", .number(String(live.people))), .init("topEvents", named(live.topEvents)), .init("topScreens", named(live.topScreens)),
+                .init("minutes", .number(String(QuestionStore.liveMinutes))),
+                .init("events", .number(String(live.events))),
+                .init("people", .number(String(live.people))), .init("topEvents", named(live.topEvents)),
+                .init("topScreens", named(live.topScreens)),
             ], columns: ["minute", "events", "people"])
         table.rows = live.minutes.map { [.text($0.start.formatted(.iso8601)), .count($0.events), .count($0.people)] }
         return table.response(format)
     }
 }
 
-/// `GET /analytics/events?from=&to=&event=&person=&limit=&after=&format=`: events as they are, in the order in which they were received. `next`
-/// (in CSV the header `X-Next-Cursor`) is `after` of the next page.
+/// `GET /analytics/events?from=&to=&event=&person=&limit=&after=&format=`: events as they are, in the order in which
+/// they were received. `next` (in CSV the header `X-Next-Cursor`) is `after` of the next page.
 struct ListEvents: Endpoint {
     private static let nextCursor = HTTPField.Name("X-Next-Cursor")
 
@@ -47,7 +50,9 @@ struct ListEvents: Endpoint {
         switch format {
         case .json:
             let rows = events.map { event in
-                let members = zip(QuestionStore.eventColumns, event.cells).map { JSONValue.quote($0) + ":" + $1.json.text }
+                let members = zip(QuestionStore.eventColumns, event.cells).map {
+                    JSONValue.quote($0) + ":" + $1.json.text
+                }
                 return "{" + members.joined(separator: ",") + #","properties":"# + event.properties + "}"
             }
             return .page(rows, next: next)
@@ -64,10 +69,12 @@ struct ListEvents: Endpoint {
         let to = try request.time("to") ?? Date().addingTimeInterval(60)
         let from = try request.time("from") ?? to.addingTimeInterval(-86_400)
         guard from < to, to.timeIntervalSince(from) <= Double(Span.maximumDays) * 86_400 else {
-            throw HTTPProblem(.invalidParameter, "It must be before the end, by at most \(Span.maximumDays) days.", field: "from")
+            throw HTTPProblem(
+                .invalidParameter, "It must be before the end, by at most \(Span.maximumDays) days.", field: "from")
         }
         var question = EventPageQuestion(
-            from: from, to: to, event: try request.text("event"), limit: try request.number("limit", default: 100, in: 1...EventPageQuestion.maximumLimit))
+            from: from, to: to, event: try request.text("event"),
+            limit: try request.number("limit", default: 100, in: 1...EventPageQuestion.maximumLimit))
         if let text = try request.text("person") {
             guard text.count == 16, text.allSatisfy(\.isHexDigit), let digits = UInt64(text, radix: 16) else {
                 throw HTTPProblem(.invalidParameter, "It must be 16 hexadecimal digits.", field: "person")
@@ -75,7 +82,9 @@ struct ListEvents: Endpoint {
             question.person = Int64(bitPattern: digits)
         }
         if let text = try request.text("after") {
-            guard let cursor = EventCursor(text) else { throw HTTPProblem(.invalidParameter, "It must be what next was.", field: "after") }
+            guard let cursor = EventCursor(text) else {
+                throw HTTPProblem(.invalidParameter, "It must be what next was.", field: "after")
+            }
             question.after = cursor
         }
         return question

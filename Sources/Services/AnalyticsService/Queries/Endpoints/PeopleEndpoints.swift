@@ -4,8 +4,8 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// `GET /analytics/people?from=&to=&interval=&timeZone=&format=`: how many persons were active in each interval, and how many of them for the
-/// first time ever.
+/// `GET /analytics/people?from=&to=&interval=&timeZone=&format=`: how many persons were active in each interval, and
+/// how many of them for the first time ever.
 struct CountPeople: Endpoint {
     let spaces: Spaces
     let store: QuestionStore
@@ -14,7 +14,8 @@ struct CountPeople: Endpoint {
         let space = try await context.askedSpace(spaces)
         try request.allowParameters(Request.spanParameters)
         let format = try request.format()
-        let span = try await store.span(try request.spanRequest(intervals: Span.Interval.allCases, default: .day), in: space)
+        let span = try await store.span(
+            try request.spanRequest(intervals: Span.Interval.allCases, default: .day), in: space)
         let presence = try await store.presence(in: span)
         let total = JSONValue.object([
             .init("active", .number(String(presence.total.active))), .init("new", .number(String(presence.total.new))),
@@ -25,7 +26,8 @@ struct CountPeople: Endpoint {
     }
 }
 
-/// `GET /analytics/sessions?from=&to=&interval=&timeZone=&format=`: how many sessions began in each interval, and how long they were on average.
+/// `GET /analytics/sessions?from=&to=&interval=&timeZone=&format=`: how many sessions began in each interval, and how
+/// long they were on average.
 struct CountSessions: Endpoint {
     let spaces: Spaces
     let store: QuestionStore
@@ -34,7 +36,8 @@ struct CountSessions: Endpoint {
         let space = try await context.askedSpace(spaces)
         try request.allowParameters(Request.spanParameters)
         let format = try request.format()
-        let span = try await store.span(try request.spanRequest(intervals: Span.Interval.allCases, default: .day), in: space)
+        let span = try await store.span(
+            try request.spanRequest(intervals: Span.Interval.allCases, default: .day), in: space)
         var table = AnswerTable(head: span.head, columns: ["interval", "sessions", "averageSeconds"])
         table.rows = zip(span.labels, try await store.sessions(in: span)).map { label, sessions in
             [.text(label), .count(sessions.sessions), .of(sessions.averageSeconds)]
@@ -43,8 +46,8 @@ struct CountSessions: Endpoint {
     }
 }
 
-/// `GET /analytics/retention?from=&to=&interval=day|week&format=`: of the persons who were there for the first time in an interval, how many came
-/// back in each one behind it.
+/// `GET /analytics/retention?from=&to=&interval=day|week&format=`: of the persons who were there for the first time in
+/// an interval, how many came back in each one behind it.
 struct ReadRetention: Endpoint {
     static let maximumIntervals = 90
 
@@ -55,24 +58,34 @@ struct ReadRetention: Endpoint {
         let space = try await context.askedSpace(spaces)
         try request.allowParameters(Request.spanParameters)
         let format = try request.format()
-        let span = try await store.span(try request.spanRequest(intervals: [.day, .week, .month], default: .day), in: space)
+        let span = try await store.span(
+            try request.spanRequest(intervals: [.day, .week, .month], default: .day), in: space)
         guard let zone = span.rolledTimeZone else {
-            throw HTTPProblem(.unavailable, "The app's days are being made anew in its time zone. Ask again later.", headers: [.retryAfter: "60"])
+            throw HTTPProblem(
+                .unavailable, "The app's days are being made anew in its time zone. Ask again later.",
+                headers: [.retryAfter: "60"])
         }
         guard span.hasRolledDays else {
-            throw HTTPProblem(.invalidParameter, "Retention is told in the time zone of the app's settings: \(zone).", field: "timeZone")
+            throw HTTPProblem(
+                .invalidParameter, "Retention is told in the time zone of the app's settings: \(zone).",
+                field: "timeZone")
         }
         guard span.labels.count <= Self.maximumIntervals else {
-            throw HTTPProblem(.limitExceeded, "There are at most \(Self.maximumIntervals) intervals.", field: "interval")
+            throw HTTPProblem(
+                .limitExceeded, "There are at most \(Self.maximumIntervals) intervals.", field: "interval")
         }
         let returned = try await store.retention(in: span)
         var sizes = [Int](repeating: 0, count: span.labels.count)
         for row in returned where row.period == 0 { sizes[row.cohort] = row.people }
         var table = AnswerTable(head: span.head, columns: ["cohort", "size", "period", "people"])
         for cohort in span.labels.indices where sizes[cohort] > 0 {
-            let found = Dictionary(returned.filter { $0.cohort == cohort }.map { ($0.period, $0.people) }, uniquingKeysWith: { first, _ in first })
+            let found = Dictionary(
+                returned.filter { $0.cohort == cohort }.map { ($0.period, $0.people) },
+                uniquingKeysWith: { first, _ in first })
             for period in 0..<(span.labels.count - cohort) {
-                table.rows.append([.text(span.labels[cohort]), .count(sizes[cohort]), .count(period), .count(found[period] ?? 0)])
+                table.rows.append([
+                    .text(span.labels[cohort]), .count(sizes[cohort]), .count(period), .count(found[period] ?? 0),
+                ])
             }
         }
         return table.response(format)

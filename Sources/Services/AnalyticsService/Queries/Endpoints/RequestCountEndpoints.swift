@@ -12,24 +12,32 @@ struct AddRequestCounts: Endpoint {
         guard try context.principal.kind == .service else { throw HTTPProblem(.forbidden) }
         let report = try await request.decoded(RequestCounts.self)
         guard report.counts.count <= RequestCounts.maximumCounts else {
-            throw HTTPProblem(.limitExceeded, "A report has at most \(RequestCounts.maximumCounts) counts.", field: "counts")
+            throw HTTPProblem(
+                .limitExceeded, "A report has at most \(RequestCounts.maximumCounts) counts.", field: "counts")
         }
         let now = Date()
         guard report.minute <= now.addingTimeInterval(120), report.minute > now.addingTimeInterval(-7 * 86_400),
             Int(report.minute.timeIntervalSince1970) % 60 == 0
-        else { throw HTTPProblem(.invalidBody, "This must be the start of a minute within the last 7 days.", field: "minute") }
+        else {
+            throw HTTPProblem(
+                .invalidBody, "This must be the start of a minute within the last 7 days.", field: "minute")
+        }
         for count in report.counts {
-            guard (1...64).contains(count.service.utf8.count), !count.service.utf8.contains(0), (0...9).contains(count.statusClass), count.count >= 0,
+            guard (1...64).contains(count.service.utf8.count), !count.service.utf8.contains(0),
+                (0...9).contains(count.statusClass), count.count >= 0,
                 count.microseconds >= 0
-            else { throw HTTPProblem(.invalidBody, "A service, a digit, and two numbers that are not negative.", field: "counts") }
+            else {
+                throw HTTPProblem(
+                    .invalidBody, "A service, a digit, and two numbers that are not negative.", field: "counts")
+            }
         }
         try await store.add(report)
         return Response(status: .noContent)
     }
 }
 
-/// `GET /admin/requests?from=&to=&interval=minute|hour|day&format=`: requests at the gateways by interval (UTC), service and first digit of the
-/// status; for staff with the right to read the server's status.
+/// `GET /admin/requests?from=&to=&interval=minute|hour|day&format=`: requests at the gateways by interval (UTC),
+/// service and first digit of the status; for staff with the right to read the server's status.
 struct ListRequestCounts: Endpoint {
     enum Interval: String, CaseIterable {
         case minute, hour, day
@@ -53,12 +61,19 @@ struct ListRequestCounts: Endpoint {
         let format: AnswerTable.Format = try request.format()
         let interval = try request.choice("interval", of: Interval.allCases, default: .hour)
         let to = try request.time("to") ?? Date()
-        let from = try request.time("from") ?? to.addingTimeInterval(interval == .minute ? -3_600 : interval == .hour ? -86_400 : -30 * 86_400)
+        let from =
+            try request.time("from")
+            ?? to.addingTimeInterval(interval == .minute ? -3_600 : interval == .hour ? -86_400 : -30 * 86_400)
         guard from < to, to.timeIntervalSince(from) <= Double(Self.maximumIntervals * interval.minutes * 60) else {
-            throw HTTPProblem(.invalidParameter, "It must be before the end, by at most \(Self.maximumIntervals) intervals.", field: "from")
+            throw HTTPProblem(
+                .invalidParameter, "It must be before the end, by at most \(Self.maximumIntervals) intervals.",
+                field: "from")
         }
         var table = AnswerTable(
-            head: [.init("from", .string(from.formatted(.iso8601))), .init("to", .string(to.formatted(.iso8601))), .init("interval", .string(interval.rawValue))],
+            head: [
+                .init("from", .string(from.formatted(.iso8601))), .init("to", .string(to.formatted(.iso8601))),
+                .init("interval", .string(interval.rawValue)),
+            ],
             columns: ["interval", "service", "statusClass", "count", "averageMicroseconds"])
         table.rows = try await store.list(from: from, to: to, intervalInMinutes: interval.minutes).map { row in
             [

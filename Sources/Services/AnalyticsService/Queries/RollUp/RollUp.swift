@@ -4,7 +4,8 @@ import ServiceLifecycle
 
 /// Rolls events up behind the ingest, about every ten seconds. Every copy tries; one at a time does it.
 ///
-/// What was missed, because nobody ran or events were restored, is made up for in steps of six hours, each its own transaction.
+/// What was missed, because nobody ran or events were restored, is made up for in steps of six hours, each its own
+/// transaction.
 final class RollUp: Service {
     private static let interval: Duration = .seconds(10)
     private static let intervalOfPruning: Duration = .seconds(3_600)

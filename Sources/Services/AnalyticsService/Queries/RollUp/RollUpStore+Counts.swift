@@ -1,6 +1,7 @@
 import MartletPostgres
 
-/// Counts of events, and who had them. Each statement adds what is in the batch; `days` is all that a day's time zone decides.
+/// Counts of events, and who had them. Each statement adds what is in the batch; `days` is all that a day's time zone
+/// decides.
 extension RollUpStore {
     static func countHours(_ transaction: PostgresTransaction) async throws {
         try await transaction.execute(

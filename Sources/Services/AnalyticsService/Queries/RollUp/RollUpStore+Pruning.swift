@@ -3,17 +3,21 @@ import MartletPostgres
 extension RollUpStore {
     private static let rowsPerStatement = 100_000
 
-    /// Removes what is older than the events of its space may become, sessions that no late event changes any more, and persons of whom there is
-    /// nothing else.
+    /// Removes what is older than the events of its space may become, sessions that no late event changes any more, and
+    /// persons of whom there is nothing else.
     func prune() async throws {
         while try await pruneSessions() == Self.rowsPerStatement {}
-        let old: PostgresQuery = "floor(extract(epoch FROM now()) / 86400)::int - coalesce((SELECT retention_days FROM analytics.settings AS g WHERE g.space = s.id), 395)"
+        let old: PostgresQuery =
+            "floor(extract(epoch FROM now()) / 86400)::int - coalesce((SELECT retention_days FROM analytics.settings AS g WHERE g.space = s.id), 395)"
         let slots: [(PostgresQuery, PostgresQuery)] = [
             ("analytics.hours", "t.hour / 24"), ("analytics.days", "t.day"),
-            ("analytics.people_sets", "CASE WHEN t.dimension = 100 THEN t.slot / 24 ELSE t.slot END"), ("analytics.session_quarters", "t.quarter / 96"),
+            ("analytics.people_sets", "CASE WHEN t.dimension = 100 THEN t.slot / 24 ELSE t.slot END"),
+            ("analytics.session_quarters", "t.quarter / 96"),
         ]
         for (table, slot) in slots {
-            try await postgres.execute("DELETE FROM \(table) AS t USING analytics.spaces AS s WHERE t.space = s.id AND \(slot) < \(old)", timeout: Self.timeout)
+            try await postgres.execute(
+                "DELETE FROM \(table) AS t USING analytics.spaces AS s WHERE t.space = s.id AND \(slot) < \(old)",
+                timeout: Self.timeout)
         }
         try await prunePersons()
     }
@@ -26,11 +30,13 @@ extension RollUpStore {
             """, timeout: Self.timeout)
     }
 
-    /// As many at a time as share a row of bits, when none of them was there in all the hours that are kept: visitors without an id are new ones
-    /// every day. Whoever comes back is new. Nothing while anything is rolled up.
+    /// As many at a time as share a row of bits, when none of them was there in all the hours that are kept: visitors
+    /// without an id are new ones every day. Whoever comes back is new. Nothing while anything is rolled up.
     private func prunePersons() async throws {
         try await postgres.withTransaction { transaction in
-            guard try await !transaction.query("SELECT FROM analytics.rollups FOR UPDATE SKIP LOCKED").isEmpty else { return }
+            guard try await !transaction.query("SELECT FROM analytics.rollups FOR UPDATE SKIP LOCKED").isEmpty else {
+                return
+            }
             try await transaction.execute(
                 """
                 WITH kept AS MATERIALIZED (SELECT DISTINCT space, chunk FROM analytics.people_sets WHERE dimension = 100)

@@ -3,8 +3,9 @@ import MartletPostgres
 extension RollUpStore {
     /// Joins the batch's events to sessions, whatever order they come in.
     ///
-    /// A session is a person's events of which none is more than 30 minutes behind the one before. Those of the batch are put together first; the
-    /// sessions that they touch are taken out, joined with them and put back, and the counts by quarters of an hour follow.
+    /// A session is a person's events of which none is more than 30 minutes behind the one before. Those of the batch
+    /// are put together first; the sessions that they touch are taken out, joined with them and put back, and the
+    /// counts by quarters of an hour follow.
     static func mergeSessions(_ transaction: PostgresTransaction) async throws {
         try await transaction.execute(
             """

@@ -1,10 +1,11 @@
 import Foundation
 import MartletPostgres
 
-/// Days of another time zone than they were, made anew from the events that are there. Days before them stay as they are.
+/// Days of another time zone than they were, made anew from the events that are there. Days before them stay as they
+/// are.
 ///
-/// In steps like those of a roll-up, between which others are rolled up; until all are done the space has no days that are told from
-/// (`again_to`). It takes about as long as rolling the events up did.
+/// In steps like those of a roll-up, between which others are rolled up; until all are done the space has no days that
+/// are told from (`again_to`). It takes about as long as rolling the events up did.
 extension RollUpStore {
     private struct Change {
         let space: Int32
@@ -12,7 +13,8 @@ extension RollUpStore {
         /// Of `received`, what there is and what is rolled up.
         let first: Date
         let reached: Date
-        /// The first of which all events are there, in the new time zone: what happened on it was received later. Every day, when none are gone.
+        /// The first of which all events are there, in the new time zone: what happened on it was received later. Every
+        /// day, when none are gone.
         let firstDay: Int
     }
 
@@ -40,10 +42,13 @@ extension RollUpStore {
             WHERE s.time_zone <> coalesce(z.time_zone, 'UTC') AND isfinite(reached) LIMIT 1
             """)
         guard let row = rows.first else { return nil }
-        return Change(space: try row.decode(0), timeZone: try row.decode(1), first: try row.decode(2), reached: try row.decode(3), firstDay: try row.decode(4))
+        return Change(
+            space: try row.decode(0), timeZone: try row.decode(1), first: try row.decode(2), reached: try row.decode(3),
+            firstDay: try row.decode(4))
     }
 
-    /// From now on what is rolled up is of the new time zone; of what was, the last minute is taken now, when it is known what of it was.
+    /// From now on what is rolled up is of the new time zone; of what was, the last minute is taken now, when it is
+    /// known what of it was.
     private static func begin(_ change: Change, _ transaction: PostgresTransaction) async throws {
         let rest = change.reached.addingTimeInterval(-Double(longestInsert))
         let isAll = rest <= change.first
@@ -54,9 +59,11 @@ extension RollUpStore {
             ON CONFLICT (space) DO UPDATE SET
                 time_zone = excluded.time_zone, again_from = excluded.again_from, again_to = excluded.again_to, again_day = excluded.again_day
             """)
-        try await transaction.execute("DELETE FROM analytics.days WHERE space = \(change.space) AND day >= \(change.firstDay)", timeout: timeout)
         try await transaction.execute(
-            "DELETE FROM analytics.people_sets WHERE space = \(change.space) AND dimension < 100 AND slot >= \(change.firstDay)", timeout: timeout)
+            "DELETE FROM analytics.days WHERE space = \(change.space) AND day >= \(change.firstDay)", timeout: timeout)
+        try await transaction.execute(
+            "DELETE FROM analytics.people_sets WHERE space = \(change.space) AND dimension < 100 AND slot >= \(change.firstDay)",
+            timeout: timeout)
         try await takeAgain(
             """
             e.space = \(change.space) AND e.received >= \(isAll ? change.first : rest) AND e.received <= done.reached

@@ -3,9 +3,10 @@ import MartletPostgres
 
 /// Adds events to the roll-ups, each once.
 ///
-/// The order is that of `received`, which is when the transaction that wrote the event began, by the database's clock; what is changed are the
-/// buckets of `at`. A transaction may end up to `longestInsert` after it began: events of that time are looked at again, and those are taken
-/// that the snapshot of the last roll-up did not show. So none is left out and none is counted twice, whoever commits when.
+/// The order is that of `received`, which is when the transaction that wrote the event began, by the database's clock;
+/// what is changed are the buckets of `at`. A transaction may end up to `longestInsert` after it began: events of that
+/// time are looked at again, and those are taken that the snapshot of the last roll-up did not show. So none is left
+/// out and none is counted twice, whoever commits when.
 struct RollUpStore: Sendable {
     /// `PostgresClient` gives up after 30 seconds, PostgreSQL after 35.
     static let longestInsert = 60
@@ -58,14 +59,16 @@ struct RollUpStore: Sendable {
         try await transaction.execute("SET LOCAL work_mem = '64MB'")
     }
 
-    /// The batch has no statistics. Of many events looking up one person after the other is the worst that can be done, of few reading all persons
-    /// there are is.
+    /// The batch has no statistics. Of many events looking up one person after the other is the worst that can be done,
+    /// of few reading all persons there are is.
     static func plan(for events: Int, _ transaction: PostgresTransaction) async throws {
         if events > few { try await transaction.execute("SET LOCAL enable_nestloop = off") }
     }
 
-    /// Another text where transactions' numbers mean something else: after a restore nothing before the watermark is looked at again.
-    private static let epoch: PostgresQuery = "(\(PostgresQuery.lineOfRecovery) || '/' || 'analytics.rollups'::regclass::oid)"
+    /// Another text where transactions' numbers mean something else: after a restore nothing before the watermark is
+    /// looked at again.
+    private static let epoch: PostgresQuery =
+        "(\(PostgresQuery.lineOfRecovery) || '/' || 'analytics.rollups'::regclass::oid)"
 
     /// How far events are rolled up.
     static let done: PostgresQuery =
@@ -73,8 +76,10 @@ struct RollUpStore: Sendable {
         SELECT reached, seen, epoch = \(epoch) AS is_same, pg_snapshot_xmax(pg_current_snapshot())::text::bigint AS top FROM analytics.rollups
         """
 
-    /// Whether the last roll-up could see an event of the minute before it. `xmin` has the lower 32 bits of the transaction's number.
-    static let wasSeen: PostgresQuery = "pg_visible_in_snapshot((done.top - ((done.top - e.xmin::text::bigint) & 4294967295))::text::xid8, done.seen)"
+    /// Whether the last roll-up could see an event of the minute before it. `xmin` has the lower 32 bits of the
+    /// transaction's number.
+    static let wasSeen: PostgresQuery =
+        "pg_visible_in_snapshot((done.top - ((done.top - e.xmin::text::bigint) & 4294967295))::text::xid8, done.seen)"
 
     /// An event as the batch has it, of whoever it turned out to be by now.
     static let batched: PostgresQuery =

@@ -3,7 +3,8 @@ import MartletHTTP
 import MartletPostgres
 import NIOCore
 
-/// What roll-ups hold of a user: a number, when it was there first, its sessions of late, and its bits in sets of persons. Counts are nobody's, and stay.
+/// What roll-ups hold of a user: a number, when it was there first, its sessions of late, and its bits in sets of
+/// persons. Counts are nobody's, and stay.
 struct RollUpUserData: UserDataHolder {
     private static let timePerCall: Duration = .seconds(2)
     private static let daysPerStatement = 30
@@ -12,7 +13,8 @@ struct RollUpUserData: UserDataHolder {
     let postgres: PostgresClient
     let subjects: UserSubjects
 
-    /// A call goes through the days from the first one on, for two seconds at most. The number goes last: it is how the bits are found.
+    /// A call goes through the days from the first one on, for two seconds at most. The number goes last: it is how the
+    /// bits are found.
     func erase(_ request: UserDataRequest) async throws -> UserErasure {
         let after = try request.after.map { try Self.day($0) }
         let subject = try await subjects.subject(of: request)
@@ -36,18 +38,24 @@ struct RollUpUserData: UserDataHolder {
     }
 
     private static func day(_ text: String) throws -> Int {
-        guard let day = Int(text), (0...1_000_000).contains(day) else { throw HTTPProblem(.invalidBody, "There is no such place to go on.", field: "after") }
+        guard let day = Int(text), (0...1_000_000).contains(day) else {
+            throw HTTPProblem(.invalidBody, "There is no such place to go on.", field: "after")
+        }
         return day
     }
 
-    private static func numbers(of subject: UserSubjects.Subject, _ transaction: PostgresTransaction) async throws -> [Int] {
+    private static func numbers(of subject: UserSubjects.Subject, _ transaction: PostgresTransaction) async throws
+        -> [Int]
+    {
         try await transaction.query(
             "SELECT DISTINCT number FROM analytics.person_numbers WHERE space = \(subject.space.id) AND person = ANY (\(subject.persons))"
         ).map { try $0.decode(0) }
     }
 
     /// On which they may have been there (since 1970), in whatever time zone.
-    private static func days(of numbers: [Int], in space: Space, _ transaction: PostgresTransaction) async throws -> ClosedRange<Int> {
+    private static func days(of numbers: [Int], in space: Space, _ transaction: PostgresTransaction) async throws
+        -> ClosedRange<Int>
+    {
         let rows = try await transaction.query(
             """
             SELECT floor(extract(epoch FROM least(min(first_at), now())) / 86400)::int - 1, floor(extract(epoch FROM now()) / 86400)::int + 1
@@ -57,7 +65,9 @@ struct RollUpUserData: UserDataHolder {
         return max(0, try row.decode(0, as: Int.self))...(try row.decode(1, as: Int.self))
     }
 
-    private static func clear(_ numbers: [Int], _ chunk: Int, _ days: Range<Int>, _ space: Space, _ transaction: PostgresTransaction) async throws {
+    private static func clear(
+        _ numbers: [Int], _ chunk: Int, _ days: Range<Int>, _ space: Space, _ transaction: PostgresTransaction
+    ) async throws {
         let slots = [(dimensions, days), ([Int(Dimension.hour.rawValue)], days.lowerBound * 24..<days.upperBound * 24)]
         for (dimensions, slots) in slots {
             try await transaction.execute(
@@ -71,12 +81,16 @@ struct RollUpUserData: UserDataHolder {
     }
 
     /// A number may be given to somebody else from now on.
-    private static func forget(_ subject: UserSubjects.Subject, _ numbers: [Int], _ transaction: PostgresTransaction) async throws -> Int {
+    private static func forget(_ subject: UserSubjects.Subject, _ numbers: [Int], _ transaction: PostgresTransaction)
+        async throws -> Int
+    {
         for table in ["analytics.person_starts", "analytics.sessions"] as [PostgresQuery] {
-            try await transaction.execute("DELETE FROM \(table) WHERE space = \(subject.space.id) AND number = ANY (\(numbers))")
+            try await transaction.execute(
+                "DELETE FROM \(table) WHERE space = \(subject.space.id) AND number = ANY (\(numbers))")
         }
         return try await transaction.execute(
-            "DELETE FROM analytics.person_numbers WHERE space = \(subject.space.id) AND person = ANY (\(subject.persons))")
+            "DELETE FROM analytics.person_numbers WHERE space = \(subject.space.id) AND person = ANY (\(subject.persons))"
+        )
     }
 
     func export(_ request: UserDataRequest) async throws -> UserDataPortion {
@@ -90,7 +104,10 @@ struct RollUpUserData: UserDataHolder {
                 SELECT number FROM analytics.person_numbers WHERE space = \(subject.space.id) AND person = ANY (\(subject.persons))) ORDER BY s.number LIMIT 1000
             """)
         var lines = ByteBuffer()
-        for row in rows { lines.writeString(#"{"service":"analytics","kind":"presence","data":\#(try row.decode(0, as: String.self))}"# + "\n") }
+        for row in rows {
+            lines.writeString(
+                #"{"service":"analytics","kind":"presence","data":\#(try row.decode(0, as: String.self))}"# + "\n")
+        }
         return UserDataPortion(lines: lines)
     }
 }

@@ -49,11 +49,17 @@ struct AnswerTable: Sendable {
         switch format {
         case .json:
             let data = rows.map { row in JSONValue.object(zip(columns, row).map { .init($0, $1.json) }) }
-            return .json(JSONValue.object(head + [.init("count", .number(String(rows.count))), .init("data", .array(data))]).text)
+            return .json(
+                JSONValue.object(head + [.init("count", .number(String(rows.count))), .init("data", .array(data))]).text
+            )
         case .csv:
             let lines = [CSVLine.text(columns.map { $0 as String? })] + rows.map { CSVLine.text($0.map(\.csv)) }
             return Response(
-                status: .ok, headers: [.contentType: "text/csv; charset=utf-8; header=present", .contentDisposition: "attachment; filename=\"answer.csv\""],
+                status: .ok,
+                headers: [
+                    .contentType: "text/csv; charset=utf-8; header=present",
+                    .contentDisposition: "attachment; filename=\"answer.csv\"",
+                ],
                 body: .whole(ByteBuffer(string: lines.joined())))
         }
     }
@@ -67,7 +73,8 @@ extension Span {
     /// What every answer about a span says first.
     var head: [JSONValue.Member] {
         [
-            .init("from", .string(from)), .init("to", .string(to)), .init("interval", .string(interval.rawValue)), .init("timeZone", .string(timeZone)),
+            .init("from", .string(from)), .init("to", .string(to)), .init("interval", .string(interval.rawValue)),
+            .init("timeZone", .string(timeZone)),
             .init("asOf", asOf.map { .string($0.formatted(.iso8601)) } ?? .null),
         ]
     }

@@ -19,10 +19,14 @@ extension Request {
     func format() throws -> AnswerTable.Format { try choice("format", of: AnswerTable.Format.allCases, default: .json) }
 
     /// - Throws: `invalid-parameter`.
-    func choice<Choice: RawRepresentable<String>>(_ name: Substring, of choices: [Choice], default choice: Choice) throws -> Choice {
+    func choice<Choice: RawRepresentable<String>>(_ name: Substring, of choices: [Choice], default choice: Choice)
+        throws -> Choice
+    {
         guard let text = uri.queryParameters[name] else { return choice }
         guard let choice = choices.first(where: { $0.rawValue == text }) else {
-            throw HTTPProblem(.invalidParameter, "It must be one of \(choices.map(\.rawValue).joined(separator: ", ")).", field: String(name))
+            throw HTTPProblem(
+                .invalidParameter, "It must be one of \(choices.map(\.rawValue).joined(separator: ", ")).",
+                field: String(name))
         }
         return choice
     }
@@ -30,7 +34,9 @@ extension Request {
     /// Text of at most 1,000 bytes; nil: there is none, or it is empty.
     func text(_ name: Substring) throws -> String? {
         guard let text = uri.queryParameters[name].map(String.init), !text.isEmpty else { return nil }
-        guard text.utf8.count <= 1_000, !text.utf8.contains(0) else { throw HTTPProblem(.invalidParameter, "It is too long.", field: String(name)) }
+        guard text.utf8.count <= 1_000, !text.utf8.contains(0) else {
+            throw HTTPProblem(.invalidParameter, "It is too long.", field: String(name))
+        }
         return text
     }
 
@@ -45,7 +51,9 @@ extension Request {
     private func timeZone() throws -> String? {
         guard let text = uri.queryParameters["timeZone"] else { return nil }
         guard TimeZone(iana: String(text)) != nil else {
-            throw HTTPProblem(.invalidParameter, "There is no such time zone: name one as the IANA does, such as Europe/Dublin.", field: "timeZone")
+            throw HTTPProblem(
+                .invalidParameter, "There is no such time zone: name one as the IANA does, such as Europe/Dublin.",
+                field: "timeZone")
         }
         return String(text)
     }

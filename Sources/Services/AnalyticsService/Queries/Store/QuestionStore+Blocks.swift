@@ -10,7 +10,9 @@ extension QuestionStore {
         request.names = names
         request.withPersons = true
         request.withTimes = true
-        return try await scan(request, in: span) { try await FunnelCount($0, names: names, windowInSeconds: question.windowInSeconds).count() }
+        return try await scan(request, in: span) {
+            try await FunnelCount($0, names: names, windowInSeconds: question.windowInSeconds).count()
+        }
     }
 
     func blockCounts(_ question: CountQuestion, in span: Span) async throws -> [CountRow]? {
@@ -26,24 +28,30 @@ extension QuestionStore {
             var tally = EventTally(group, filters, bounds: request.bounds)
             try await tally.count(scan)
             let ranking = Ranking(tally, texts: try await scan.reader.texts(of: tally.terms), limit: question.limit)
-            let people = question.withPeople ? try await tally.people(scan, placeOf: ranking.places, places: ranking.placeCount) : nil
+            let people =
+                question.withPeople
+                ? try await tally.people(scan, placeOf: ranking.places, places: ranking.placeCount) : nil
             return ranking.rows(people)
         }
     }
 
     /// - Throws: `question-too-large`, `too-many-requests`.
-    private func scan<Answer: Sendable>(_ request: BlockRequest, in span: Span, _ body: (BlockScan) async throws -> Answer) async throws -> Answer? {
+    private func scan<Answer: Sendable>(
+        _ request: BlockRequest, in span: Span, _ body: (BlockScan) async throws -> Answer
+    ) async throws -> Answer? {
         try await semaphore.withPermit {
             let end = ContinuousClock.now + Self.rawTimeout
             do {
                 return try await postgres.withTransaction(isolation: .repeatableRead, readOnly: true) { transaction in
-                    try await body(BlockScan.start(BlockReader(request: request, span: span, end: end, transaction: transaction)))
+                    try await body(
+                        BlockScan.start(BlockReader(request: request, span: span, end: end, transaction: transaction)))
                 }
             } catch is NotInBlocks {
                 return nil
             } catch is BrokenBlock {
                 // The events themselves are whole.
-                logger.warning("A block of events is damaged: the events were asked.", metadata: ["space.id": "\(span.space.id)"])
+                logger.warning(
+                    "A block of events is damaged: the events were asked.", metadata: ["space.id": "\(span.space.id)"])
                 return nil
             } catch let error as PostgresError where error.isTimeout {
                 throw Self.tooLarge(Self.rawTimeout, cause: "\(error)")
@@ -64,7 +72,9 @@ extension QuestionStore {
         }
     }
 
-    private func filters(_ question: CountQuestion, _ request: inout BlockRequest, in space: Space) async throws -> [EventTally.Filter] {
+    private func filters(_ question: CountQuestion, _ request: inout BlockRequest, in space: Space) async throws
+        -> [EventTally.Filter]
+    {
         var filters: [EventTally.Filter] = []
         for filter in question.filters {
             if let dimension = BlockDimension(filter.group) {

@@ -27,7 +27,8 @@ extension QuestionStore {
     ) async throws -> (rows: [CountRow], values: [Int]) {
         let slot: PostgresQuery = source == .days ? "day" : "hour"
         let table: PostgresQuery = source == .days ? "analytics.days" : "analytics.hours"
-        let name: PostgresQuery = source == .days ? "AND name = \(question.isNamed ? Self.term(question.event, in: span.space) : "0")" : ""
+        let name: PostgresQuery =
+            source == .days ? "AND name = \(question.isNamed ? Self.term(question.event, in: span.space) : "0")" : ""
         let rows = try await postgres.query(
             """
             WITH found AS (
@@ -48,7 +49,8 @@ extension QuestionStore {
         let counts = try rows.map { row in
             let place: Int? = try row.decode(1)
             if let place, place > values.count { values.append(try row.decode(4)) }
-            return CountRow(interval: try row.decode(0), place: place, value: try row.decode(2), events: try row.decode(3))
+            return CountRow(
+                interval: try row.decode(0), place: place, value: try row.decode(2), events: try row.decode(3))
         }
         return (counts, values)
     }
@@ -69,7 +71,9 @@ extension QuestionStore {
             GROUP BY 1, 2
             """)
         var people: [RolledPlace: Int] = [:]
-        for row in rows { people[RolledPlace(interval: try row.decode(0), place: try row.decode(1))] = try row.decode(2) }
+        for row in rows {
+            people[RolledPlace(interval: try row.decode(0), place: try row.decode(1))] = try row.decode(2)
+        }
         return people
     }
 

@@ -31,7 +31,8 @@ extension QuestionStore {
             """)
         return try rows.map { row in
             CountRow(
-                interval: try row.decode(0), place: try row.decode(1), value: try row.decode(2), events: try row.decode(3),
+                interval: try row.decode(0), place: try row.decode(1), value: try row.decode(2),
+                events: try row.decode(3),
                 people: question.withPeople ? try row.decode(4) as Int : nil)
         }
     }
@@ -57,7 +58,9 @@ extension QuestionStore {
         var query = PostgresQuery()
         if let event = question.event { query += "AND e.name = \(term(event, in: space))" }
         if case .dimension(let dimension) = question.group, !dimension.isAttribute {
-            query += dimension == .screen ? " AND e.kind IN (2, 3) AND e.name <> 0" : " AND e.kind NOT IN (2, 3) AND e.name <> 0"
+            query +=
+                dimension == .screen
+                ? " AND e.kind IN (2, 3) AND e.name <> 0" : " AND e.kind NOT IN (2, 3) AND e.name <> 0"
         }
         for filter in question.filters { query += " AND " + matches(filter, in: space) }
         return query

@@ -4,29 +4,38 @@ import MartletHTTP
 import MartletPostgres
 
 extension QuestionStore {
-    /// Of all statements of a question about an experiment: config waits a second longer, and what nobody waits for is not worked on.
+    /// Of all statements of a question about an experiment: config waits a second longer, and what nobody waits for is
+    /// not worked on.
     private static let sumsTimeout: Duration = .seconds(24)
 
     /// Sums over the units of an experiment.
     ///
-    /// A unit is a person with an event in the time that carries `experiment=variation` among its variants. What it did counts from the first such
-    /// event on; a unit without the metric's event counts with 0. Units of two variations are counted apart. A covariate is the same of the days
-    /// before that first event.
+    /// A unit is a person with an event in the time that carries `experiment=variation` among its variants. What it did
+    /// counts from the first such event on; a unit without the metric's event counts with 0. Units of two variations
+    /// are counted apart. A covariate is the same of the days before that first event.
     ///
     /// - Throws: `question-too-large`, `too-many-requests`.
     func sums(_ question: ExperimentQuestion, in space: Space) async throws -> ExperimentSums {
         var answer = ExperimentSums(
-            units: Dictionary(question.variations.map { ($0, 0) }, uniquingKeysWith: { first, _ in first }), multipleExposures: 0, metrics: [:])
+            units: Dictionary(question.variations.map { ($0, 0) }, uniquingKeysWith: { first, _ in first }),
+            multipleExposures: 0, metrics: [:])
         let exposed = Self.exposed(question, in: space)
         let end = ContinuousClock.now + Self.sumsTimeout
-        let rows = try await raw("WITH \(exposed) SELECT CASE WHEN variations = 1 THEN variation END, count(*) FROM exposed GROUP BY 1", until: end)
+        let rows = try await raw(
+            "WITH \(exposed) SELECT CASE WHEN variations = 1 THEN variation END, count(*) FROM exposed GROUP BY 1",
+            until: end)
         for row in rows {
             let count: Int = try row.decode(1)
-            if let variation: String = try row.decode(0) { answer.units[variation] = count } else { answer.multipleExposures = count }
+            if let variation: String = try row.decode(0) {
+                answer.units[variation] = count
+            } else {
+                answer.multipleExposures = count
+            }
         }
         for metric in question.metrics {
             answer.metrics[metric.name] = try await sums(metric, question, exposed, in: space, until: end).merging(
-                question.variations.map { ($0, Self.sums(metric, units: 0, [0, 0, 0, 0, 0])) }, uniquingKeysWith: { found, _ in found })
+                question.variations.map { ($0, Self.sums(metric, units: 0, [0, 0, 0, 0, 0])) },
+                uniquingKeysWith: { found, _ in found })
         }
         return answer
     }
@@ -62,18 +71,23 @@ extension QuestionStore {
             """, until: end)
         var sums: [String: ExperimentSums.Sums] = [:]
         for row in rows {
-            sums[try row.decode(0)] = Self.sums(metric, units: try row.decode(1), try (2...6).map { try row.decode($0, as: Double.self) })
+            sums[try row.decode(0)] = Self.sums(
+                metric, units: try row.decode(1), try (2...6).map { try row.decode($0, as: Double.self) })
         }
         return sums
     }
 
     private func raw(_ query: PostgresQuery, until end: ContinuousClock.Instant) async throws -> PostgresRows {
         let left = end - .now
-        guard left > .zero else { throw HTTPProblem(.questionTooLarge, "It was not answered in time. Ask for fewer metrics, or about fewer days.") }
+        guard left > .zero else {
+            throw HTTPProblem(
+                .questionTooLarge, "It was not answered in time. Ask for fewer metrics, or about fewer days.")
+        }
         return try await raw(query, timeout: min(left, Self.rawTimeout))
     }
 
-    /// What an event counts: a property that is no number, or one beyond 10¹², or so small that its square is none, counts as 0.
+    /// What an event counts: a property that is no number, or one beyond 10¹², or so small that its square is none,
+    /// counts as 0.
     private static func amount(_ metric: ExperimentQuestion.Metric) -> PostgresQuery {
         guard let property = metric.property else { return "1" }
         return """
@@ -88,7 +102,11 @@ extension QuestionStore {
         var answer = ExperimentSums.Sums(units: units, sum: sums[0])
         if metric.kind != .proportion { answer.sumOfSquares = sums[1] }
         let pair = ExperimentSums.Pair(sum: sums[2], sumOfSquares: sums[3])
-        if metric.kind == .ratio { answer.denominator = pair } else if metric.covariateDays != nil { answer.covariate = pair }
+        if metric.kind == .ratio {
+            answer.denominator = pair
+        } else if metric.covariateDays != nil {
+            answer.covariate = pair
+        }
         if metric.kind == .ratio || metric.covariateDays != nil { answer.sumOfProducts = sums[4] }
         return answer
     }
@@ -108,7 +126,9 @@ extension QuestionStore {
     }
 
     /// - Parameter seconds: in front of the time that is asked about.
-    private static func within(_ question: ExperimentQuestion, before seconds: Int = 0, in space: Space) -> PostgresQuery {
+    private static func within(_ question: ExperimentQuestion, before seconds: Int = 0, in space: Space)
+        -> PostgresQuery
+    {
         """
         e.space = \(space.id) AND e.at >= to_timestamp(\(Double(question.from - seconds))) AND e.at < to_timestamp(\(Double(question.to)))
             AND e.received >= to_timestamp(\(Double(question.from - seconds - 86_400)))

@@ -12,7 +12,9 @@ extension QuestionStore {
         var intervals = [Presence](repeating: Presence(), count: span.labels.count)
         var total = Presence()
         let active = CountQuestion(withPeople: true)
-        for row in try await counts(active, in: span) where intervals.indices.contains(row.interval) { intervals[row.interval].active = row.people ?? 0 }
+        for row in try await counts(active, in: span) where intervals.indices.contains(row.interval) {
+            intervals[row.interval].active = row.people ?? 0
+        }
         total.active = try await counts(active, in: span.whole).first?.people ?? 0
         let rows = try await postgres.query(
             """
@@ -45,7 +47,9 @@ extension QuestionStore {
             """)
         for row in rows {
             let interval: Int = try row.decode(0)
-            if intervals.indices.contains(interval) { intervals[interval] = Sessions(sessions: try row.decode(1), microseconds: try row.decode(2)) }
+            if intervals.indices.contains(interval) {
+                intervals[interval] = Sessions(sessions: try row.decode(1), microseconds: try row.decode(2))
+            }
         }
         return intervals
     }
@@ -84,7 +88,8 @@ extension Span {
     /// The same time as one interval.
     var whole: Span {
         Span(
-            space: space, interval: .none, timeZone: timeZone, from: from, to: to, bounds: [bounds.first ?? 0, bounds.last ?? 0],
+            space: space, interval: .none, timeZone: timeZone, from: from, to: to,
+            bounds: [bounds.first ?? 0, bounds.last ?? 0],
             days: [days.first ?? 0, days.last ?? 0], labels: [from], asOf: asOf, rolledTimeZone: rolledTimeZone)
     }
 }

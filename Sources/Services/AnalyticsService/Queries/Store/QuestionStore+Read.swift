@@ -24,14 +24,18 @@ extension QuestionStore {
     }
 
     /// What the cells of an event are, before its properties.
-    static let eventColumns = ["id", "received", "at", "type", "name", "person", "release", "os", "device", "configuration", "variants", "country"]
+    static let eventColumns = [
+        "id", "received", "at", "type", "name", "person", "release", "os", "device", "configuration", "variants",
+        "country",
+    ]
 
     func events(_ question: EventPageQuestion, in space: Space) async throws -> [StoredEvent] {
         var narrowed = PostgresQuery()
         if let event = question.event { narrowed += "AND e.name = \(Self.term(event, in: space))" }
         if let person = question.person { narrowed += " AND e.person = \(person)" }
         if let after = question.after {
-            narrowed += " AND (e.received, e.key) > ('epoch'::timestamptz + \(after.received) * interval '1 microsecond', \(after.key))"
+            narrowed +=
+                " AND (e.received, e.key) > ('epoch'::timestamptz + \(after.received) * interval '1 microsecond', \(after.key))"
         }
         let rows = try await raw(
             """
@@ -49,12 +53,16 @@ extension QuestionStore {
             let kind: Int = try row.decode(5)
             var cells: [AnswerTable.Cell] = []
             for column in 2...13 {
-                cells.append(column == 5 ? .of(EventKind(rawValue: kind)?.name) : .of(try row.decode(column, as: String?.self)))
+                cells.append(
+                    column == 5 ? .of(EventKind(rawValue: kind)?.name) : .of(try row.decode(column, as: String?.self)))
             }
             return StoredEvent(
-                cursor: EventCursor(received: try row.decode(0), key: try row.decode(1)), cells: cells, properties: try row.decode(14))
+                cursor: EventCursor(received: try row.decode(0), key: try row.decode(1)), cells: cells,
+                properties: try row.decode(14))
         }
     }
 
-    private static func text(_ column: PostgresQuery) -> PostgresQuery { "(SELECT t.text FROM analytics.terms AS t WHERE t.id = \(column))" }
+    private static func text(_ column: PostgresQuery) -> PostgresQuery {
+        "(SELECT t.text FROM analytics.terms AS t WHERE t.id = \(column))"
+    }
 }

@@ -6,7 +6,8 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// Asks roll-ups, which is quick, blocks of events, and the events themselves, which few may do at a time and not for long.
+/// Asks roll-ups, which is quick, blocks of events, and the events themselves, which few may do at a time and not for
+/// long.
 struct QuestionStore: Sendable {
     /// Questions to the events at a time, in one process, and how many wait for their turn.
     static let maximumRaw = 2
@@ -20,7 +21,8 @@ struct QuestionStore: Sendable {
     let logger: Logger
     let semaphore = AsyncSemaphore(
         limit: Self.maximumRaw, maximumWaiting: Self.maximumRawWaiting,
-        refusal: HTTPProblem(.tooManyRequests, "Too many questions to the events themselves are waiting.", headers: [.retryAfter: "5"]))
+        refusal: HTTPProblem(
+            .tooManyRequests, "Too many questions to the events themselves are waiting.", headers: [.retryAfter: "5"]))
 
     init(postgres: PostgresClient, logger: Logger) {
         (self.postgres, self.logger) = (postgres, logger)
@@ -42,7 +44,9 @@ struct QuestionStore: Sendable {
     }
 
     static func tooLarge(_ timeout: Duration, cause: String? = nil) -> HTTPProblem {
-        HTTPProblem(.questionTooLarge, "It was not answered within \(timeout.components.seconds) seconds. Ask about fewer days.", cause: cause)
+        HTTPProblem(
+            .questionTooLarge,
+            "It was not answered within \(timeout.components.seconds) seconds. Ask about fewer days.", cause: cause)
     }
 
     /// Cuts the time that is asked about.
@@ -57,20 +61,28 @@ struct QuestionStore: Sendable {
         } catch let error as PostgresError where error.sqlState == "22008" {
             throw HTTPProblem(.invalidParameter, "There is no such day.", field: "from")
         } catch let error as PostgresError where error.sqlState == "22023" {
-            throw HTTPProblem(.invalidParameter, "There is no such time zone: name one as the IANA does, such as Europe/Dublin.", field: "timeZone")
+            throw HTTPProblem(
+                .invalidParameter, "There is no such time zone: name one as the IANA does, such as Europe/Dublin.",
+                field: "timeZone")
         }
         guard let row = rows.first else { throw Self.noRow }
         let from: String = try row.decode(0), to: String = try row.decode(1), length: Int = try row.decode(2)
-        guard length >= 1 else { throw HTTPProblem(.invalidParameter, "The last day is before the first.", field: "to") }
+        guard length >= 1 else {
+            throw HTTPProblem(.invalidParameter, "The last day is before the first.", field: "to")
+        }
         guard length <= Span.maximumDays else {
             throw HTTPProblem(.limitExceeded, "A question is about at most \(Span.maximumDays) days.", field: "from")
         }
         let bounds: [Int] = try row.decode(3)
         guard bounds.count - 1 <= Span.maximumIntervals else {
-            throw HTTPProblem(.limitExceeded, "A question has at most \(Span.maximumIntervals) intervals: ask for longer ones, or fewer days.", field: "interval")
+            throw HTTPProblem(
+                .limitExceeded,
+                "A question has at most \(Span.maximumIntervals) intervals: ask for longer ones, or fewer days.",
+                field: "interval")
         }
         return Span(
-            space: space, interval: request.interval, timeZone: zone, from: from, to: to, bounds: bounds, days: try row.decode(4),
+            space: space, interval: request.interval, timeZone: zone, from: from, to: to, bounds: bounds,
+            days: try row.decode(4),
             labels: try row.decode(5), asOf: zones.asOf, rolledTimeZone: zones.rolled)
     }
 
@@ -85,7 +97,8 @@ struct QuestionStore: Sendable {
         return (try row.decode(0), try row.decode(1), try row.decode(2))
     }
 
-    /// Days begin at midnight there, or when the clock that skips it goes on. Hours follow one another, whatever the clock does.
+    /// Days begin at midnight there, or when the clock that skips it goes on. Hours follow one another, whatever the
+    /// clock does.
     private static func spanQuery(_ request: Span.Request, _ zone: String) -> PostgresQuery {
         let starts: PostgresQuery
         switch request.interval {
@@ -101,7 +114,8 @@ struct QuestionStore: Sendable {
                 FROM ends, generate_series(date_trunc(\(request.interval.rawValue), first_day::timestamp), last_day::timestamp, \(step)::interval) AS day
                 """
         }
-        let label: PostgresQuery = request.interval == .hour
+        let label: PostgresQuery =
+            request.interval == .hour
             ? """
             to_char(at AT TIME ZONE \(zone), 'YYYY-MM-DD"T"HH24:MI') || CASE WHEN at AT TIME ZONE \(zone) < at AT TIME ZONE 'UTC' THEN '-' ELSE '+' END
                 || to_char(greatest(at AT TIME ZONE \(zone) - at AT TIME ZONE 'UTC', at AT TIME ZONE 'UTC' - at AT TIME ZONE \(zone)), 'HH24:MI')

@@ -37,11 +37,15 @@ struct RequestCountStore: Sendable {
             FROM analytics.request_counts WHERE minute >= \(from) AND minute < \(to) GROUP BY 1, 2, 3 ORDER BY 1, 2, 3
             """)
         return try rows.map {
-            Row(start: try $0.decode(0), service: try $0.decode(1), statusClass: try $0.decode(2), count: try $0.decode(3), microseconds: try $0.decode(4))
+            Row(
+                start: try $0.decode(0), service: try $0.decode(1), statusClass: try $0.decode(2),
+                count: try $0.decode(3), microseconds: try $0.decode(4))
         }
     }
 
     func prune() async throws {
-        try await postgres.execute("DELETE FROM analytics.request_counts WHERE minute < now() - make_interval(days => \(Self.retentionDays)::int)")
+        try await postgres.execute(
+            "DELETE FROM analytics.request_counts WHERE minute < now() - make_interval(days => \(Self.retentionDays)::int)"
+        )
     }
 }

@@ -15,7 +15,8 @@ struct ListDebugFiles: Endpoint {
         try request.allowParameters(["debugId", "after", "limit"])
         let limit = try request.number("limit", default: 100, in: 1...1_000)
         let after = try request.id("after")
-        let found = try await files.list(of: try context.symbolAppID, debugID: try request.debugID("debugId"), after: after, limit: limit + 1)
+        let found = try await files.list(
+            of: try context.symbolAppID, debugID: try request.debugID("debugId"), after: after, limit: limit + 1)
         let page = found.prefix(limit)
         return .page(page.map(\.json), next: found.count > limit ? page.last?.id.uuidString.lowercased() : nil)
     }
@@ -28,7 +29,9 @@ struct ReadDebugFile: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         _ = try context.author(may: .read, .crashes)
         try request.allowParameters()
-        guard let json = try await files.read(try context.debugFileID, of: try context.symbolAppID) else { throw HTTPProblem(.debugFileNotFound) }
+        guard let json = try await files.read(try context.debugFileID, of: try context.symbolAppID) else {
+            throw HTTPProblem(.debugFileNotFound)
+        }
         return .json(json)
     }
 }

@@ -34,7 +34,9 @@ extension Request {
     func debugID(_ name: Substring) throws -> DebugID? {
         guard let text = uri.queryParameters[name] else { return nil }
         guard let debugID = DebugID(String(text)) else {
-            throw HTTPProblem(.invalidParameter, "It must be a debug id: 32 hexadecimal digits, with hyphens or without.", field: String(name))
+            throw HTTPProblem(
+                .invalidParameter, "It must be a debug id: 32 hexadecimal digits, with hyphens or without.",
+                field: String(name))
         }
         return debugID
     }

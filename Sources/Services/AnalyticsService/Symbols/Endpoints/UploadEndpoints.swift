@@ -8,7 +8,9 @@ import NIOCore
 struct DescribeSentryAPI: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         _ = try context.master
-        return .json(#"{"version":"0","auth":{"scopes":["project:read","project:write","project:releases","event:read","event:write"]},"user":null}"#)
+        return .json(
+            #"{"version":"0","auth":{"scopes":["project:read","project:write","project:releases","event:read","event:write"]},"user":null}"#
+        )
     }
 }
 
@@ -56,7 +58,8 @@ struct AssembleDebugFiles: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let principal = try context.symbolProject("project")
         let value = try await request.json(upTo: Self.maximumBodySizeInBytes)
-        let answers = try await assembly.advance(try Assembly.requests(in: value), of: principal.appID, by: "key:" + principal.credentialID)
+        let answers = try await assembly.advance(
+            try Assembly.requests(in: value), of: principal.appID, by: "key:" + principal.credentialID)
         return .json("{" + answers.map { JSONValue.quote($0.sha1) + ":" + $0.json }.joined(separator: ",") + "}")
     }
 }

@@ -40,7 +40,9 @@ actor DebugFileCache {
     /// Lends a part as a file.
     ///
     /// - Throws: `FileError`, errors of the file system, and what `body` throws.
-    func withFile<Result: Sendable>(of part: StoredPart, _ body: @Sendable (String) async throws -> Result) async throws -> Result {
+    func withFile<Result: Sendable>(of part: StoredPart, _ body: @Sendable (String) async throws -> Result) async throws
+        -> Result
+    {
         guard part.range.count <= maximumSizeInBytes else { throw FileError.tooLarge(limitInBytes: maximumSizeInBytes) }
         let path = "\(try prepared())/\(part.id.uuidString.lowercased())"
         while entries[part.id] == nil {
@@ -100,8 +102,11 @@ actor DebugFileCache {
 
     private func removeOthers() {
         for name in (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? [] {
-            guard let number = name.split(separator: "-").first.flatMap({ pid_t($0) }), number > 0, number != getpid() else { continue }
-            if kill(number, 0) != 0, errno == ESRCH { try? FileManager.default.removeItem(atPath: "\(directory)/\(name)") }
+            guard let number = name.split(separator: "-").first.flatMap({ pid_t($0) }), number > 0, number != getpid()
+            else { continue }
+            if kill(number, 0) != 0, errno == ESRCH {
+                try? FileManager.default.removeItem(atPath: "\(directory)/\(name)")
+            }
         }
     }
 

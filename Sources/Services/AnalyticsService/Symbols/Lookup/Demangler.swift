@@ -26,7 +26,8 @@ final class Demangler: Sendable {
         self.program = program
         self.cache = cache
         self.logger = logger
-        semaphore = AsyncSemaphore(limit: 2, maximumWaiting: 64, refusal: FileError.unavailable(cause: "too many names are waiting"))
+        semaphore = AsyncSemaphore(
+            limit: 2, maximumWaiting: 64, refusal: FileError.unavailable(cause: "too many names are waiting"))
         var process = LimitedProcess()
         process.time = .seconds(10)
         process.limits.cpuTimeInSeconds = 5
@@ -39,12 +40,15 @@ final class Demangler: Sendable {
     func readable(_ names: [String]) async -> [String] {
         guard let program else { return names }
         let wanted = Set(names.filter(Self.isMangled))
-        let unknown = remembered.withLock { remembered in wanted.filter { remembered[$0] == nil } }.prefix(Self.maximumBatch)
+        let unknown = remembered.withLock { remembered in wanted.filter { remembered[$0] == nil } }.prefix(
+            Self.maximumBatch)
         if !unknown.isEmpty {
             do {
                 var runs = Self.maximumRuns
                 let end = ContinuousClock.now + Self.maximumTime
-                let found = try await semaphore.withPermit { try await self.run(program, Array(unknown), &runs, until: end) }
+                let found = try await semaphore.withPermit {
+                    try await self.run(program, Array(unknown), &runs, until: end)
+                }
                 remembered.withLock { remembered in
                     if remembered.count + found.count > Self.maximumRemembered { remembered.removeAll() }
                     remembered.merge(found) { $1 }
@@ -58,7 +62,8 @@ final class Demangler: Sendable {
 
     /// Whether a text has a prefix of Swift's mangled names (docs/ABI/Mangling.rst) and contains nothing but a name.
     static func isMangled(_ name: String) -> Bool {
-        name.utf8.count <= maximumNameLength && prefixes.contains(where: name.hasPrefix) && name.utf8.allSatisfy { $0 > 0x20 && $0 != 0x7f }
+        name.utf8.count <= maximumNameLength && prefixes.contains(where: name.hasPrefix)
+            && name.utf8.allSatisfy { $0 > 0x20 && $0 != 0x7f }
     }
 
     private static let prefixes = ["$s", "$S", "$e", "_$s", "_$S", "_$e", "_T0", "__T0"]
@@ -69,7 +74,8 @@ final class Demangler: Sendable {
         guard runs > 0, ContinuousClock.now < end else { return [:] }
         runs -= 1
         let folder = try await cache.prepared() + "/names-\(UInt64.random(in: 0 ... .max))"
-        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+        try FileManager.default.createDirectory(
+            atPath: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
         defer { try? FileManager.default.removeItem(atPath: folder) }
         let input = folder + "/names"
         try Data((names.joined(separator: "\n") + "\n").utf8).write(to: URL(filePath: input))
@@ -81,6 +87,8 @@ final class Demangler: Sendable {
         // Remember a name that cannot be demangled as itself.
         guard names.count > 1 else { return [names[0]: names[0]] }
         let (first, second) = (names.prefix(names.count / 2), names.dropFirst(names.count / 2))
-        return try await run(program, Array(first), &runs, until: end).merging(try await run(program, Array(second), &runs, until: end)) { $1 }
+        return try await run(program, Array(first), &runs, until: end).merging(
+            try await run(program, Array(second), &runs, until: end)
+        ) { $1 }
     }
 }

@@ -19,7 +19,9 @@ struct SourceFrame: Sendable, Equatable {
     /// - Throws: `Unreadable` if it has another form, because the file is not what it seems or the program is not what
     ///   it should be.
     static func frames(in line: String) throws(Unreadable) -> [SourceFrame] {
-        guard let answer = try? JSONValue(parsing: line.utf8), case .array(let symbols) = answer["Symbol"] else { throw Unreadable() }
+        guard let answer = try? JSONValue(parsing: line.utf8), case .array(let symbols) = answer["Symbol"] else {
+            throw Unreadable()
+        }
         return symbols.prefix(maximumInlined).map { SourceFrame($0) }.filter { !$0.function.isEmpty || $0.path != nil }
     }
 
@@ -39,11 +41,15 @@ struct SourceFrame: Sendable, Equatable {
     private static func text(_ value: JSONValue?, upTo limit: Int) -> String? {
         guard case .string(let text) = value, !text.isEmpty, text != "??" else { return nil }
         // Names come from files that anyone may have made.
-        return String(text.unicodeScalars.lazy.filter { $0.value >= 0x20 && $0.value != 0x7f }.prefix(limit).map { Character($0) })
+        return String(
+            text.unicodeScalars.lazy.filter { $0.value >= 0x20 && $0.value != 0x7f }.prefix(limit).map { Character($0) }
+        )
     }
 
     private static func number(_ value: JSONValue?) -> Int? {
-        guard case .number(let literal) = value, let number = Int(literal), (1...10_000_000).contains(number) else { return nil }
+        guard case .number(let literal) = value, let number = Int(literal), (1...10_000_000).contains(number) else {
+            return nil
+        }
         return number
     }
 }

@@ -42,11 +42,15 @@ actor SourceTexts {
 
     /// The contexts of those places whose sources are available. Never fails.
     func contexts(of places: Set<Place>, in appID: String) async -> [Place: Context] {
-        guard !places.isEmpty, let parts = try? await store.findSources(Array(Set(places.map(\.debugID))), of: appID), !parts.isEmpty else { return [:] }
+        guard !places.isEmpty, let parts = try? await store.findSources(Array(Set(places.map(\.debugID))), of: appID),
+            !parts.isEmpty
+        else { return [:] }
         var contexts: [Place: Context] = [:]
         for place in places {
             // Temporary failures are not cached.
-            guard let part = parts[place.debugID], let text = try? await text(of: place.path, in: part) else { continue }
+            guard let part = parts[place.debugID], let text = try? await text(of: place.path, in: part) else {
+                continue
+            }
             contexts[place] = Self.context(of: place.line, in: text)
         }
         return contexts
@@ -67,7 +71,8 @@ actor SourceTexts {
         }
         guard let own = kept[line] else { return nil }
         func lines(_ range: ClosedRange<Int>) -> [String] { range.compactMap { kept[$0] } }
-        return Context(before: lines(line - linesAround...line - 1), line: own, behind: lines(line + 1...line + linesAround))
+        return Context(
+            before: lines(line - linesAround...line - 1), line: own, behind: lines(line + 1...line + linesAround))
     }
 
     private func text(of path: String, in part: StoredPart) async throws -> String? {
@@ -101,7 +106,8 @@ extension ObjectSource {
     /// Reads a part of a stored file.
     init(of part: StoredPart, in backend: any FileBackend) {
         self.init(sizeInBytes: part.range.count) { range in
-            try await backend.bytes(of: part.blob, in: part.range.lowerBound + range.lowerBound..<part.range.lowerBound + range.upperBound)
+            try await backend.bytes(
+                of: part.blob, in: part.range.lowerBound + range.lowerBound..<part.range.lowerBound + range.upperBound)
         }
     }
 }

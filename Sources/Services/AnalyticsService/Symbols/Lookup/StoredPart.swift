@@ -36,7 +36,9 @@ struct DebugFileStore: Sendable {
         try await find(debugIDs, of: appID, "d.kind = 'sources'")
     }
 
-    private func find(_ debugIDs: [DebugID], of appID: String, _ condition: PostgresQuery) async throws -> [DebugID: StoredPart] {
+    private func find(_ debugIDs: [DebugID], of appID: String, _ condition: PostgresQuery) async throws -> [DebugID:
+        StoredPart]
+    {
         guard !debugIDs.isEmpty else { return [:] }
         let rows = try await postgres.query(
             """
@@ -54,14 +56,16 @@ struct DebugFileStore: Sendable {
             let start: Int = try row.decode(5)
             parts[debugID] = StoredPart(
                 id: try row.decode(0), debugID: debugID, architecture: try row.decode(2),
-                address: UInt64(bitPattern: try row.decode(3, as: Int64.self)), blob: blob, range: start..<start + (try row.decode(6, as: Int.self)),
+                address: UInt64(bitPattern: try row.decode(3, as: Int64.self)), blob: blob,
+                range: start..<start + (try row.decode(6, as: Int.self)),
                 hasDebugInformation: try row.decode(8), failures: try row.decode(7))
         }
         return parts
     }
 
     func countFailure(of part: UUID) async throws {
-        try await postgres.execute("UPDATE analytics.debug_files SET failures = failures + 1 WHERE id = \(part) AND failures < 100")
+        try await postgres.execute(
+            "UPDATE analytics.debug_files SET failures = failures + 1 WHERE id = \(part) AND failures < 100")
     }
 
     /// Reduces the failure count, because an earlier failure may have been due to load. Has no effect on a part that is

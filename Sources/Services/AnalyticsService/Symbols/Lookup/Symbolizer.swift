@@ -100,7 +100,9 @@ actor SymbolizerPool {
     /// A process that has opened the file, or else the longest idle one if it may open another, or else a new one.
     private func worker(for file: UUID) async throws -> Worker {
         if let index = idle.firstIndex(where: { $0.files.contains(file) }) { return idle.remove(at: index) }
-        guard let index = idle.indices.min(by: { idle[$0].lastUse < idle[$1].lastUse }) else { return try await newWorker() }
+        guard let index = idle.indices.min(by: { idle[$0].lastUse < idle[$1].lastUse }) else {
+            return try await newWorker()
+        }
         let worker = idle.remove(at: index)
         guard worker.files.count < Self.maximumFiles else {
             end(worker)
@@ -111,11 +113,13 @@ actor SymbolizerPool {
 
     private func newWorker() async throws -> Worker {
         let folder = try await cache.prepared() + "/empty-\(UInt64.random(in: 0 ... .max))"
-        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+        try FileManager.default.createDirectory(
+            atPath: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
         var limits = ProcessLimits()
         limits.cpuTimeInSeconds = 120
         limits.dataInBytes = settings.memoryInBytes
-        limits.addressSpaceInBytes = settings.memoryInBytes + Self.maximumFiles * settings.maximumFileSizeInBytes + (1 << 30)
+        limits.addressSpaceInBytes =
+            settings.memoryInBytes + Self.maximumFiles * settings.maximumFileSizeInBytes + (1 << 30)
         limits.outputSizeInBytes = 0
         do {
             let process = try LineProcess(

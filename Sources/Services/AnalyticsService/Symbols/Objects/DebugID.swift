@@ -9,7 +9,9 @@ struct DebugID: Sendable, Hashable, CustomStringConvertible {
     /// Parses any form that clients write: with or without hyphens, in any case, optionally followed by an age.
     init?(_ text: String) {
         let digits = text.utf8.filter { $0 != UInt8(ascii: "-") }
-        guard (32...40).contains(digits.count), text.utf8.count <= 46, digits.allSatisfy({ Character(Unicode.Scalar($0)).isHexDigit }) else {
+        guard (32...40).contains(digits.count), text.utf8.count <= 46,
+            digits.allSatisfy({ Character(Unicode.Scalar($0)).isHexDigit })
+        else {
             return nil
         }
         self.init(digits: String(decoding: digits.prefix(32), as: UTF8.self).lowercased())

@@ -5,18 +5,22 @@ enum ELF {
 
     static func part(of source: ObjectSource) async throws -> ObjectFile.Part {
         let kind = try await source.read(4, 2)
-        guard [1, 2].contains(kind[0]), [1, 2].contains(kind[1]) else { throw ObjectFile.Refusal(reason: "The ELF file is damaged.") }
+        guard [1, 2].contains(kind[0]), [1, 2].contains(kind[1]) else {
+            throw ObjectFile.Refusal(reason: "The ELF file is damaged.")
+        }
         let (is64Bit, isBigEndian) = (kind[0] == 2, kind[1] == 2)
         let header = ObjectFields(bytes: try await source.read(0, is64Bit ? 64 : 52), isBigEndian: isBigEndian)
         let sections = try await sections(of: source, header, is64Bit: is64Bit)
         var buildID: [UInt8]?
         for section in sections where section.type == 7 && buildID == nil && section.size <= maximumNotesInBytes {
-            let notes = ObjectFields(bytes: try await source.read(section.offset, section.size), isBigEndian: isBigEndian)
+            let notes = ObjectFields(
+                bytes: try await source.read(section.offset, section.size), isBigEndian: isBigEndian)
             buildID = try Self.buildID(in: notes)
         }
         guard let buildID else { throw ObjectFile.Refusal(reason: "The ELF file has no GNU build id.") }
         return ObjectFile.Part(
-            debugID: debugID(buildID, isBigEndian: isBigEndian), architecture: architecture(try header.half(18)), kind: .elf,
+            debugID: debugID(buildID, isBigEndian: isBigEndian), architecture: architecture(try header.half(18)),
+            kind: .elf,
             hasDebugInformation: sections.contains { $0.name == ".debug_info" || $0.name == ".zdebug_info" },
             address: try await address(of: source, header, is64Bit: is64Bit), range: source.range)
     }
@@ -28,7 +32,9 @@ enum ELF {
         var size: UInt64
     }
 
-    private static func sections(of source: ObjectSource, _ header: ObjectFields, is64Bit: Bool) async throws -> [Section] {
+    private static func sections(of source: ObjectSource, _ header: ObjectFields, is64Bit: Bool) async throws
+        -> [Section]
+    {
         let table = try is64Bit ? header.long(40) : UInt64(header.word(32))
         let length = Int(try header.half(is64Bit ? 58 : 46))
         let count = Int(try header.half(is64Bit ? 60 : 48))
@@ -36,20 +42,24 @@ enum ELF {
         guard count > 0, count <= maximumSections, length >= (is64Bit ? 64 : 40), namesIndex < count else {
             throw ObjectFile.Refusal(reason: "The ELF file has no sections.")
         }
-        let headers = ObjectFields(bytes: try await source.read(table, UInt64(count * length)), isBigEndian: header.isBigEndian)
+        let headers = ObjectFields(
+            bytes: try await source.read(table, UInt64(count * length)), isBigEndian: header.isBigEndian)
         func place(_ index: Int) throws -> (offset: UInt64, size: UInt64) {
             let start = index * length
             return try is64Bit
-                ? (headers.long(start + 24), headers.long(start + 32)) : (UInt64(headers.word(start + 16)), UInt64(headers.word(start + 20)))
+                ? (headers.long(start + 24), headers.long(start + 32))
+                : (UInt64(headers.word(start + 16)), UInt64(headers.word(start + 20)))
         }
         let namesPlace = try place(namesIndex)
-        let names = ObjectFields(bytes: try await source.read(namesPlace.offset, namesPlace.size), isBigEndian: header.isBigEndian)
+        let names = ObjectFields(
+            bytes: try await source.read(namesPlace.offset, namesPlace.size), isBigEndian: header.isBigEndian)
         return try (0..<count).map { index in
             let (offset, size) = try place(index)
             let name = Int(try headers.word(index * length))
             guard name <= names.bytes.count else { throw ObjectFile.Refusal(reason: "The sections are damaged.") }
             return Section(
-                name: try names.name(name, upTo: min(32, names.bytes.count - name)), type: try headers.word(index * length + 4), offset: offset,
+                name: try names.name(name, upTo: min(32, names.bytes.count - name)),
+                type: try headers.word(index * length + 4), offset: offset,
                 size: size)
         }
     }
@@ -62,7 +72,9 @@ enum ELF {
             let (nameSize, size) = (Int(try notes.word(position)), Int(try notes.word(position + 4)))
             let start = position + 12 + (nameSize + 3) / 4 * 4
             guard start <= notes.bytes.count, size <= notes.bytes.count - start else { return nil }
-            if try notes.word(position + 8) == 3, nameSize == 4, try notes.name(position + 12, upTo: 4) == "GNU", size > 0 {
+            if try notes.word(position + 8) == 3, nameSize == 4, try notes.name(position + 12, upTo: 4) == "GNU",
+                size > 0
+            {
                 return Array(notes.bytes[start..<start + size])
             }
             position = start + (size + 3) / 4 * 4
@@ -86,7 +98,8 @@ enum ELF {
         let length = Int(try header.half(is64Bit ? 54 : 42))
         let count = Int(try header.half(is64Bit ? 56 : 44))
         guard count > 0, length >= (is64Bit ? 56 : 32) else { return 0 }
-        let headers = ObjectFields(bytes: try await source.read(table, UInt64(count * length)), isBigEndian: header.isBigEndian)
+        let headers = ObjectFields(
+            bytes: try await source.read(table, UInt64(count * length)), isBigEndian: header.isBigEndian)
         for start in (0..<count).map({ $0 * length }) where try headers.word(start) == 1 {
             return try is64Bit ? headers.long(start + 16) : UInt64(headers.word(start + 8))
         }

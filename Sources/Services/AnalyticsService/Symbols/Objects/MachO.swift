@@ -7,7 +7,9 @@ enum MachO {
 
     static func fatParts(of source: ObjectSource, is64Bit: Bool) async throws -> [ObjectFile.Part] {
         let count = try ObjectFields(bytes: try await source.read(4, 4), isBigEndian: true).word(0)
-        guard (1...maximumParts).contains(Int(count)) else { throw ObjectFile.Refusal(reason: "The fat file has no parts, or too many.") }
+        guard (1...maximumParts).contains(Int(count)) else {
+            throw ObjectFile.Refusal(reason: "The fat file has no parts, or too many.")
+        }
         let length = is64Bit ? 32 : 20
         let table = ObjectFields(bytes: try await source.read(8, UInt64(Int(count) * length)), isBigEndian: true)
         var parts: [ObjectFile.Part] = []
@@ -37,12 +39,16 @@ enum MachO {
         let length = is64Bit ? 32 : 28
         let header = ObjectFields(bytes: try await source.read(0, UInt64(length)), isBigEndian: isBigEndian)
         let count = Int(try header.word(16))
-        guard count <= maximumCommands else { throw ObjectFile.Refusal(reason: "The Mach-O file has too many load commands.") }
-        let commands = ObjectFields(bytes: try await source.read(UInt64(length), UInt64(try header.word(20))), isBigEndian: isBigEndian)
+        guard count <= maximumCommands else {
+            throw ObjectFile.Refusal(reason: "The Mach-O file has too many load commands.")
+        }
+        let commands = ObjectFields(
+            bytes: try await source.read(UInt64(length), UInt64(try header.word(20))), isBigEndian: isBigEndian)
         let found = try read(commands, count, is64Bit: is64Bit)
         guard let debugID = found.debugID else { throw ObjectFile.Refusal(reason: "The Mach-O file has no UUID.") }
         return ObjectFile.Part(
-            debugID: debugID, architecture: architecture(try header.word(4), try header.word(8)), kind: kind(try header.word(12)),
+            debugID: debugID, architecture: architecture(try header.word(4), try header.word(8)),
+            kind: kind(try header.word(12)),
             hasDebugInformation: found.hasDebugInformation, address: found.address, range: source.range)
     }
 
@@ -58,7 +64,9 @@ enum MachO {
         var position = 0
         for _ in 0..<count {
             let size = Int(try commands.word(position + 4))
-            guard size >= 8, size <= commands.bytes.count - position else { throw ObjectFile.Refusal(reason: "The load commands are damaged.") }
+            guard size >= 8, size <= commands.bytes.count - position else {
+                throw ObjectFile.Refusal(reason: "The load commands are damaged.")
+            }
             switch try commands.word(position) {
             case 0x1b where size >= 24: found.debugID = DebugID(uuid: commands.bytes[position + 8..<position + 24])
             case 0x19 where is64Bit && size >= 72:
@@ -66,7 +74,8 @@ enum MachO {
                 case "__TEXT": found.address = try commands.long(position + 24)
                 case "__DWARF":
                     found.hasDebugInformation = try hasDebugInformation(
-                        commands, position + 72, sectionLength: 80, count: Int(try commands.word(position + 64)), end: position + size)
+                        commands, position + 72, sectionLength: 80, count: Int(try commands.word(position + 64)),
+                        end: position + size)
                 default: break
                 }
             case 0x01 where !is64Bit && size >= 56:
@@ -74,7 +83,8 @@ enum MachO {
                 case "__TEXT": found.address = UInt64(try commands.word(position + 24))
                 case "__DWARF":
                     found.hasDebugInformation = try hasDebugInformation(
-                        commands, position + 56, sectionLength: 68, count: Int(try commands.word(position + 48)), end: position + size)
+                        commands, position + 56, sectionLength: 68, count: Int(try commands.word(position + 48)),
+                        end: position + size)
                 default: break
                 }
             default: break
@@ -87,7 +97,9 @@ enum MachO {
     private static func hasDebugInformation(
         _ commands: ObjectFields, _ start: Int, sectionLength: Int, count: Int, end: Int
     ) throws -> Bool {
-        guard count <= (end - start) / sectionLength else { throw ObjectFile.Refusal(reason: "The sections are damaged.") }
+        guard count <= (end - start) / sectionLength else {
+            throw ObjectFile.Refusal(reason: "The sections are damaged.")
+        }
         return try (0..<count).contains { try commands.name(start + $0 * sectionLength, upTo: 16) == "__debug_info" }
     }
 

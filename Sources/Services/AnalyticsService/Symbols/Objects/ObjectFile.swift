@@ -19,7 +19,8 @@ enum ObjectFile {
             let bundle = try await SourceBundle(of: source)
             return [
                 Part(
-                    debugID: bundle.debugID, architecture: bundle.architecture, kind: .sources, hasDebugInformation: false, address: 0,
+                    debugID: bundle.debugID, architecture: bundle.architecture, kind: .sources,
+                    hasDebugInformation: false, address: 0,
                     range: source.range)
             ]
         default: return [try await MachO.part(of: source)]
@@ -79,13 +80,17 @@ struct ObjectSource: Sendable {
     /// - Throws: `ObjectFile.Refusal` if the range exceeds the source.
     func read(_ offset: UInt64, _ count: UInt64) async throws -> [UInt8] {
         let place = try place(offset, count)
-        guard place.count <= Self.maximumReadInBytes else { throw ObjectFile.Refusal(reason: "The headers are too large.") }
+        guard place.count <= Self.maximumReadInBytes else {
+            throw ObjectFile.Refusal(reason: "The headers are too large.")
+        }
         return place.isEmpty ? [] : try await fetch(place)
     }
 
     private func place(_ offset: UInt64, _ count: UInt64) throws -> Range<Int> {
         let (end, overflows) = offset.addingReportingOverflow(count)
-        guard !overflows, end <= UInt64(range.count) else { throw ObjectFile.Refusal(reason: "The file is truncated, or its headers point outside it.") }
+        guard !overflows, end <= UInt64(range.count) else {
+            throw ObjectFile.Refusal(reason: "The file is truncated, or its headers point outside it.")
+        }
         return range.lowerBound + Int(offset)..<range.lowerBound + Int(end)
     }
 }
@@ -96,11 +101,19 @@ struct ObjectFields {
     let isBigEndian: Bool
 
     /// - Throws: `ObjectFile.Refusal` if the integer exceeds the bytes.
-    func number<Number: FixedWidthInteger & UnsignedInteger>(_ offset: Int, as _: Number.Type = Number.self) throws -> Number {
+    func number<Number: FixedWidthInteger & UnsignedInteger>(_ offset: Int, as _: Number.Type = Number.self) throws
+        -> Number
+    {
         let size = Number.bitWidth / 8
-        guard offset >= 0, offset <= bytes.count - size else { throw ObjectFile.Refusal(reason: "The headers are truncated.") }
+        guard offset >= 0, offset <= bytes.count - size else {
+            throw ObjectFile.Refusal(reason: "The headers are truncated.")
+        }
         var number: Number = 0
-        for index in 0..<size { number = number << 8 | Number(truncatingIfNeeded: bytes[isBigEndian ? offset + index : offset + size - 1 - index]) }
+        for index in 0..<size {
+            number =
+                number << 8
+                | Number(truncatingIfNeeded: bytes[isBigEndian ? offset + index : offset + size - 1 - index])
+        }
         return number
     }
 
@@ -112,7 +125,9 @@ struct ObjectFields {
     ///
     /// - Throws: `ObjectFile.Refusal` if the range exceeds the bytes.
     func name(_ offset: Int, upTo length: Int) throws -> String {
-        guard offset >= 0, length >= 0, offset <= bytes.count - length else { throw ObjectFile.Refusal(reason: "The headers are truncated.") }
+        guard offset >= 0, length >= 0, offset <= bytes.count - length else {
+            throw ObjectFile.Refusal(reason: "The headers are truncated.")
+        }
         return String(decoding: bytes[offset..<offset + length].prefix { $0 != 0 }, as: UTF8.self)
     }
 }

@@ -22,7 +22,9 @@ struct SourceBundle: Sendable {
             throw ObjectFile.Refusal(reason: "The source bundle has an unsupported version.")
         }
         archive = try await ZipDirectory(of: source)
-        guard let text = try await archive.read("manifest.json", upTo: Self.maximumManifestInBytes), let manifest = try? JSONValue(parsing: text) else {
+        guard let text = try await archive.read("manifest.json", upTo: Self.maximumManifestInBytes),
+            let manifest = try? JSONValue(parsing: text)
+        else {
             throw ObjectFile.Refusal(reason: "The source bundle has no manifest.")
         }
         guard let debugID = manifest["debug_id"]?.plainText.flatMap({ DebugID($0) }) else {
@@ -45,7 +47,9 @@ struct SourceBundle: Sendable {
     func text(of path: String) async throws -> String? {
         guard let entry = entries[path] else { return nil }
         do {
-            return try await archive.read(entry, upTo: Self.maximumTextInBytes).map { String(decoding: $0, as: UTF8.self) }
+            return try await archive.read(entry, upTo: Self.maximumTextInBytes).map {
+                String(decoding: $0, as: UTF8.self)
+            }
         } catch is ObjectFile.Refusal {
             return nil
         }

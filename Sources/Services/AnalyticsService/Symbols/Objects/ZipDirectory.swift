@@ -26,9 +26,13 @@ struct ZipDirectory: Sendable {
     /// - Throws: `ObjectFile.Refusal`.
     init(of source: ObjectSource) async throws {
         let size = source.range.count
-        let tail = ObjectFields(bytes: try await source.read(last: min(size, Self.endLength + Self.maximumCommentLength)), isBigEndian: false)
+        let tail = ObjectFields(
+            bytes: try await source.read(last: min(size, Self.endLength + Self.maximumCommentLength)),
+            isBigEndian: false)
         let ends = stride(from: tail.bytes.count - Self.endLength, through: 0, by: -1)
-        guard let end = ends.first(where: { tail.bytes[$0...].starts(with: [0x50, 0x4b, 5, 6]) }) else { throw Self.damaged }
+        guard let end = ends.first(where: { tail.bytes[$0...].starts(with: [0x50, 0x4b, 5, 6]) }) else {
+            throw Self.damaged
+        }
         let (count, length) = (Int(try tail.half(end + 10)), UInt64(try tail.word(end + 12)))
         let (place, offset) = (UInt64(size - tail.bytes.count + end), UInt64(try tail.word(end + 16)))
         guard count <= Self.maximumEntries, offset + length <= place else { throw Self.damaged }
@@ -47,7 +51,8 @@ struct ZipDirectory: Sendable {
                     packedSize: try directory.word(position + 20), size: try directory.word(position + 24),
                     start: start + UInt64(try directory.word(position + 42)))
             }
-            position += 46 + nameLength + Int(try directory.half(position + 30)) + Int(try directory.half(position + 32))
+            position +=
+                46 + nameLength + Int(try directory.half(position + 30)) + Int(try directory.half(position + 32))
         }
         (self.entries, self.source) = (entries, source)
     }
@@ -58,7 +63,9 @@ struct ZipDirectory: Sendable {
     ///   header states.
     func read(_ name: String, upTo limit: Int) async throws -> [UInt8]? {
         guard let entry = entries[name] else { return nil }
-        guard entry.size <= limit, entry.packedSize <= limit else { throw ObjectFile.Refusal(reason: "An entry of the archive is too large.") }
+        guard entry.size <= limit, entry.packedSize <= limit else {
+            throw ObjectFile.Refusal(reason: "An entry of the archive is too large.")
+        }
         let header = ObjectFields(bytes: try await source.read(entry.start, 30), isBigEndian: false)
         guard try header.word(0) == 0x0403_4b50 else { throw Self.damaged }
         let start = entry.start + 30 + UInt64(try header.half(26)) + UInt64(try header.half(28))
@@ -67,9 +74,12 @@ struct ZipDirectory: Sendable {
         switch entry.method {
         case 0: bytes = packed
         case 8:
-            guard let unpacked = try? Inflate.decode(ByteBuffer(bytes: packed), .deflate, upTo: Int(entry.size)) else { throw Self.damaged }
+            guard let unpacked = try? Inflate.decode(ByteBuffer(bytes: packed), .deflate, upTo: Int(entry.size)) else {
+                throw Self.damaged
+            }
             bytes = Array(unpacked.readableBytesView)
-        default: throw ObjectFile.Refusal(reason: "The archive uses an unsupported compression; only DEFLATE is supported.")
+        default:
+            throw ObjectFile.Refusal(reason: "The archive uses an unsupported compression; only DEFLATE is supported.")
         }
         guard bytes.count == entry.size, Checksum.crc32(bytes) == entry.checksum else { throw Self.damaged }
         return bytes
@@ -79,5 +89,7 @@ struct ZipDirectory: Sendable {
 }
 
 extension ObjectSource {
-    fileprivate func read(last count: Int) async throws -> [UInt8] { try await read(UInt64(range.count - count), UInt64(count)) }
+    fileprivate func read(last count: Int) async throws -> [UInt8] {
+        try await read(UInt64(range.count - count), UInt64(count))
+    }
 }

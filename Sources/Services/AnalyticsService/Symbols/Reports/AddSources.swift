@@ -21,10 +21,13 @@ struct AddSources: JobHandler {
     let spaces: Spaces
     let rerun: SymbolicateAgain.Rerun
 
-    static func enqueue(_ debugID: DebugID, of appID: String, _ queue: JobQueue, _ transaction: PostgresTransaction) async throws {
+    static func enqueue(_ debugID: DebugID, of appID: String, _ queue: JobQueue, _ transaction: PostgresTransaction)
+        async throws
+    {
         // One at a time, because there may be a bundle for each of an app's libraries.
         let options = JobOptions(scope: appID, lane: kind, uniqueKey: appID + " " + debugID.description)
-        try await queue.enqueue(Self.self, Parameters(app: appID, debugID: debugID.description), options, in: transaction)
+        try await queue.enqueue(
+            Self.self, Parameters(app: appID, debugID: debugID.description), options, in: transaction)
     }
 
     func run(_ parameters: Parameters, _ job: RunningJob) async throws -> JobNoResult {

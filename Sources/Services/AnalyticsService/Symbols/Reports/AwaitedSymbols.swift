@@ -17,7 +17,9 @@ struct AwaitedSymbols: Sendable {
 
     /// Records what reports wait for, in the transaction that stores them. Existing entries stay.
     func note(_ reports: [Report], _ transaction: PostgresTransaction) async throws {
-        let all = reports.flatMap { report in report.debugIDs.prefix(Self.maximumImages).map { (report: report, debugID: $0) } }
+        let all = reports.flatMap { report in
+            report.debugIDs.prefix(Self.maximumImages).map { (report: report, debugID: $0) }
+        }
         guard !all.isEmpty else { return }
         try await transaction.execute(
             """

@@ -33,13 +33,19 @@ struct EventFrames {
         func stack(_ holder: JSONValue) -> JSONValue {
             guard let stack = holder["stacktrace"], let count = budget.frames(of: stack)?.count else { return holder }
             defer { left = left.dropFirst(count) }
-            return holder.withMembers(["stacktrace": stack.withMembers(["frames": .array(Array(left.prefix(count).joined()))])])
+            return holder.withMembers([
+                "stacktrace": stack.withMembers(["frames": .array(Array(left.prefix(count).joined()))])
+            ])
         }
         func list(_ value: JSONValue) -> JSONValue {
             switch value {
             case .array(let values): .array(values.map(stack))
             case .object:
-                if case .array(let values) = value["values"] { value.withMembers(["values": .array(values.map(stack))]) } else { stack(value) }
+                if case .array(let values) = value["values"] {
+                    value.withMembers(["values": .array(values.map(stack))])
+                } else {
+                    stack(value)
+                }
             default: value
             }
         }

@@ -5,7 +5,8 @@ struct EventImages {
     private static let maximumCount = 5_000
     /// Paths of system libraries, whose symbols nobody can upload.
     private static let systemPaths = [
-        "/System/", "/usr/lib/", "/private/preboot/", "/private/var/containers/Bundle/System/", "/Library/Apple/", "/apex/", "/system/",
+        "/System/", "/usr/lib/", "/private/preboot/", "/private/var/containers/Bundle/System/", "/Library/Apple/",
+        "/apex/", "/system/",
         "/system_ext/", "/vendor/", "/lib/", "/lib64/",
     ]
 
@@ -32,7 +33,11 @@ struct EventImages {
 
     /// The image that contains an address; nil if none with a debug id does.
     func image(of address: UInt64, imageAddress: UInt64?) -> Image? {
-        if let imageAddress, imageAddress <= address, let image = last(upTo: imageAddress), image.address == imageAddress { return image }
+        if let imageAddress, imageAddress <= address, let image = last(upTo: imageAddress),
+            image.address == imageAddress
+        {
+            return image
+        }
         guard let image = last(upTo: address) else { return nil }
         return image.size == 0 || address - image.address < image.size ? image : nil
     }
@@ -52,19 +57,26 @@ struct EventImages {
         if let text = (value["debug_id"] ?? value["uuid"])?.plainText, let debugID = DebugID(text) {
             return debugID.description.contains { $0 != "0" && $0 != "-" } ? debugID : nil
         }
-        guard value["type"]?.plainText == "elf", let text = value["code_id"]?.plainText, let plain = DebugID(String(text.prefix(32))) else { return nil }
+        guard value["type"]?.plainText == "elf", let text = value["code_id"]?.plainText,
+            let plain = DebugID(String(text.prefix(32)))
+        else { return nil }
         let digits = Array(plain.description.utf8.filter { $0 != UInt8(ascii: "-") })
-        let bytes = stride(from: 0, to: 32, by: 2).map { UInt8(String(decoding: digits[$0..<$0 + 2], as: UTF8.self), radix: 16) ?? 0 }
+        let bytes = stride(from: 0, to: 32, by: 2).map {
+            UInt8(String(decoding: digits[$0..<$0 + 2], as: UTF8.self), radix: 16) ?? 0
+        }
         return ELF.debugID(bytes, isBigEndian: false)
     }
 
     private static func image(_ value: JSONValue) -> Image? {
         guard let debugID = debugID(value), let address = value["image_addr"]?.machineAddress else { return nil }
         let path = (value["code_file"] ?? value["name"])?.plainText ?? ""
-        let isSystem = systemPaths.contains(where: path.hasPrefix) || path.contains("/CoreSimulator/") || path.contains(".simruntime/")
+        let isSystem =
+            systemPaths.contains(where: path.hasPrefix) || path.contains("/CoreSimulator/")
+            || path.contains(".simruntime/")
         return Image(
             debugID: debugID, address: address, size: value["image_size"]?.machineAddress ?? 0,
-            name: String(path.split(separator: "/").last?.prefix(256) ?? ""), architecture: value["arch"]?.plainText.map { String($0.prefix(32)) },
+            name: String(path.split(separator: "/").last?.prefix(256) ?? ""),
+            architecture: value["arch"]?.plainText.map { String($0.prefix(32)) },
             isSystem: isSystem)
     }
 }

@@ -27,9 +27,12 @@ struct FramePlaces {
         var count = 0
         places = frames.map { frame in
             guard let (place, image) = Self.place(of: frame, images) else { return nil }
-            let isOpen = questions[place.debugID] != nil || questions.count < Self.maximumImages
+            let isOpen =
+                questions[place.debugID] != nil || questions.count < Self.maximumImages
                 || !image.isSystem && questions.count < 2 * Self.maximumImages
-            if isOpen, count < Self.maximumAddresses, questions[place.debugID, default: InImage(image: image)].offsets.insert(place.offset).inserted {
+            if isOpen, count < Self.maximumAddresses,
+                questions[place.debugID, default: InImage(image: image)].offsets.insert(place.offset).inserted
+            {
                 count += 1
             }
             return place

@@ -20,7 +20,9 @@ struct SymbolicateAgain: JobHandler {
     let postgres: PostgresClient
     let rerun: Rerun
 
-    static func enqueue(_ debugID: DebugID, of appID: String, _ queue: JobQueue, _ transaction: PostgresTransaction) async throws {
+    static func enqueue(_ debugID: DebugID, of appID: String, _ queue: JobQueue, _ transaction: PostgresTransaction)
+        async throws
+    {
         let (parameters, options) = job(debugID.description, of: appID)
         try await queue.enqueue(Self.self, parameters, options, in: transaction)
     }
@@ -58,7 +60,8 @@ struct SymbolicateAgain: JobHandler {
         let rows = try await postgres.query("SELECT id, environment FROM analytics.spaces WHERE app_id = \(appID)")
         for row in rows {
             guard let environment = AppEnvironment(rawValue: try row.decode(1)) else { continue }
-            try await readAgain(debugID, in: Space(id: try row.decode(0), appID: appID, environment: environment), check)
+            try await readAgain(
+                debugID, in: Space(id: try row.decode(0), appID: appID, environment: environment), check)
         }
     }
 
@@ -84,7 +87,8 @@ struct SymbolicateAgain: JobHandler {
             try await rerun(reports, space)
             if isLast {
                 try await postgres.execute(
-                    "DELETE FROM analytics.awaited_symbols WHERE space = \(space.id) AND debug_id = \(debugID) AND event = ANY (\(reports))")
+                    "DELETE FROM analytics.awaited_symbols WHERE space = \(space.id) AND debug_id = \(debugID) AND event = ANY (\(reports))"
+                )
             }
             last = reports.last
         }

@@ -12,10 +12,13 @@ struct SymbolicatedFrame {
     /// The frame with what is known, followed by a frame for each inlined call, outermost first.
     func filled(_ frame: JSONValue) -> [JSONValue] {
         guard let outermost = calls.last else {
-            guard let name = frame["function"]?.plainText, let readable = names[name], readable != name else { return [frame] }
+            guard let name = frame["function"]?.plainText, let readable = names[name], readable != name else {
+                return [frame]
+            }
             return [frame.withMembers(["function": .string(readable), "raw_function": .string(name)])]
         }
-        return [filled(frame, with: outermost, "found")] + calls.dropLast().reversed().map { filled(frame, with: $0, "inlined") }
+        return [filled(frame, with: outermost, "found")]
+            + calls.dropLast().reversed().map { filled(frame, with: $0, "inlined") }
     }
 
     private func filled(_ frame: JSONValue, with call: SourceFrame, _ symbolication: String) -> JSONValue {
@@ -29,10 +32,12 @@ struct SymbolicatedFrame {
         let name = function.isEmpty ? known["function"] : JSONValue.string(function)
         let mangled = function == call.function ? nil : JSONValue.string(call.function)
         let bare = frame.withMembers([
-            "function": nil, "raw_function": nil, "filename": nil, "abs_path": nil, "lineno": nil, "colno": nil, "symbolication": nil,
+            "function": nil, "raw_function": nil, "filename": nil, "abs_path": nil, "lineno": nil, "colno": nil,
+            "symbolication": nil,
         ])
         let filled = bare.withMembers([
-            "function": name, "raw_function": mangled, "filename": file ?? known["filename"], "abs_path": path ?? known["abs_path"],
+            "function": name, "raw_function": mangled, "filename": file ?? known["filename"],
+            "abs_path": path ?? known["abs_path"],
             "lineno": line, "colno": column, "symbolication": JSONValue.string(symbolication),
         ])
         guard let context = context(call) else { return filled }

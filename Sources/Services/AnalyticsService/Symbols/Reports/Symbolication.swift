@@ -49,7 +49,8 @@ struct Symbolication: Sendable {
             return known.filled(frame.value)
         }
         let changed = frames.replaced(by: new)
-        return SymbolicatedEvent(event: changed, missing: missing.sorted { $0.debugID < $1.debugID }, isChanged: changed != event)
+        return SymbolicatedEvent(
+            event: changed, missing: missing.sorted { $0.debugID < $1.debugID }, isChanged: changed != event)
     }
 
     /// What is known of the places, and the images needed to learn more.
@@ -89,12 +90,15 @@ struct Symbolication: Sendable {
         do {
             return try await store.find(debugIDs, of: appID)
         } catch {
-            logger.warning("Could not look up debug files; leaving addresses unresolved.", metadata: ["error.cause": "\(error)"])
+            logger.warning(
+                "Could not look up debug files; leaving addresses unresolved.", metadata: ["error.cause": "\(error)"])
             return nil
         }
     }
 
-    private func frames(at offsets: Set<UInt64>, in part: StoredPart, _ pool: SymbolizerPool) async throws -> [UInt64: [SourceFrame]] {
+    private func frames(at offsets: Set<UInt64>, in part: StoredPart, _ pool: SymbolizerPool) async throws -> [UInt64:
+        [SourceFrame]]
+    {
         var frames = remembered.frames(at: offsets, in: part.id)
         let unknown = offsets.filter { frames[$0] == nil }.sorted()
         guard !unknown.isEmpty else { return frames }
@@ -107,7 +111,9 @@ struct Symbolication: Sendable {
     }
 
     private func note(_ error: any Error, _ part: StoredPart) async {
-        logger.warning("Could not read a debug file; leaving its addresses unresolved.", metadata: ["symbols.part": "\(part.id)", "error.cause": "\(error)"])
+        logger.warning(
+            "Could not read a debug file; leaving its addresses unresolved.",
+            metadata: ["symbols.part": "\(part.id)", "error.cause": "\(error)"])
         guard error is SymbolizerPool.Failure else { return }
         try? await store.countFailure(of: part.id)
     }
@@ -126,7 +132,9 @@ struct Symbolication: Sendable {
         var wanted: Set<SourceTexts.Place> = []
         for (frame, place) in zip(frames.frames, places.places).reversed() {
             guard let place, wanted.count < Self.maximumContexts else { continue }
-            let isOwn = frame.value["in_app"].map { $0 == .bool(true) } ?? (places.questions[place.debugID]?.image.isSystem == false)
+            let isOwn =
+                frame.value["in_app"].map { $0 == .bool(true) }
+                ?? (places.questions[place.debugID]?.image.isSystem == false)
             guard isOwn else { continue }
             wanted.formUnion((found[place] ?? []).compactMap { $0.place(in: place.debugID) })
         }

@@ -36,7 +36,9 @@ struct AssembleSymbolFile: JobHandler {
     private func assemble(_ file: SymbolFileStore.Pending) async throws {
         let found = try await chunks.touch(file.chunks, of: file.appID)
         let pieces = try file.chunks.map { sha1 in
-            guard let chunk = found[sha1] else { throw ObjectFile.Refusal(reason: "Some chunks of the file are gone. Upload it again.") }
+            guard let chunk = found[sha1] else {
+                throw ObjectFile.Refusal(reason: "Some chunks of the file are gone. Upload it again.")
+            }
             return StoredPiece(blob: chunk.blob, sizeInBytes: chunk.sizeInBytes)
         }
         let content = HashedPortions(JoinedBlobs(pieces, in: backend))
@@ -48,8 +50,12 @@ struct AssembleSymbolFile: JobHandler {
             throw ObjectFile.Refusal(reason: "Some chunks of the file are gone. Upload it again.")
         }
         do {
-            guard content.sha1 == file.sha1 else { throw ObjectFile.Refusal(reason: "The assembled file does not have this SHA-1.") }
-            let source = ObjectSource(sizeInBytes: written.sizeInBytes) { [backend] in try await backend.bytes(of: blob, in: $0) }
+            guard content.sha1 == file.sha1 else {
+                throw ObjectFile.Refusal(reason: "The assembled file does not have this SHA-1.")
+            }
+            let source = ObjectSource(sizeInBytes: written.sizeInBytes) { [backend] in
+                try await backend.bytes(of: blob, in: $0)
+            }
             let parts = try await ObjectFile.parts(of: source)
             if let expected = file.expected, !parts.contains(where: { $0.debugID == expected }) {
                 throw ObjectFile.Refusal(reason: "The file does not have the debug id \(expected).")

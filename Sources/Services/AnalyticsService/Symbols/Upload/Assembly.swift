@@ -36,23 +36,30 @@ struct Assembly: Sendable {
     /// - Throws: `invalid-body` naming the member; `limit-exceeded`.
     static func requests(in value: JSONValue) throws -> [Request] {
         guard case .object(let members) = value else { throw HTTPProblem(.invalidBody, "The body must be an object.") }
-        guard members.count <= maximumFiles else { throw HTTPProblem(.limitExceeded, "At most \(maximumFiles) files can be assembled in one call.") }
+        guard members.count <= maximumFiles else {
+            throw HTTPProblem(.limitExceeded, "At most \(maximumFiles) files can be assembled in one call.")
+        }
         return try members.map { member in
             guard ChunkUpload.isSHA1(member.name), case .object = member.value else {
-                throw HTTPProblem(.invalidBody, "Each member must be an object named by a file's SHA-1.", field: member.name)
+                throw HTTPProblem(
+                    .invalidBody, "Each member must be an object named by a file's SHA-1.", field: member.name)
             }
             guard let name = member.value["name"]?.plainText, !name.isEmpty, !name.utf8.contains(0) else {
                 throw HTTPProblem(.invalidBody, "This must be a non-empty name.", field: "\(member.name).name")
             }
-            guard case .array(let chunks) = member.value["chunks"], case let sha1s = chunks.compactMap(\.plainText), sha1s.count == chunks.count,
+            guard case .array(let chunks) = member.value["chunks"], case let sha1s = chunks.compactMap(\.plainText),
+                sha1s.count == chunks.count,
                 sha1s.allSatisfy(ChunkUpload.isSHA1)
             else { throw HTTPProblem(.invalidBody, "This must be a list of SHA-1s.", field: "\(member.name).chunks") }
             var expected: DebugID?
             if let text = member.value["debug_id"]?.plainText {
                 expected = DebugID(text)
-                guard expected != nil else { throw HTTPProblem(.invalidBody, "This must be a debug id.", field: "\(member.name).debug_id") }
+                guard expected != nil else {
+                    throw HTTPProblem(.invalidBody, "This must be a debug id.", field: "\(member.name).debug_id")
+                }
             }
-            return Request(sha1: member.name, name: String(name.prefix(maximumNameLength)), expected: expected, chunks: sha1s)
+            return Request(
+                sha1: member.name, name: String(name.prefix(maximumNameLength)), expected: expected, chunks: sha1s)
         }
     }
 
@@ -78,31 +85,45 @@ struct Assembly: Sendable {
                 answers.append(Answer(sha1: request.sha1, json: Self.json("not_found", missing: missing)))
                 continue
             }
-            guard room > 0 else { throw HTTPProblem(.tooManyRequests, "Too many files are being assembled. Try again later.", headers: [.retryAfter: "10"]) }
+            guard room > 0 else {
+                throw HTTPProblem(
+                    .tooManyRequests, "Too many files are being assembled. Try again later.",
+                    headers: [.retryAfter: "10"])
+            }
             room -= 1
-            let json = try await begin(request, sizeInBytes: found.reduce(0) { $0 + $1.sizeInBytes }, of: appID, by: author)
+            let json = try await begin(
+                request, sizeInBytes: found.reduce(0) { $0 + $1.sizeInBytes }, of: appID, by: author)
             answers.append(Answer(sha1: request.sha1, json: json))
         }
         return answers
     }
 
-    private func begin(_ request: Request, sizeInBytes: Int, of appID: String, by author: String) async throws -> String {
+    private func begin(_ request: Request, sizeInBytes: Int, of appID: String, by author: String) async throws -> String
+    {
         guard sizeInBytes <= settings.maximumFileSizeInBytes else {
             return Self.json("error", detail: "A file may have at most \(settings.maximumFileSizeInBytes) bytes.")
         }
         let file = SymbolFileStore.Declaration(
-            sha1: request.sha1, name: request.name, expected: request.expected, chunks: request.chunks, sizeInBytes: sizeInBytes)
-        if try await files.begin(file, of: appID, by: author, maximumAppSizeInBytes: settings.maximumAppSizeInBytes) { return Self.json("created") }
+            sha1: request.sha1, name: request.name, expected: request.expected, chunks: request.chunks,
+            sizeInBytes: sizeInBytes)
+        if try await files.begin(file, of: appID, by: author, maximumAppSizeInBytes: settings.maximumAppSizeInBytes) {
+            return Self.json("created")
+        }
         if let status = try await files.status([request.sha1], of: appID)[request.sha1] { return Self.json(status) }
-        return Self.json("error", detail: "The app's debug files may have at most \(settings.maximumAppSizeInBytes) bytes. Delete some.")
+        return Self.json(
+            "error",
+            detail: "The app's debug files may have at most \(settings.maximumAppSizeInBytes) bytes. Delete some.")
     }
 
     private static func json(_ status: SymbolFileStore.Status) -> String {
         json(status.state.rawValue, detail: status.detail, dif: status.json)
     }
 
-    private static func json(_ state: String, missing: [String] = [], detail: String? = nil, dif: String? = nil) -> String {
+    private static func json(_ state: String, missing: [String] = [], detail: String? = nil, dif: String? = nil)
+        -> String
+    {
         let missing = missing.map(JSONValue.quote).joined(separator: ",")
-        return #"{"state":"\#(state)","missingChunks":[\#(missing)],"detail":\#(detail.map(JSONValue.quote) ?? "null"),"dif":\#(dif ?? "null")}"#
+        return
+            #"{"state":"\#(state)","missingChunks":[\#(missing)],"detail":\#(detail.map(JSONValue.quote) ?? "null"),"dif":\#(dif ?? "null")}"#
     }
 }

@@ -22,7 +22,9 @@ struct ChunkUpload: Sendable {
     let backend: any FileBackend
     let maximumPendingSizeInBytes: Int
     private let semaphore = AsyncSemaphore(
-        limit: 4, maximumWaiting: 64, refusal: HTTPProblem(.tooManyRequests, "Too many uploads are running. Try again later.", headers: [.retryAfter: "2"]))
+        limit: 4, maximumWaiting: 64,
+        refusal: HTTPProblem(
+            .tooManyRequests, "Too many uploads are running. Try again later.", headers: [.retryAfter: "2"]))
 
     init(chunks: SymbolChunkStore, backend: any FileBackend, settings: SymbolSettings) {
         self.chunks = chunks
@@ -34,7 +36,9 @@ struct ChunkUpload: Sendable {
     func receive(_ request: Request, of appID: String) async throws {
         try await semaphore.withPermit {
             guard try await chunks.pendingSizeInBytes(of: appID) < maximumPendingSizeInBytes else {
-                throw HTTPProblem(.limitExceeded, "The app already has \(maximumPendingSizeInBytes) bytes of chunks that are not assembled yet.")
+                throw HTTPProblem(
+                    .limitExceeded,
+                    "The app already has \(maximumPendingSizeInBytes) bytes of chunks that are not assembled yet.")
             }
             try await read(request, of: appID)
         }
@@ -48,18 +52,25 @@ struct ChunkUpload: Sendable {
             for try await portion in request.body {
                 size += portion.readableBytes
                 guard size <= Self.maximumBodySizeInBytes else {
-                    throw HTTPProblem(.payloadTooLarge, "A request may have at most \(Self.maximumRequestSizeInBytes) bytes of chunks.")
+                    throw HTTPProblem(
+                        .payloadTooLarge,
+                        "A request may have at most \(Self.maximumRequestSizeInBytes) bytes of chunks.")
                 }
                 parser.feed(portion)
                 while let event = try parser.next() {
                     switch event {
                     case .part(let fileName, _):
                         count += 1
-                        guard count <= Self.maximumChunks else { throw HTTPProblem(.limitExceeded, "A request may have at most \(Self.maximumChunks) chunks.") }
+                        guard count <= Self.maximumChunks else {
+                            throw HTTPProblem(
+                                .limitExceeded, "A request may have at most \(Self.maximumChunks) chunks.")
+                        }
                         name = fileName
                         content.clear()
                     case .data(let bytes):
-                        guard content.readableBytes + bytes.readableBytes <= Self.maximumPackedSizeInBytes else { throw Self.tooLarge }
+                        guard content.readableBytes + bytes.readableBytes <= Self.maximumPackedSizeInBytes else {
+                            throw Self.tooLarge
+                        }
                         content.writeImmutableBuffer(bytes)
                     case .endOfPart:
                         if let name { try await store(content, named: name, of: appID) }
@@ -75,7 +86,9 @@ struct ChunkUpload: Sendable {
     }
 
     private func store(_ content: ByteBuffer, named name: String, of appID: String) async throws {
-        guard Self.isSHA1(name) else { throw HTTPProblem(.invalidBody, "A chunk must be named by its SHA-1.", field: "filename") }
+        guard Self.isSHA1(name) else {
+            throw HTTPProblem(.invalidBody, "A chunk must be named by its SHA-1.", field: "filename")
+        }
         guard try await chunks.touch([name], of: appID).isEmpty else { return }
         let bytes = try Self.unpacked(content, sha1: name)
         let blob = BlobName.random(in: SymbolChunkStore.blobSpace(of: appID))
@@ -86,7 +99,9 @@ struct ChunkUpload: Sendable {
 
     /// The bytes with this SHA-1: as received, or decompressed with gzip.
     private static func unpacked(_ content: ByteBuffer, sha1: String) throws -> ByteBuffer {
-        if content.readableBytes <= maximumChunkSizeInBytes, content.readableBytes > 0, hash(content) == sha1 { return content }
+        if content.readableBytes <= maximumChunkSizeInBytes, content.readableBytes > 0, hash(content) == sha1 {
+            return content
+        }
         let bytes: ByteBuffer
         do {
             bytes = try Inflate.decode(content, .gzip, upTo: maximumChunkSizeInBytes)
@@ -95,11 +110,14 @@ struct ChunkUpload: Sendable {
         } catch .damaged {
             throw HTTPProblem(.invalidBody, "The bytes of a chunk do not have the SHA-1 in its name: \(sha1).")
         }
-        guard bytes.readableBytes > 0, hash(bytes) == sha1 else { throw HTTPProblem(.invalidBody, "The bytes of a chunk do not have the SHA-1 in its name: \(sha1).") }
+        guard bytes.readableBytes > 0, hash(bytes) == sha1 else {
+            throw HTTPProblem(.invalidBody, "The bytes of a chunk do not have the SHA-1 in its name: \(sha1).")
+        }
         return bytes
     }
 
-    private static let tooLarge = HTTPProblem(.payloadTooLarge, "A chunk may have at most \(maximumChunkSizeInBytes) bytes.")
+    private static let tooLarge = HTTPProblem(
+        .payloadTooLarge, "A chunk may have at most \(maximumChunkSizeInBytes) bytes.")
 
     private static func hash(_ bytes: ByteBuffer) -> String {
         var hash = Insecure.SHA1()

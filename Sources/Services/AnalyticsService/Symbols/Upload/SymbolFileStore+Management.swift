@@ -13,12 +13,14 @@ extension SymbolFileStore {
     ///
     /// - Parameter after: The id of the last file of the previous page.
     func list(of appID: String, debugID: DebugID?, after: UUID?, limit: Int) async throws -> [Listed] {
-        let wanted: PostgresQuery = debugID.map {
-            "AND EXISTS (SELECT FROM analytics.debug_files AS d WHERE d.file = f.id AND d.debug_id = \($0.description))"
-        } ?? ""
-        let position: PostgresQuery = after.map {
-            "AND (f.created, f.id) < (SELECT created, id FROM analytics.symbol_files WHERE id = \($0) AND app_id = \(appID))"
-        } ?? ""
+        let wanted: PostgresQuery =
+            debugID.map {
+                "AND EXISTS (SELECT FROM analytics.debug_files AS d WHERE d.file = f.id AND d.debug_id = \($0.description))"
+            } ?? ""
+        let position: PostgresQuery =
+            after.map {
+                "AND (f.created, f.id) < (SELECT created, id FROM analytics.symbol_files WHERE id = \($0) AND app_id = \(appID))"
+            } ?? ""
         let rows = try await postgres.query(
             """
             SELECT f.id, \(Self.json) FROM analytics.symbol_files AS f WHERE f.app_id = \(appID) \(wanted) \(position)

@@ -34,9 +34,15 @@ struct SymbolFileStore: Sendable {
             FROM analytics.symbol_files AS f WHERE app_id = \(appID) AND sha1 = ANY (\(sha1s))
                 AND (state <> 'error' OR changed > now() - interval '1 minute')
             """)
-        return try Dictionary(uniqueKeysWithValues: rows.map { row in
-            (try row.decode(0, as: String.self), Status(state: State(rawValue: try row.decode(1)) ?? .error, detail: try row.decode(2), json: try row.decode(3)))
-        })
+        return try Dictionary(
+            uniqueKeysWithValues: rows.map { row in
+                (
+                    try row.decode(0, as: String.self),
+                    Status(
+                        state: State(rawValue: try row.decode(1)) ?? .error, detail: try row.decode(2),
+                        json: try row.decode(3))
+                )
+            })
     }
 
     /// A file whose chunks are complete.
@@ -50,10 +56,13 @@ struct SymbolFileStore: Sendable {
 
     /// Inserts a file and enqueues its assembly. Returns false if the app has no room for it, or if another caller has
     /// just begun.
-    func begin(_ file: Declaration, of appID: String, by author: String, maximumAppSizeInBytes: Int) async throws -> Bool {
+    func begin(_ file: Declaration, of appID: String, by author: String, maximumAppSizeInBytes: Int) async throws
+        -> Bool
+    {
         try await postgres.withTransaction { transaction in
             try await transaction.execute(
-                "DELETE FROM analytics.symbol_files WHERE app_id = \(appID) AND sha1 = \(file.sha1) AND state = 'error'")
+                "DELETE FROM analytics.symbol_files WHERE app_id = \(appID) AND sha1 = \(file.sha1) AND state = 'error'"
+            )
             let rows = try await transaction.query(
                 """
                 INSERT INTO analytics.symbol_files (app_id, sha1, name, size, chunks, expected, author)
@@ -66,7 +75,8 @@ struct SymbolFileStore: Sendable {
             guard let id = try rows.first?.decode(0, as: UUID.self) else { return false }
             // Two lanes per app, because assembling is heavy on the disk.
             let options = JobOptions(scope: appID, lane: "symbols.\(id.uuid.15 % 2)", priority: -1)
-            try await queue.enqueue(AssembleSymbolFile.self, AssembleSymbolFile.Parameters(file: id), options, in: transaction)
+            try await queue.enqueue(
+                AssembleSymbolFile.self, AssembleSymbolFile.Parameters(file: id), options, in: transaction)
             return true
         }
     }
@@ -98,11 +108,12 @@ struct SymbolFileStore: Sendable {
     /// false if it was deleted meanwhile.
     func finish(_ file: Pending, as blob: BlobName, _ parts: [ObjectFile.Part]) async throws -> Bool {
         try await postgres.withTransaction { transaction in
-            let isThere = try await transaction.execute(
-                """
-                UPDATE analytics.symbol_files SET state = 'ok', blob = \(blob.id), chunks = '{}', detail = NULL, changed = now()
-                WHERE id = \(file.id) AND state = 'assembling'
-                """) == 1
+            let isThere =
+                try await transaction.execute(
+                    """
+                    UPDATE analytics.symbol_files SET state = 'ok', blob = \(blob.id), chunks = '{}', detail = NULL, changed = now()
+                    WHERE id = \(file.id) AND state = 'assembling'
+                    """) == 1
             guard isThere else { return false }
             for part in parts {
                 try await transaction.execute(
@@ -117,7 +128,9 @@ struct SymbolFileStore: Sendable {
             for debugID in Set(parts.filter { $0.kind != .sources }.map(\.debugID)) {
                 try await SymbolicateAgain.enqueue(debugID, of: file.appID, queue, transaction)
             }
-            for part in parts where part.kind == .sources { try await AddSources.enqueue(part.debugID, of: file.appID, queue, transaction) }
+            for part in parts where part.kind == .sources {
+                try await AddSources.enqueue(part.debugID, of: file.appID, queue, transaction)
+            }
             return true
         }
     }
@@ -138,6 +151,7 @@ struct SymbolFileStore: Sendable {
             UPDATE analytics.symbol_files SET state = 'error', detail = 'It was not put together in time.', chunks = '{}', changed = now()
             WHERE state IN ('created', 'assembling') AND changed < now() - interval '1 day'
             """)
-        try await postgres.execute("DELETE FROM analytics.symbol_files WHERE state = 'error' AND changed < now() - interval '1 day'")
+        try await postgres.execute(
+            "DELETE FROM analytics.symbol_files WHERE state = 'error' AND changed < now() - interval '1 day'")
     }
 }

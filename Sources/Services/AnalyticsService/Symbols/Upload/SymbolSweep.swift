@@ -34,10 +34,14 @@ struct SymbolSweep: Service {
                 await attempt("Could not look for reports that wait for symbols; retrying at the next sweep.") {
                     try await SymbolicateAgain.enqueueForgotten(files.postgres, queue)
                 }
-                await attempt("Could not remove abandoned chunks of debug files; retrying at the next sweep.") { try await tidy() }
+                await attempt("Could not remove abandoned chunks of debug files; retrying at the next sweep.") {
+                    try await tidy()
+                }
                 round += 1
                 if round % Self.orphanRounds == 0 {
-                    await attempt("Could not remove orphaned debug files; retrying later.") { try await removeOrphans(before: Date().addingTimeInterval(-Self.orphanAge)) }
+                    await attempt("Could not remove orphaned debug files; retrying later.") {
+                        try await removeOrphans(before: Date().addingTimeInterval(-Self.orphanAge))
+                    }
                 }
             }
         }
@@ -61,7 +65,11 @@ struct SymbolSweep: Service {
         for app in try await files.apps() {
             let space = SymbolChunkStore.blobSpace(of: app)
             try await backend.removeAbandoned(before: date, in: space)
-            let sweep = BlobSweep(files: backend, space: space) { [files] in try await files.used($0, of: app) } rows: { _, _, _, _ in [] }
+            let sweep = BlobSweep(files: backend, space: space) { [files] in
+                try await files.used($0, of: app)
+            } rows: { _, _, _, _ in
+                []
+            }
             _ = try await sweep.run(before: date) { ids in
                 for id in ids { if let blob = BlobName(space: space, id: id) { try await backend.remove(blob) } }
             }

@@ -19,7 +19,8 @@ struct AddAttachment: Endpoint {
         // Nobody's bytes are stored for a ticket that is not there.
         _ = try await attachments.tickets.id(of: number, in: visitor.space)
         let stored = try await attachments.store(
-            body, named: name, declaredType: request.headers[.contentType], upTo: TicketLimits.attachmentInBytes, in: visitor.space)
+            body, named: name, declaredType: request.headers[.contentType], upTo: TicketLimits.attachmentInBytes,
+            in: visitor.space)
         let json = try await attachments.attach(stored, to: number, in: visitor.space, by: visitor.author)
         return .json(ByteBuffer(string: json), status: .created)
     }
@@ -32,13 +33,17 @@ extension Request {
             let name = uri.queryParameters["name"].map { String($0).trimmingCharacters(in: .whitespaces) } ?? ""
             guard (1...200).contains(name.unicodeScalars.count), !name.contains("/"), !name.contains("\\"),
                 !name.unicodeScalars.contains(where: { TicketInput.isControl($0) || $0.properties.isBidiControl })
-            else { throw HTTPProblem(.invalidParameter, "A file has a name of 1 to 200 characters, without slashes.", field: "name") }
+            else {
+                throw HTTPProblem(
+                    .invalidParameter, "A file has a name of 1 to 200 characters, without slashes.", field: "name")
+            }
             return name
         }
     }
 }
 
-/// `GET /tickets/{ticket}/attachments/{attachment}`: the bytes. Only pictures and the like are shown in place; everything else is saved.
+/// `GET /tickets/{ticket}/attachments/{attachment}`: the bytes. Only pictures and the like are shown in place;
+/// everything else is saved.
 struct ReadAttachment: Endpoint {
     let access: TicketAccess
     let attachments: AttachmentStore
@@ -51,12 +56,14 @@ struct ReadAttachment: Endpoint {
         var headers: HTTPFields = [
             .eTag: tag.header, .cacheControl: "private, no-cache", .xContentTypeOptions: "nosniff",
             .contentSecurityPolicy: "sandbox; default-src 'none'; style-src 'unsafe-inline'",
-            .contentDisposition: ContentDisposition.header(isInline: ContentType.isInline(found.contentType), name: found.name),
+            .contentDisposition: ContentDisposition.header(
+                isInline: ContentType.isInline(found.contentType), name: found.name),
         ]
         if let known = request.headers[.ifNoneMatch], try EntityTag.list(known)?.contains(tag) ?? true {
             return Response(status: .notModified, headers: headers)
         }
-        headers[.contentType] = found.contentType.hasPrefix("text/") ? found.contentType + "; charset=utf-8" : found.contentType
+        headers[.contentType] =
+            found.contentType.hasPrefix("text/") ? found.contentType + "; charset=utf-8" : found.contentType
         let files = attachments.files
         return Response(
             status: .ok, headers: headers,

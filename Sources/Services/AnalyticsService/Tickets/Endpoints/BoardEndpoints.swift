@@ -1,19 +1,21 @@
-import Hummingbird
 import HTTPTypes
+import Hummingbird
 import MartletAPI
 import MartletCore
 import MartletHTTP
 import MartletPostgres
 import NIOCore
 
-/// `GET /tickets/board` with the parameters of `TicketFilter`, and `limit` (1…200, 100) for each column: the columns with their counts and first
-/// tickets. More of one: `GET /tickets?status=…&sort=position&cursor=<next>` with the same filter.
+/// `GET /tickets/board` with the parameters of `TicketFilter`, and `limit` (1…200, 100) for each column: the columns
+/// with their counts and first tickets. More of one: `GET /tickets?status=…&sort=position&cursor=<next>` with the same
+/// filter.
 struct ReadBoard: Endpoint {
     let access: TicketAccess
     let tickets: TicketStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let visitor = try await access.admit(request, context, to: .read, parameters: TicketFilter.parameters.subtracting(["deleted"]).union(["limit"]))
+        let visitor = try await access.admit(
+            request, context, to: .read, parameters: TicketFilter.parameters.subtracting(["deleted"]).union(["limit"]))
         let filter = try TicketFilter(request, in: visitor.space, staff: visitor.staff)
         let limit = try request.number("limit", default: 100, in: 1...200)
         let generation: Int64
@@ -33,12 +35,13 @@ struct ReadBoard: Endpoint {
 extension TicketStore.Column {
     fileprivate var json: String {
         let next = next.map { ",\"next\":" + JSONValue.quote($0) } ?? ""
-        return #"{"status":"\#(status.rawValue)","title":"\#(status.title)","count":\#(count),"tickets":[\#(tickets.joined(separator: ","))]\#(next)}"#
+        return
+            #"{"status":"\#(status.rawValue)","title":"\#(status.title)","count":\#(count),"tickets":[\#(tickets.joined(separator: ","))]\#(next)}"#
     }
 }
 
-/// `GET /tickets/events`: server-sent events, each with the numbers of tickets that changed. `after`, or `Last-Event-ID`, is the generation from which
-/// on; a board has one.
+/// `GET /tickets/events`: server-sent events, each with the numbers of tickets that changed. `after`, or
+/// `Last-Event-ID`, is the generation from which on; a board has one.
 struct FollowTickets: Endpoint {
     private static let lastEvent = HTTPField.Name("Last-Event-ID")!
 
@@ -49,7 +52,9 @@ struct FollowTickets: Endpoint {
         let visitor = try await access.admit(request, context, to: .read, parameters: ["after"])
         let text = request.headers[Self.lastEvent] ?? request.uri.queryParameters["after"].map(String.init)
         let generation = try text.map { text in
-            guard let generation = Int64(text), generation >= 0 else { throw HTTPProblem(.invalidParameter, "It must be a generation.", field: "after") }
+            guard let generation = Int64(text), generation >= 0 else {
+                throw HTTPProblem(.invalidParameter, "It must be a generation.", field: "after")
+            }
             return generation
         }
         return try await streams.response(visitor.space, after: generation)
@@ -80,7 +85,8 @@ struct ExportTickets: Endpoint {
             try await writer.finish(nil)
         }
         let headers: HTTPFields = [
-            .contentType: "text/csv; charset=utf-8", .contentDisposition: #"attachment; filename="tickets.csv""#, .cacheControl: "no-store",
+            .contentType: "text/csv; charset=utf-8", .contentDisposition: #"attachment; filename="tickets.csv""#,
+            .cacheControl: "no-store",
             .xContentTypeOptions: "nosniff",
         ]
         return Response(status: .ok, headers: headers, body: body)

@@ -4,7 +4,8 @@ import MartletHTTP
 import MartletPostgres
 import NIOCore
 
-/// `GET /tickets/{ticket}/comments` and `GET /tickets/{ticket}/history` with `after` and `limit` (1…500, 100): in their order.
+/// `GET /tickets/{ticket}/comments` and `GET /tickets/{ticket}/history` with `after` and `limit` (1…500, 100): in their
+/// order.
 struct ListOfTicket: Endpoint {
     enum What: Sendable {
         case comments, history
@@ -15,13 +16,15 @@ struct ListOfTicket: Endpoint {
     let what: What
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let (visitor, number) = try await access.admitToTicket(request, context, to: .read, parameters: ["after", "limit"])
+        let (visitor, number) = try await access.admitToTicket(
+            request, context, to: .read, parameters: ["after", "limit"])
         let limit = try request.number("limit", default: 100, in: 1...500)
         let after = try request.number("after", default: 0, in: 0...Int.max)
-        let list = switch what {
-        case .comments: try await tickets.comments(on: number, after: after, limit: limit + 1, in: visitor.space)
-        case .history: try await tickets.history(of: number, after: after, limit: limit + 1, in: visitor.space)
-        }
+        let list =
+            switch what {
+            case .comments: try await tickets.comments(on: number, after: after, limit: limit + 1, in: visitor.space)
+            case .history: try await tickets.history(of: number, after: after, limit: limit + 1, in: visitor.space)
+            }
         let page = list.prefix(limit)
         return .page(page.map(\.json), next: list.count > limit ? page.last.map { String($0.number) } : nil)
     }
@@ -35,7 +38,9 @@ struct AddComment: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (visitor, number) = try await access.admitToTicket(request, context, to: .update)
         let text = try await request.commentText
-        return .json(ByteBuffer(string: try await tickets.comment(text, on: number, in: visitor.space, by: visitor.author)), status: .created)
+        return .json(
+            ByteBuffer(string: try await tickets.comment(text, on: number, in: visitor.space, by: visitor.author)),
+            status: .created)
     }
 }
 

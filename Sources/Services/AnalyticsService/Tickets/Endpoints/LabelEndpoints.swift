@@ -23,8 +23,11 @@ struct CreateLabel: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let visitor = try await access.admit(request, context, to: .create)
         let fields = try await BodyFields(request, ["name", "color"])
-        guard let name = try fields.labelName else { throw HTTPProblem(.invalidBody, "This field is required.", field: "name") }
-        let json = try await labels.create(name, color: try fields.labelColor ?? "#808080", in: visitor.space, by: visitor.author)
+        guard let name = try fields.labelName else {
+            throw HTTPProblem(.invalidBody, "This field is required.", field: "name")
+        }
+        let json = try await labels.create(
+            name, color: try fields.labelColor ?? "#808080", in: visitor.space, by: visitor.author)
         return .json(ByteBuffer(string: json), status: .created)
     }
 }
@@ -38,7 +41,9 @@ struct ChangeLabel: Endpoint {
         let visitor = try await access.admit(request, context, to: .update)
         let fields = try await BodyFields(request, ["name", "color"])
         let (name, color) = (try fields.labelName, try fields.labelColor)
-        return .json(try await labels.update(context.component("label"), name: name, color: color, in: visitor.space, by: visitor.author))
+        return .json(
+            try await labels.update(
+                context.component("label"), name: name, color: color, in: visitor.space, by: visitor.author))
     }
 }
 
@@ -60,7 +65,8 @@ extension BodyFields {
         get throws {
             guard let name = try TicketInput.line(self, "name", upTo: 40) else { return nil }
             guard !name.contains(","), !name.contains("/"), name.lowercased() != "none" else {
-                throw HTTPProblem(.invalidBody, "A label has no commas and slashes, and is not called none.", field: "name")
+                throw HTTPProblem(
+                    .invalidBody, "A label has no commas and slashes, and is not called none.", field: "name")
             }
             return name
         }
@@ -69,7 +75,9 @@ extension BodyFields {
     fileprivate var labelColor: String? {
         get throws {
             guard let color = try string("color")?.lowercased() else { return nil }
-            guard color.wholeMatch(of: /#[0-9a-f]{6}/) != nil else { throw HTTPProblem(.invalidBody, "A color is #rrggbb.", field: "color") }
+            guard color.wholeMatch(of: /#[0-9a-f]{6}/) != nil else {
+                throw HTTPProblem(.invalidBody, "A color is #rrggbb.", field: "color")
+            }
             return color
         }
     }

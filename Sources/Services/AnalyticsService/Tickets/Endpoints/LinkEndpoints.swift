@@ -3,7 +3,8 @@ import MartletAPI
 import MartletHTTP
 import MartletPostgres
 
-/// `POST /tickets/{ticket}/links` with `{"kind","ticket"}`: `blocks`, `blockedBy`, `duplicates`, `duplicatedBy` or `relates`. 200 with the ticket.
+/// `POST /tickets/{ticket}/links` with `{"kind","ticket"}`: `blocks`, `blockedBy`, `duplicates`, `duplicatedBy` or
+/// `relates`. 200 with the ticket.
 struct AddLink: Endpoint {
     let access: TicketAccess
     let tickets: TicketStore
@@ -14,7 +15,9 @@ struct AddLink: Endpoint {
         guard let kind = try TicketInput.choice(fields, "kind", TicketLinkKind.self) else {
             throw HTTPProblem(.invalidBody, "This field is required.", field: "kind")
         }
-        guard let other = try TicketInput.number(fields, "ticket") else { throw HTTPProblem(.invalidBody, "This field is required.", field: "ticket") }
+        guard let other = try TicketInput.number(fields, "ticket") else {
+            throw HTTPProblem(.invalidBody, "This field is required.", field: "ticket")
+        }
         try await tickets.link(number, kind, to: other, in: visitor.space, by: visitor.author)
         return try await access.answer(with: number, of: tickets, in: visitor.space)
     }
@@ -58,7 +61,9 @@ struct DetachIssue: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (visitor, number) = try await access.admitToTicket(request, context, to: .update)
-        guard let issue = TicketInput.number(context, "issue") else { throw HTTPProblem(.notFound, "The ticket does not have this issue.") }
+        guard let issue = TicketInput.number(context, "issue") else {
+            throw HTTPProblem(.notFound, "The ticket does not have this issue.")
+        }
         try await tickets.detach(issue: issue, from: number, in: visitor.space, by: visitor.author)
         return Response(status: .noContent)
     }

@@ -5,7 +5,8 @@ import MartletHTTP
 import MartletPostgres
 import NIOCore
 
-/// `GET /tickets/sprints` with `before` and `limit` (1…500, 50): sprints with counts of their tickets, the newest first.
+/// `GET /tickets/sprints` with `before` and `limit` (1…500, 50): sprints with counts of their tickets, the newest
+/// first.
 struct ListSprints: Endpoint {
     let access: TicketAccess
     let sprints: SprintStore
@@ -13,7 +14,9 @@ struct ListSprints: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let visitor = try await access.admit(request, context, to: .read, parameters: ["before", "limit"])
         let limit = try request.number("limit", default: 50, in: 1...500)
-        let before = try request.uri.queryParameters["before"].map { _ in try request.number("before", default: 1, in: 1...Int(Int32.max)) }
+        let before = try request.uri.queryParameters["before"].map { _ in
+            try request.number("before", default: 1, in: 1...Int(Int32.max))
+        }
         let list = try await sprints.list(in: visitor.space, before: before, limit: limit + 1)
         let page = list.prefix(limit)
         return .page(page.map(\.json), next: list.count > limit ? page.last.map { String($0.number) } : nil)
@@ -28,7 +31,9 @@ struct CreateSprint: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let visitor = try await access.admit(request, context, to: .create)
         let change = try SprintChange(try await BodyFields(request, SprintChange.fields))
-        return .json(ByteBuffer(string: try await sprints.create(change, in: visitor.space, by: visitor.author)), status: .created)
+        return .json(
+            ByteBuffer(string: try await sprints.create(change, in: visitor.space, by: visitor.author)),
+            status: .created)
     }
 }
 
@@ -80,7 +85,8 @@ struct ReportSprint: Endpoint {
     }
 }
 
-/// `POST /tickets/sprints/{sprint}/close`, perhaps with `{"unfinishedTo":<sprint>}`: what is not complete goes there, else to the backlog.
+/// `POST /tickets/sprints/{sprint}/close`, perhaps with `{"unfinishedTo":<sprint>}`: what is not complete goes there,
+/// else to the backlog.
 struct CloseSprint: Endpoint {
     let access: TicketAccess
     let sprints: SprintStore
@@ -88,7 +94,8 @@ struct CloseSprint: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let visitor = try await access.admit(request, context, to: .update)
         let number = try context.sprint
-        let next = try TicketInput.number(try await BodyFields(request, ["unfinishedTo"], isOptional: true), "unfinishedTo")
+        let next = try TicketInput.number(
+            try await BodyFields(request, ["unfinishedTo"], isOptional: true), "unfinishedTo")
         return .json(try await sprints.close(number, movingTo: next, in: visitor.space, by: visitor.author))
     }
 }
@@ -100,7 +107,8 @@ struct DeleteSprint: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let visitor = try await access.admit(request, context, to: .delete)
-        try await sprints.delete(try context.sprint, if: try Precondition(request), in: visitor.space, by: visitor.author)
+        try await sprints.delete(
+            try context.sprint, if: try Precondition(request), in: visitor.space, by: visitor.author)
         return Response(status: .noContent)
     }
 }

@@ -69,13 +69,17 @@ extension TicketAccess {
     /// The ticket as it is now, with its revision.
     ///
     /// - Throws: `ticket-not-found`.
-    func answer(with number: Int, of tickets: TicketStore, in space: Space, status: HTTPResponse.Status = .ok) async throws -> Response {
+    func answer(with number: Int, of tickets: TicketStore, in space: Space, status: HTTPResponse.Status = .ok)
+        async throws -> Response
+    {
         let (json, revision) = try await tickets.read(number, in: space)
         return .revised(try await named([json], in: space)[0], revision, status: status)
     }
 
     /// Tickets with what their assignees are called, and whether they are gone.
-    func named(_ tickets: [String], in space: Space) async throws -> [String] { try await names.named(tickets, .tickets, in: space) }
+    func named(_ tickets: [String], in space: Space) async throws -> [String] {
+        try await names.named(tickets, .tickets, in: space)
+    }
 }
 
 extension Response {

@@ -11,24 +11,34 @@ struct CheckedFeedback: Sendable {
         func check(_ isGood: Bool, _ field: String, _ reason: String) throws {
             if !isGood { throw FeedbackRefusal.invalid(field: field, reason: reason) }
         }
-        try check((1...Feedback.maximumMessage).contains(feedback.message.unicodeScalars.count), "message", "This has 1 to \(Feedback.maximumMessage) characters.")
+        try check(
+            (1...Feedback.maximumMessage).contains(feedback.message.unicodeScalars.count), "message",
+            "This has 1 to \(Feedback.maximumMessage) characters.")
         for (field, text, limit) in [
-            ("message", feedback.message, Feedback.maximumMessage), ("name", feedback.name ?? "", 200), ("email", feedback.email ?? "", 254),
+            ("message", feedback.message, Feedback.maximumMessage), ("name", feedback.name ?? "", 200),
+            ("email", feedback.email ?? "", 254),
             ("appVersion", feedback.appVersion ?? "-", 64), ("key", feedback.key ?? "-", 100),
         ] {
             try check(text.unicodeScalars.count <= limit, field, "This has at most \(limit) characters.")
-            try check(!text.unicodeScalars.contains { TicketInput.isControl($0) && !["\n", "\r", "\t"].contains($0) }, field, "This has no control characters.")
+            try check(
+                !text.unicodeScalars.contains { TicketInput.isControl($0) && !["\n", "\r", "\t"].contains($0) }, field,
+                "This has no control characters.")
         }
         try check(feedback.appVersion != "" && feedback.key != "", "appVersion", "This must not be empty.")
         user = feedback.userID.flatMap { UUID(uuidString: $0) }
         try check(feedback.userID == nil || user != nil, "user", "This is no user's id.")
         event = feedback.eventID.flatMap(Feedback.uuid)
         try check(feedback.eventID == nil || event != nil, "eventId", "This is an event's id: 32 hexadecimal digits.")
-        try check(feedback.files.count <= Feedback.maximumFiles, "files", "There are at most \(Feedback.maximumFiles) files.")
+        try check(
+            feedback.files.count <= Feedback.maximumFiles, "files", "There are at most \(Feedback.maximumFiles) files.")
         for file in feedback.files {
-            try check(file.bytes.readableBytes <= Feedback.maximumFileInBytes, "screenshot", "A picture has at most \(Feedback.maximumFileInBytes) bytes.")
+            try check(
+                file.bytes.readableBytes <= Feedback.maximumFileInBytes, "screenshot",
+                "A picture has at most \(Feedback.maximumFileInBytes) bytes.")
             let prefix = Array(file.bytes.readableBytesView.prefix(512))
-            try check(ContentType.isPicture(ContentType.decide(declared: nil, prefix: prefix)), "screenshot", "This is no picture.")
+            try check(
+                ContentType.isPicture(ContentType.decide(declared: nil, prefix: prefix)), "screenshot",
+                "This is no picture.")
         }
     }
 }

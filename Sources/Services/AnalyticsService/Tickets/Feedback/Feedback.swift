@@ -31,7 +31,8 @@ struct Feedback: Sendable {
     }
 
     init(
-        message: String, name: String? = nil, email: String? = nil, userID: String? = nil, appVersion: String? = nil, eventID: String? = nil,
+        message: String, name: String? = nil, email: String? = nil, userID: String? = nil, appVersion: String? = nil,
+        eventID: String? = nil,
         key: String? = nil, files: [File] = []
     ) {
         self.message = message
@@ -46,19 +47,25 @@ struct Feedback: Sendable {
 
     /// The same cut to what is allowed, for what came with other things that must not fail; nil when nothing was said.
     static func fitted(
-        message: String, name: String? = nil, email: String? = nil, userID: String? = nil, appVersion: String? = nil, eventID: String? = nil,
+        message: String, name: String? = nil, email: String? = nil, userID: String? = nil, appVersion: String? = nil,
+        eventID: String? = nil,
         key: String? = nil
     ) -> Feedback? {
         let message = cut(message, maximumMessage, keepsLines: true)
         guard !message.isEmpty else { return nil }
-        func line(_ text: String?, _ limit: Int) -> String? { text.map { cut($0, limit, keepsLines: false) }.flatMap { $0.isEmpty ? nil : $0 } }
+        func line(_ text: String?, _ limit: Int) -> String? {
+            text.map { cut($0, limit, keepsLines: false) }.flatMap { $0.isEmpty ? nil : $0 }
+        }
         return Feedback(
-            message: message, name: line(name, 200), email: line(email, 254), userID: userID, appVersion: line(appVersion, 64),
+            message: message, name: line(name, 200), email: line(email, 254), userID: userID,
+            appVersion: line(appVersion, 64),
             eventID: eventID.flatMap(uuid)?.uuidString, key: line(key, 100))
     }
 
     private static func cut(_ text: String, _ limit: Int, keepsLines: Bool) -> String {
-        let scalars = text.unicodeScalars.filter { !TicketInput.isControl($0) || keepsLines && ($0 == "\n" || $0 == "\t") }
+        let scalars = text.unicodeScalars.filter {
+            !TicketInput.isControl($0) || keepsLines && ($0 == "\n" || $0 == "\t")
+        }
         return String(String.UnicodeScalarView(scalars.prefix(limit))).trimmingCharacters(in: .whitespacesAndNewlines)
     }
 
@@ -66,15 +73,22 @@ struct Feedback: Sendable {
     static func uuid(_ text: String) -> UUID? {
         guard text.utf8.count == 32, text.utf8.allSatisfy({ $0 < 0x80 }) else { return UUID(uuidString: text) }
         let digits = Array(text)
-        return UUID(uuidString: [digits[0..<8], digits[8..<12], digits[12..<16], digits[16..<20], digits[20..<32]].map { String($0) }.joined(separator: "-"))
+        return UUID(
+            uuidString: [digits[0..<8], digits[8..<12], digits[12..<16], digits[16..<20], digits[20..<32]].map {
+                String($0)
+            }.joined(separator: "-"))
     }
 
     /// The beginning of what was said, for a ticket.
     var title: String {
-        let line = message.split(whereSeparator: \.isNewline).lazy.map { $0.trimmingCharacters(in: .whitespaces) }.first { !$0.isEmpty } ?? ""
+        let line =
+            message.split(whereSeparator: \.isNewline).lazy.map { $0.trimmingCharacters(in: .whitespaces) }.first {
+                !$0.isEmpty
+            } ?? ""
         let scalars = line.unicodeScalars.filter { !TicketInput.isControl($0) }
         guard !scalars.isEmpty else { return Self.untitled }
-        return scalars.count <= 80 ? String(String.UnicodeScalarView(scalars)) : String(String.UnicodeScalarView(scalars.prefix(79))) + "…"
+        return scalars.count <= 80
+            ? String(String.UnicodeScalarView(scalars)) : String(String.UnicodeScalarView(scalars.prefix(79))) + "…"
     }
 
     static let untitled = "Feedback"

@@ -31,19 +31,25 @@ struct FeedbackIntake: Sendable {
 
     private var tickets: TicketStore { attachments.tickets }
 
-    /// Makes a ticket of type `feedback`; answers its number. What has the `key` of something that came before is taken as said already.
+    /// Makes a ticket of type `feedback`; answers its number. What has the `key` of something that came before is taken
+    /// as said already.
     ///
-    /// - Throws: `FeedbackRefusal`: there is no ticket then, and sending it again is of no use (now). Otherwise as database and files.
+    /// - Throws: `FeedbackRefusal`: there is no ticket then, and sending it again is of no use (now). Otherwise as
+    ///   database and files.
     @discardableResult
     func store(_ feedback: Feedback, in space: Space) async throws -> Int {
         let checked = try CheckedFeedback(feedback)
         if let number = try await known(feedback.key, in: space) { return number }
         try await checkLimits(checked.user, in: space) { try await tickets.postgres.query($0) }
-        if let source = feedback.source, !sources.take(source, in: space, upTo: limits.ofSource, at: Date()) { throw FeedbackRefusal.tooMany(seconds: 3_600) }
+        if let source = feedback.source, !sources.take(source, in: space, upTo: limits.ofSource, at: Date()) {
+            throw FeedbackRefusal.tooMany(seconds: 3_600)
+        }
         let files = try await store(feedback.files, in: space)
         do {
             // The report that it is about is there, or comes and looks for this.
-            let (number, attached) = try await tickets.change(space, by: Self.author, holdingReports: checked.event != nil) { work in
+            let (number, attached) = try await tickets.change(
+                space, by: Self.author, holdingReports: checked.event != nil
+            ) { work in
                 try await write(feedback, checked, files, work)
             }
             await attachments.discard(files.dropFirst(attached))
@@ -72,7 +78,9 @@ struct FeedbackIntake: Sendable {
     // MARK: Limits
 
     /// Before anything is locked or stored, and again in its turn: others may have come first.
-    private func checkLimits(_ user: UUID?, in space: Space, _ query: (PostgresQuery) async throws -> PostgresRows) async throws {
+    private func checkLimits(_ user: UUID?, in space: Space, _ query: (PostgresQuery) async throws -> PostgresRows)
+        async throws
+    {
         let row = try await query(
             """
             SELECT coalesce((
@@ -101,7 +109,8 @@ struct FeedbackIntake: Sendable {
     private func store(_ files: [Feedback.File], in space: Space) async throws -> [AttachmentStore.Stored] {
         var stored: [AttachmentStore.Stored] = []
         for (number, file) in files.enumerated() {
-            let name = String(String.UnicodeScalarView(file.name.unicodeScalars.filter { !TicketInput.isControl($0) }.prefix(200)))
+            let name = String(
+                String.UnicodeScalarView(file.name.unicodeScalars.filter { !TicketInput.isControl($0) }.prefix(200)))
             let portions = AsyncStream<ByteBuffer> { continuation in
                 continuation.yield(file.bytes)
                 continuation.finish()
@@ -118,7 +127,9 @@ struct FeedbackIntake: Sendable {
         _ feedback: Feedback, _ checked: CheckedFeedback, _ files: [AttachmentStore.Stored], _ work: TicketWork
     ) async throws -> (number: Int, attached: Int) {
         // The same came by another way while the files were stored.
-        if let key = feedback.key, let row = try await work.transaction.query(Self.knownTicket(key, work.space)).first { return (try row.decode(0), 0) }
+        if let key = feedback.key, let row = try await work.transaction.query(Self.knownTicket(key, work.space)).first {
+            return (try row.decode(0), 0)
+        }
         try await checkLimits(checked.user, in: work.space) { try await work.transaction.query($0) }
         try await count(work)
         var ticket = NewTicket(title: feedback.title)

@@ -2,7 +2,8 @@ import Foundation
 import MartletPostgres
 
 extension FeedbackIntake {
-    /// Attaches the issues of crash reports to the tickets of feedback that came before them, in the transaction that stores the reports.
+    /// Attaches the issues of crash reports to the tickets of feedback that came before them, in the transaction that
+    /// stores the reports.
     ///
     /// A ticket that has as many issues as it may keeps those: nothing is to hold reports up.
     func join(_ events: [UUID], in space: Space, _ transaction: PostgresTransaction) async throws {
@@ -27,7 +28,8 @@ extension FeedbackIntake {
 }
 
 extension TicketWork {
-    /// The number of the issue that a crash report was counted to, and the version it came from; nil where it has not come yet.
+    /// The number of the issue that a crash report was counted to, and the version it came from; nil where it has not
+    /// come yet.
     func report(_ event: UUID) async throws -> (issue: Int, appVersion: String?)? {
         try await transaction.query(
             """

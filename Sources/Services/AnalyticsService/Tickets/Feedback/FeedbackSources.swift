@@ -1,8 +1,9 @@
-import MartletPostgres
 import Foundation
+import MartletPostgres
 import Synchronization
 
-/// How much feedback came from each address in this hour, so that one person's does not use up what everybody may say. Forgotten with the hour.
+/// How much feedback came from each address in this hour, so that one person's does not use up what everybody may say.
+/// Forgotten with the hour.
 final class FeedbackSources: Sendable {
     /// Beyond, the counts begin anew.
     private static let maximumSources = 20_000

@@ -7,8 +7,8 @@ import MartletHTTP
 import MartletPostgres
 import NIOCore
 
-/// `POST /feedback` from an app: `{"message"}`, and perhaps `name`, `email`, `appVersion`, `eventId` of a crash report, `id` (sent again, it counts
-/// once) and `screenshot` (base64). 204; who works on the app finds it as a ticket.
+/// `POST /feedback` from an app: `{"message"}`, and perhaps `name`, `email`, `appVersion`, `eventId` of a crash report,
+/// `id` (sent again, it counts once) and `screenshot` (base64). 204; who works on the app finds it as a ticket.
 struct PostFeedback: Endpoint {
     private static let fields: Set<String> = ["message", "name", "email", "appVersion", "eventId", "id", "screenshot"]
     private static let maximumSizeInBytes = Feedback.maximumFileInBytes * 4 / 3 + (64 << 10)
@@ -21,23 +21,31 @@ struct PostFeedback: Endpoint {
         guard [.client, .master].contains(principal.kind) else { throw HTTPProblem(.forbidden) }
         try request.allowParameters()
         let fields = try await BodyFields(request, Self.fields, upTo: Self.maximumSizeInBytes)
-        var said = Feedback(message: try TicketInput.text(fields, "message", from: 1, upTo: Feedback.maximumMessage) ?? "")
-        guard !said.message.isEmpty else { throw HTTPProblem(.invalidBody, "This field is required.", field: "message") }
+        var said = Feedback(
+            message: try TicketInput.text(fields, "message", from: 1, upTo: Feedback.maximumMessage) ?? "")
+        guard !said.message.isEmpty else {
+            throw HTTPProblem(.invalidBody, "This field is required.", field: "message")
+        }
         said.name = try TicketInput.line(fields, "name", from: 0, upTo: 200)
         said.email = try TicketInput.line(fields, "email", from: 0, upTo: 254)
         said.appVersion = try TicketInput.line(fields, "appVersion", upTo: 64)
         said.eventID = try fields.string("eventId")
         said.key = try TicketInput.line(fields, "id", upTo: 90).map { "client:" + $0 }
         said.userID = principal.userID
-        if principal.kind == .client, principal.userID == nil { said.source = HTTPField.Name(HeaderName.address).flatMap { request.headers[$0] } }
+        if principal.kind == .client, principal.userID == nil {
+            said.source = HTTPField.Name(HeaderName.address).flatMap { request.headers[$0] }
+        }
         if let text = try fields.string("screenshot") {
-            guard let bytes = Data(base64Encoded: text) else { throw HTTPProblem(.invalidBody, "This must be base64.", field: "screenshot") }
+            guard let bytes = Data(base64Encoded: text) else {
+                throw HTTPProblem(.invalidBody, "This must be base64.", field: "screenshot")
+            }
             said.files = [Feedback.File(name: "screenshot", contentType: nil, bytes: ByteBuffer(bytes: bytes))]
         }
         do {
             try await feedback.store(said, in: try await spaces.space(of: principal))
         } catch FeedbackRefusal.tooMany(let seconds) {
-            throw HTTPProblem(.tooManyRequests, "No more feedback is taken for now.", headers: [.retryAfter: String(seconds)])
+            throw HTTPProblem(
+                .tooManyRequests, "No more feedback is taken for now.", headers: [.retryAfter: String(seconds)])
         } catch FeedbackRefusal.invalid(let field, let reason) {
             throw HTTPProblem(.invalidBody, reason, field: field)
         }

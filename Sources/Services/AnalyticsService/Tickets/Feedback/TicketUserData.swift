@@ -6,8 +6,9 @@ import MartletHTTP
 import MartletPostgres
 import NIOCore
 
-/// What tickets have of end users: the feedback they gave while they were signed in, with its pictures; and to be erased also what was said of
-/// their crash reports, which are handed out with those. So this part comes before the reports are gone.
+/// What tickets have of end users: the feedback they gave while they were signed in, with its pictures; and to be
+/// erased also what was said of their crash reports, which are handed out with those. So this part comes before the
+/// reports are gone.
 ///
 /// Erasing leaves the ticket, which is the team's: its title says nothing any more, neither does its history.
 struct TicketUserData: UserDataHolder {
@@ -23,10 +24,14 @@ struct TicketUserData: UserDataHolder {
     func erase(_ request: UserDataRequest) async throws -> UserErasure {
         let (user, space) = try await owner(request)
         // Nothing is locked for the many users who said nothing.
-        guard try await !tickets.postgres.query(Self.selection(user, space, "SELECT ticket", limit: 1)).isEmpty else { return UserErasure() }
+        guard try await !tickets.postgres.query(Self.selection(user, space, "SELECT ticket", limit: 1)).isEmpty else {
+            return UserErasure()
+        }
         let (count, blobs) = try await tickets.change(space, by: .service) { work in
-            let ids: [Int] = try await work.transaction.query(Self.selection(user, space, "SELECT ticket", limit: Self.rowsPerSlice))
-                .map { try $0.decode(0) }
+            let ids: [Int] = try await work.transaction.query(
+                Self.selection(user, space, "SELECT ticket", limit: Self.rowsPerSlice)
+            )
+            .map { try $0.decode(0) }
             return (ids.count, try await work.forget(ids))
         }
         for blob in blobs { try? await attachments.files.remove(blob) }
@@ -48,18 +53,23 @@ struct TicketUserData: UserDataHolder {
         var (lines, size) = (ByteBuffer(), 0)
         for row in rows {
             let id: Int64 = try row.decode(0)
-            lines.writeString(#"{"service":"analytics","kind":"feedback","data":\#(try row.decode(1, as: String.self))}"# + "\n")
+            lines.writeString(
+                #"{"service":"analytics","kind":"feedback","data":\#(try row.decode(1, as: String.self))}"# + "\n")
             size += try await write(filesOf: id, in: space, into: &lines)
             if size > Self.filesPerSliceInBytes { return UserDataPortion(lines: lines, next: String(id)) }
         }
-        return UserDataPortion(lines: lines, next: rows.count == Self.rowsPerSlice ? try rows.last.map { String(try $0.decode(0, as: Int64.self)) } : nil)
+        return UserDataPortion(
+            lines: lines,
+            next: rows.count == Self.rowsPerSlice ? try rows.last.map { String(try $0.decode(0, as: Int64.self)) } : nil
+        )
     }
 
     /// Returns how many bytes the files have.
     private func write(filesOf ticket: Int64, in space: Space, into lines: inout ByteBuffer) async throws -> Int {
         var total = 0
         let rows = try await tickets.postgres.query(
-            "SELECT blob, name, content_type, size FROM analytics.ticket_attachments WHERE ticket = \(ticket) AND is_feedback ORDER BY number")
+            "SELECT blob, name, content_type, size FROM analytics.ticket_attachments WHERE ticket = \(ticket) AND is_feedback ORDER BY number"
+        )
         for row in rows {
             guard let blob = BlobName(space: AttachmentStore.blobSpace(space), id: try row.decode(0)) else { continue }
             let size: Int = try row.decode(3)
@@ -85,8 +95,12 @@ struct TicketUserData: UserDataHolder {
     }
 
     private func owner(_ request: UserDataRequest) async throws -> (user: UUID, space: Space) {
-        guard (1...32).contains(request.app.utf8.count) else { throw HTTPProblem(.invalidBody, "This is no app's id.", field: "app") }
-        guard let user = UUID(uuidString: request.user) else { throw HTTPProblem(.invalidBody, "This is no user's id.", field: "user") }
+        guard (1...32).contains(request.app.utf8.count) else {
+            throw HTTPProblem(.invalidBody, "This is no app's id.", field: "app")
+        }
+        guard let user = UUID(uuidString: request.user) else {
+            throw HTTPProblem(.invalidBody, "This is no user's id.", field: "user")
+        }
         return (user, try await spaces.space(of: request.app, request.environment))
     }
 }
@@ -95,7 +109,8 @@ extension TicketWork {
     /// Takes out of tickets what a person said; answers the blobs that nobody has any more.
     fileprivate func forget(_ ids: [Int]) async throws -> [BlobName] {
         let blobs: [String] = try await transaction.query(
-            "DELETE FROM analytics.ticket_attachments WHERE ticket = ANY (\(ids)) AND is_feedback RETURNING blob").map { try $0.decode(0) }
+            "DELETE FROM analytics.ticket_attachments WHERE ticket = ANY (\(ids)) AND is_feedback RETURNING blob"
+        ).map { try $0.decode(0) }
         // As it came in an envelope; the same words once more.
         try await transaction.execute(
             """
@@ -109,7 +124,8 @@ extension TicketWork {
             WHERE id = ANY (\(ids))
             """)
         try await transaction.execute(
-            "UPDATE analytics.ticket_history SET before = NULL, after = NULL WHERE ticket = ANY (\(ids)) AND (field = 'title' OR act IN ('attached', 'detached'))")
+            "UPDATE analytics.ticket_history SET before = NULL, after = NULL WHERE ticket = ANY (\(ids)) AND (field = 'title' OR act IN ('attached', 'detached'))"
+        )
         return blobs.compactMap { BlobName(space: AttachmentStore.blobSpace(space), id: $0) }
     }
 }

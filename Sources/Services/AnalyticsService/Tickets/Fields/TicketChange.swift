@@ -5,7 +5,9 @@ import MartletHTTP
 
 /// What somebody wants a ticket to be: of a field that is nil nothing is said.
 struct TicketChange: Sendable {
-    static let fields: Set<String> = ["type", "status", "priority", "title", "description", "assignee", "appVersion", "sprint", "estimate", "labels"]
+    static let fields: Set<String> = [
+        "type", "status", "priority", "title", "description", "assignee", "appVersion", "sprint", "estimate", "labels",
+    ]
 
     var type: TicketType?
     var status: TicketStatus?
@@ -31,8 +33,12 @@ struct TicketChange: Sendable {
         status = try TicketInput.choice(fields, "status", TicketStatus.self)
         priority = try TicketInput.choice(fields, "priority", TicketPriority.self)
         title = try TicketInput.line(fields, "title", upTo: TicketLimits.title)
-        if fields["title"] != nil, title == nil { throw HTTPProblem(.invalidBody, "A ticket has a title.", field: "title") }
-        if fields["description"] != nil { description = try TicketInput.text(fields, "description", upTo: TicketLimits.description) ?? "" }
+        if fields["title"] != nil, title == nil {
+            throw HTTPProblem(.invalidBody, "A ticket has a title.", field: "title")
+        }
+        if fields["description"] != nil {
+            description = try TicketInput.text(fields, "description", upTo: TicketLimits.description) ?? ""
+        }
         if fields["assignee"] != nil { assignee = .some(try Self.assignee(fields, staff)) }
         if fields["appVersion"] != nil { appVersion = .some(try TicketInput.line(fields, "appVersion", upTo: 64)) }
         if fields["sprint"] != nil { sprint = .some(try TicketInput.number(fields, "sprint")) }
@@ -43,7 +49,8 @@ struct TicketChange: Sendable {
     private static func assignee(_ fields: BodyFields, _ staff: UUID?) throws -> UUID? {
         guard let text = try fields.string("assignee") else { return nil }
         guard let id = text == "me" ? staff : UUID(uuidString: text) else {
-            throw HTTPProblem(.invalidBody, "This is the id of a staff member, or \"me\" where one asks.", field: "assignee")
+            throw HTTPProblem(
+                .invalidBody, "This is the id of a staff member, or \"me\" where one asks.", field: "assignee")
         }
         return id
     }
@@ -110,6 +117,7 @@ extension TicketRow {
 
     /// The history would become larger than the tickets with all of a long text.
     private static func beginning(of text: String) -> String {
-        text.unicodeScalars.count <= 4_000 ? text : String(String.UnicodeScalarView(text.unicodeScalars.prefix(4_000))) + "…"
+        text.unicodeScalars.count <= 4_000
+            ? text : String(String.UnicodeScalarView(text.unicodeScalars.prefix(4_000))) + "…"
     }
 }

@@ -8,7 +8,8 @@ import MartletPostgres
 /// Which tickets a list has: those that fit all that is said, and of what is named with commas at least one.
 struct TicketFilter: Sendable {
     static let parameters: Set<Substring> = [
-        "status", "type", "priority", "assignee", "label", "sprint", "version", "issue", "search", "createdBy", "updatedAfter", "blocked", "deleted",
+        "status", "type", "priority", "assignee", "label", "sprint", "version", "issue", "search", "createdBy",
+        "updatedAfter", "blocked", "deleted",
     ]
     /// Values of one parameter.
     private static let maximumValues = 20
@@ -20,42 +21,60 @@ struct TicketFilter: Sendable {
     init(_ request: Request, in space: Space, staff: UUID?) throws {
         let isDeleted = try request.flag("deleted")
         conditions = ["t.space = \(space.id)", isDeleted ? "t.deleted IS NOT NULL" : "t.deleted IS NULL"]
-        if let words = try Self.words(request, "status", TicketStatus.self) { conditions.append("t.status = ANY (\(words))") }
+        if let words = try Self.words(request, "status", TicketStatus.self) {
+            conditions.append("t.status = ANY (\(words))")
+        }
         if let words = try Self.words(request, "type", TicketType.self) { conditions.append("t.type = ANY (\(words))") }
-        if let words = try Self.words(request, "priority", TicketPriority.self) { conditions.append("t.priority = ANY (\(words))") }
+        if let words = try Self.words(request, "priority", TicketPriority.self) {
+            conditions.append("t.priority = ANY (\(words))")
+        }
         if let values = try Self.values(request, "assignee") { conditions.append(try Self.assignees(values, staff)) }
         if let values = try Self.values(request, "label") { conditions.append(Self.labels(values)) }
         if let values = try Self.values(request, "sprint") { conditions.append(try Self.sprints(values)) }
         if let values = try Self.values(request, "version") { conditions.append("t.app_version = ANY (\(values))") }
         if let values = try Self.values(request, "issue") { conditions.append(try Self.issues(values)) }
-        if let values = try Self.values(request, "createdBy") { conditions.append("t.author = ANY (\(try Self.authors(values, staff)))") }
+        if let values = try Self.values(request, "createdBy") {
+            conditions.append("t.author = ANY (\(try Self.authors(values, staff)))")
+        }
         if let text = request.uri.queryParameters["updatedAfter"] {
-            guard let date = Date(rfc3339: String(text)) else { throw Self.refusal("It must be a time such as 2026-11-22T09:00:00Z.", "updatedAfter") }
+            guard let date = Date(rfc3339: String(text)) else {
+                throw Self.refusal("It must be a time such as 2026-11-22T09:00:00Z.", "updatedAfter")
+            }
             conditions.append("t.updated > \(date)")
         }
         if request.uri.queryParameters["blocked"] != nil {
             let isBlocked = try request.flag("blocked")
             conditions.append("\(TicketStore.isBlocked) = \(isBlocked)")
         }
-        if let text = request.uri.queryParameters["search"] { conditions.append(try Self.search(String(text), in: space)) }
+        if let text = request.uri.queryParameters["search"] {
+            conditions.append(try Self.search(String(text), in: space))
+        }
     }
 
     var condition: PostgresQuery { conditions.joined(separator: " AND ") }
 
     // MARK: Parameters
 
-    private static func refusal(_ detail: String, _ name: String) -> HTTPProblem { HTTPProblem(.invalidParameter, detail, field: name) }
+    private static func refusal(_ detail: String, _ name: String) -> HTTPProblem {
+        HTTPProblem(.invalidParameter, detail, field: name)
+    }
 
     private static func values(_ request: Request, _ name: Substring) throws -> [String]? {
         guard let text = request.uri.queryParameters[name] else { return nil }
         let values = text.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
-        guard values.count <= maximumValues, values.allSatisfy({ (1...200).contains($0.utf8.count) && !$0.unicodeScalars.contains(where: TicketInput.isControl) }) else {
+        guard values.count <= maximumValues,
+            values.allSatisfy({
+                (1...200).contains($0.utf8.count) && !$0.unicodeScalars.contains(where: TicketInput.isControl)
+            })
+        else {
             throw refusal("It must be up to \(maximumValues) values with commas between.", String(name))
         }
         return values
     }
 
-    private static func words<Word: RawRepresentable<String> & CaseIterable>(_ request: Request, _ name: Substring, _: Word.Type) throws -> [String]? {
+    private static func words<Word: RawRepresentable<String> & CaseIterable>(
+        _ request: Request, _ name: Substring, _: Word.Type
+    ) throws -> [String]? {
         guard let values = try values(request, name) else { return nil }
         guard values.allSatisfy({ Word(rawValue: $0) != nil }) else {
             throw refusal("It has \(Word.allCases.map(\.rawValue).joined(separator: ", ")).", String(name))
@@ -95,7 +114,9 @@ struct TicketFilter: Sendable {
 
     private static func sprints(_ values: [String]) throws -> PostgresQuery {
         let numbers = try values.filter { !["none", "active"].contains($0) }.map { value in
-            guard let number = Int32(value) else { throw refusal("It has numbers of sprints, none, or active.", "sprint") }
+            guard let number = Int32(value) else {
+                throw refusal("It has numbers of sprints, none, or active.", "sprint")
+            }
             return Int(number)
         }
         return """
@@ -120,7 +141,9 @@ struct TicketFilter: Sendable {
 
     /// In the title, the description, what feedback said or a single comment; or the ticket's number.
     private static func search(_ text: String, in space: Space) throws -> PostgresQuery {
-        guard (1...TicketLimits.search).contains(text.unicodeScalars.count), !text.unicodeScalars.contains(where: TicketInput.isControl) else {
+        guard (1...TicketLimits.search).contains(text.unicodeScalars.count),
+            !text.unicodeScalars.contains(where: TicketInput.isControl)
+        else {
             throw refusal("It must have 1 to \(TicketLimits.search) characters.", "search")
         }
         let number = TicketInput.ticketNumber(text.trimmingCharacters(in: CharacterSet(charactersIn: "# ")))

@@ -37,16 +37,21 @@ enum TicketInput {
     /// One of a few words; nil where there is none.
     ///
     /// - Throws: `invalid-body`, which lists them.
-    static func choice<Choice: RawRepresentable<String> & CaseIterable>(_ fields: BodyFields, _ name: String, _: Choice.Type) throws -> Choice? {
+    static func choice<Choice: RawRepresentable<String> & CaseIterable>(
+        _ fields: BodyFields, _ name: String, _: Choice.Type
+    ) throws -> Choice? {
         guard fields[name] != nil else { return nil }
         guard let choice = try fields.string(name).flatMap(Choice.init(rawValue:)) else {
-            throw HTTPProblem(.invalidBody, "This is one of \(Choice.allCases.map(\.rawValue).joined(separator: ", ")).", field: name)
+            throw HTTPProblem(
+                .invalidBody, "This is one of \(Choice.allCases.map(\.rawValue).joined(separator: ", ")).", field: name)
         }
         return choice
     }
 
     /// A number of something of ours, such as a ticket's; nil where there is none, or null.
-    static func number(_ fields: BodyFields, _ name: String) throws -> Int? { try fields.integer(name, in: 1...Int(Int32.max)) }
+    static func number(_ fields: BodyFields, _ name: String) throws -> Int? {
+        try fields.integer(name, in: 1...Int(Int32.max))
+    }
 
     /// A list of such numbers, none twice; nil where there is none.
     static func numbers(_ fields: BodyFields, _ name: String, upTo limit: Int) throws -> [Int]? {
@@ -54,9 +59,12 @@ enum TicketInput {
         guard case .array(let elements) = value, elements.count <= limit else {
             throw HTTPProblem(.invalidBody, "This must be a list of at most \(limit) numbers.", field: name)
         }
-        let numbers = elements.compactMap { if case .number(let literal) = $0 { Int32(literal).map(Int.init) } else { nil } }.filter { $0 > 0 }
+        let numbers = elements.compactMap {
+            if case .number(let literal) = $0 { Int32(literal).map(Int.init) } else { nil }
+        }.filter { $0 > 0 }
         guard numbers.count == elements.count, Set(numbers).count == numbers.count else {
-            throw HTTPProblem(.invalidBody, "This must be a list of whole numbers from 1, none of them twice.", field: name)
+            throw HTTPProblem(
+                .invalidBody, "This must be a list of whole numbers from 1, none of them twice.", field: name)
         }
         return numbers
     }
@@ -85,7 +93,9 @@ enum TicketInput {
 
     /// Of `12` or `APP-12`.
     static func ticketNumber(_ text: String) -> Int? {
-        guard let match = text.wholeMatch(of: /(?:[A-Za-z][A-Za-z0-9]{0,9}-)?([0-9]{1,10})/), let number = Int32(match.1), number > 0 else { return nil }
+        guard let match = text.wholeMatch(of: /(?:[A-Za-z][A-Za-z0-9]{0,9}-)?([0-9]{1,10})/),
+            let number = Int32(match.1), number > 0
+        else { return nil }
         return Int(number)
     }
 

@@ -25,7 +25,9 @@ struct TicketOrder: Sendable {
         isDescending = text.hasPrefix("-")
         guard let key = Key(rawValue: String(isDescending ? text.dropFirst() : text)) else {
             throw HTTPProblem(
-                .invalidParameter, "It is one of \(Key.allCases.map(\.rawValue).joined(separator: ", ")), perhaps with - in front.", field: "sort")
+                .invalidParameter,
+                "It is one of \(Key.allCases.map(\.rawValue).joined(separator: ", ")), perhaps with - in front.",
+                field: "sort")
         }
         self.key = key
     }
@@ -58,7 +60,8 @@ struct TicketOrder: Sendable {
             value = "\(number)"
         }
         return isDescending
-            ? "(\(expression), t.number) < (\(value), \(place.number))" : "(\(expression), t.number) > (\(value), \(place.number))"
+            ? "(\(expression), t.number) < (\(value), \(place.number))"
+            : "(\(expression), t.number) > (\(value), \(place.number))"
     }
 
     /// Selects a place for `cursor(_:_:)`.
@@ -66,7 +69,8 @@ struct TicketOrder: Sendable {
 
     // MARK: Cursors
 
-    private static let refusal = HTTPProblem(.invalidParameter, "This cursor is not of a list in this order.", field: "cursor")
+    private static let refusal = HTTPProblem(
+        .invalidParameter, "This cursor is not of a list in this order.", field: "cursor")
 
     func cursor(_ value: String, _ number: Int) -> String {
         Base64URL.encode(Array(JSONValue.array([.string(text), .string(value), .number(String(number))]).text.utf8))
@@ -74,9 +78,12 @@ struct TicketOrder: Sendable {
 
     /// - Throws: `invalid-parameter` for a cursor that is not of this order.
     func place(_ cursor: Substring) throws -> Place {
-        guard cursor.utf8.count <= 1_000, let bytes = Base64URL.decode(String(cursor)), let json = try? JSONValue(parsing: bytes),
-            case .array(let parts) = json, parts.count == 3, parts[0] == .string(text), case .string(let value) = parts[1],
-            case .number(let literal) = parts[2], let number = Int32(literal), key != .position || FractionalKey(value) != nil
+        guard cursor.utf8.count <= 1_000, let bytes = Base64URL.decode(String(cursor)),
+            let json = try? JSONValue(parsing: bytes),
+            case .array(let parts) = json, parts.count == 3, parts[0] == .string(text),
+            case .string(let value) = parts[1],
+            case .number(let literal) = parts[2], let number = Int32(literal),
+            key != .position || FractionalKey(value) != nil
         else { throw Self.refusal }
         return Place(value: value, number: Int(number))
     }

@@ -10,8 +10,9 @@ import Synchronization
 
 /// Server-sent events (WHATWG HTML §9.2) about the tickets of a space, for boards that are open.
 ///
-/// An event says which tickets changed since the one before; a look at the table when something was notified, and at every sign of life, so that
-/// a notification that got lost costs some seconds. A stream ends after `lifetime`: who comes back is asked for their rights again.
+/// An event says which tickets changed since the one before; a look at the table when something was notified, and at
+/// every sign of life, so that a notification that got lost costs some seconds. A stream ends after `lifetime`: who
+/// comes back is asked for their rights again.
 final class TicketStreams: Service {
     struct Limits: Sendable {
         var streams = 1_000
@@ -84,7 +85,8 @@ final class TicketStreams: Service {
             })
     }
 
-    /// Nil where there is nothing new. An older generation than the client's, as after a restore, means that all may be different.
+    /// Nil where there is nothing new. An older generation than the client's, as after a restore, means that all may be
+    /// different.
     private func event(_ space: Space, _ last: inout Int64) async throws -> String? {
         let changes = try await tickets.changes(in: space, after: last, limit: Self.maximumNumbers)
         guard changes.generation != last else { return nil }

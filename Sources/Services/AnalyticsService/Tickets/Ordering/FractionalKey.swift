@@ -1,8 +1,9 @@
 /// A place between two others, as text that compares byte by byte: putting something there changes nothing else.
 ///
-/// A whole part whose first letter says how long it is (`a0`, `az`, `b00`, and `Zz` below), then a fraction without zeros at its end; digits are
-/// `0-9A-Za-z`. So a row that grows at its ends has keys as long as the logarithm of its length, and only putting things into one gap again and
-/// again makes longer ones: by a character each five times. The scheme is David Greenspan's, "Implementing Fractional Indexing" (2020).
+/// A whole part whose first letter says how long it is (`a0`, `az`, `b00`, and `Zz` below), then a fraction without
+/// zeros at its end; digits are `0-9A-Za-z`. So a row that grows at its ends has keys as long as the logarithm of its
+/// length, and only putting things into one gap again and again makes longer ones: by a character each five times. The
+/// scheme is David Greenspan's, "Implementing Fractional Indexing" (2020).
 struct FractionalKey: Sendable, Hashable, Comparable {
     private static let digits = Array("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz".utf8)
     private static let zero = UInt8(ascii: "0")
@@ -25,7 +26,9 @@ struct FractionalKey: Sendable, Hashable, Comparable {
         self.text = text
     }
 
-    static func < (left: FractionalKey, right: FractionalKey) -> Bool { left.text.utf8.lexicographicallyPrecedes(right.text.utf8) }
+    static func < (left: FractionalKey, right: FractionalKey) -> Bool {
+        left.text.utf8.lexicographicallyPrecedes(right.text.utf8)
+    }
 
     /// A key above `low` and below `high`; nil stands for the end of the row.
     ///
@@ -112,7 +115,8 @@ struct FractionalKey: Sendable, Hashable, Comparable {
         }
     }
 
-    /// The digits of a fraction between two, the upper of which is 1 where there is none; nil when they are not in order.
+    /// The digits of a fraction between two, the upper of which is 1 where there is none; nil when they are not in
+    /// order.
     private static func midpoint(_ low: [UInt8], _ high: [UInt8]?) -> [UInt8]? {
         var prefix: [UInt8] = []
         var (low, high) = (low[...], high.map { $0[...] })

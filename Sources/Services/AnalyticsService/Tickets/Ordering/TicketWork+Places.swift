@@ -22,11 +22,14 @@ extension TicketWork {
     /// A key for a place in a column.
     ///
     /// - Parameter id: the ticket that is to be put there, which counts as taken away; nil: a new one.
-    /// - Throws: `invalid-body` where a neighbour is no ticket at all. One that has gone elsewhere meanwhile is no hindrance.
+    /// - Throws: `invalid-body` where a neighbour is no ticket at all. One that has gone elsewhere meanwhile is no
+    ///   hindrance.
     func key(for place: TicketPlace, in status: TicketStatus, of id: Int64?) async throws -> FractionalKey {
         if let key = try await find(place, in: status, of: id) { return key }
         try await spread(status, but: id)
-        guard let key = try await find(place, in: status, of: id) else { throw HTTPProblem(.internalError, cause: "no place in a column that was spread") }
+        guard let key = try await find(place, in: status, of: id) else {
+            throw HTTPProblem(.internalError, cause: "no place in a column that was spread")
+        }
         return key
     }
 
@@ -36,33 +39,53 @@ extension TicketWork {
         let (lowKey, highKey) = (low.flatMap { FractionalKey($0) }, high.flatMap { FractionalKey($0) })
         // One that is no key of ours.
         guard (lowKey == nil) == (low == nil), (highKey == nil) == (high == nil) else { return nil }
-        guard let key = FractionalKey.between(lowKey, highKey), key.text.utf8.count <= Self.maximumKeyLength else { return nil }
+        guard let key = FractionalKey.between(lowKey, highKey), key.text.utf8.count <= Self.maximumKeyLength else {
+            return nil
+        }
         return key
     }
 
-    private func gap(_ place: TicketPlace, in status: TicketStatus, of id: Int64) async throws -> (low: String?, high: String?) {
+    private func gap(_ place: TicketPlace, in status: TicketStatus, of id: Int64) async throws -> (
+        low: String?, high: String?
+    ) {
         let column: PostgresQuery = """
             analytics.tickets WHERE space = \(space.id) AND status = \(status.rawValue) AND deleted IS NULL AND id <> \(id)
             """
-        if let number = place.after, let (position, number) = try await neighbour(number, "after", in: status, but: id) {
+        if let number = place.after, let (position, number) = try await neighbour(number, "after", in: status, but: id)
+        {
             let next = try await transaction.query(
-                "SELECT position FROM \(column) AND (position, number) > (\(position), \(number)) ORDER BY position, number LIMIT 1")
+                "SELECT position FROM \(column) AND (position, number) > (\(position), \(number)) ORDER BY position, number LIMIT 1"
+            )
             return (position, try next.first?.decode(0))
         }
-        if let number = place.before, let (position, number) = try await neighbour(number, "before", in: status, but: id) {
+        if let number = place.before,
+            let (position, number) = try await neighbour(number, "before", in: status, but: id)
+        {
             let previous = try await transaction.query(
-                "SELECT position FROM \(column) AND (position, number) < (\(position), \(number)) ORDER BY position DESC, number DESC LIMIT 1")
+                "SELECT position FROM \(column) AND (position, number) < (\(position), \(number)) ORDER BY position DESC, number DESC LIMIT 1"
+            )
             return (try previous.first?.decode(0), position)
         }
         if place.isAtTop {
-            return (nil, try await transaction.query("SELECT position FROM \(column) ORDER BY position, number LIMIT 1").first?.decode(0))
+            return (
+                nil,
+                try await transaction.query("SELECT position FROM \(column) ORDER BY position, number LIMIT 1").first?
+                    .decode(0)
+            )
         }
-        return (try await transaction.query("SELECT position FROM \(column) ORDER BY position DESC, number DESC LIMIT 1").first?.decode(0), nil)
+        return (
+            try await transaction.query("SELECT position FROM \(column) ORDER BY position DESC, number DESC LIMIT 1")
+                .first?.decode(0), nil
+        )
     }
 
     /// Where a neighbour stands; nil: it is not in the column any more.
-    private func neighbour(_ number: Int, _ field: String, in status: TicketStatus, but id: Int64) async throws -> (String, Int)? {
-        guard let row = try await row(number) else { throw HTTPProblem(.invalidBody, "There is no such ticket.", field: field) }
+    private func neighbour(_ number: Int, _ field: String, in status: TicketStatus, but id: Int64) async throws -> (
+        String, Int
+    )? {
+        guard let row = try await row(number) else {
+            throw HTTPProblem(.invalidBody, "There is no such ticket.", field: field)
+        }
         guard row.id != id else { throw HTTPProblem(.invalidBody, "A ticket is no neighbour of itself.", field: field) }
         return row.status == status && !row.isDeleted ? (row.position, row.number) : nil
     }

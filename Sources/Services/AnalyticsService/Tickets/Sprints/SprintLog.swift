@@ -1,7 +1,8 @@
 import Foundation
 import MartletCore
 
-/// What became of the tickets that were ever in a sprint: how they stood at any time, from what they are now and what was changed.
+/// What became of the tickets that were ever in a sprint: how they stood at any time, from what they are now and what
+/// was changed.
 struct SprintLog: Sendable {
     struct Ticket: Sendable {
         var created: Date

@@ -32,7 +32,9 @@ struct SprintReport: Sendable {
         self.start = log.standing(at: start)
         self.end = log.standing(at: end)
         (added, removed) = log.moved(from: start, to: end)
-        days = Self.midnights(from: start, to: end).map { day, midnight in Day(day: day, standing: log.standing(at: min(midnight, end))) }
+        days = Self.midnights(from: start, to: end).map { day, midnight in
+            Day(day: day, standing: log.standing(at: min(midnight, end)))
+        }
     }
 
     /// The days from one time to another, with when they end.
@@ -43,20 +45,26 @@ struct SprintReport: Sendable {
         let style = Date.ISO8601FormatStyle(timeZone: .gmt).year().month().day()
         return stride(from: first, through: max(first, last), by: 1).map { number in
             // A moment before midnight is still of the day.
-            (style.format(Date(timeIntervalSince1970: number * day)), Date(timeIntervalSince1970: (number + 1) * day - 0.000_001))
+            (
+                style.format(Date(timeIntervalSince1970: number * day)),
+                Date(timeIntervalSince1970: (number + 1) * day - 0.000_001)
+            )
         }
     }
 
     var json: JSONValue {
         .object([
-            .init("start", start.json), .init("end", end.json), .init("added", added.json), .init("removed", removed.json),
+            .init("start", start.json), .init("end", end.json), .init("added", added.json),
+            .init("removed", removed.json),
             .init("days", .array(days.map { day in .object([.init("day", .string(day.day))] + day.standing.members) })),
         ])
     }
 }
 
 extension SprintLog.Sum {
-    fileprivate var json: JSONValue { .object([.init("tickets", .number(String(tickets))), .init("estimate", .number(String(estimate)))]) }
+    fileprivate var json: JSONValue {
+        .object([.init("tickets", .number(String(tickets))), .init("estimate", .number(String(estimate)))])
+    }
 }
 
 extension SprintLog.Standing {

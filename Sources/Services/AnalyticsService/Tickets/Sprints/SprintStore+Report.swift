@@ -5,13 +5,18 @@ import MartletHTTP
 import MartletPostgres
 
 extension SprintStore {
-    /// - Throws: `sprint-not-found`; `conflict` for one that was not started; `limit-exceeded` for one with more tickets or changes than are summed up.
+    /// - Throws: `sprint-not-found`; `conflict` for one that was not started; `limit-exceeded` for one with more
+    ///   tickets or changes than are summed up.
     func report(_ number: Int, in space: Space, at now: Date = Date()) async throws -> SprintReport {
         let rows = try await tickets.postgres.query(
             "SELECT started, closed FROM analytics.ticket_sprints WHERE space = \(space.id) AND number = \(number)")
         guard let row = rows.first else { throw HTTPProblem(.sprintNotFound) }
-        guard let started: Date = try row.decode(0) else { throw HTTPProblem(.conflict, "This sprint was not started yet.") }
-        return SprintReport(SprintLog(sprint: number, tickets: try await log(number, in: space)), from: started, to: try row.decode(1) ?? now)
+        guard let started: Date = try row.decode(0) else {
+            throw HTTPProblem(.conflict, "This sprint was not started yet.")
+        }
+        return SprintReport(
+            SprintLog(sprint: number, tickets: try await log(number, in: space)), from: started,
+            to: try row.decode(1) ?? now)
     }
 
     /// Tickets that are or were in the sprint, with what was changed of them that it counts.
@@ -26,11 +31,15 @@ extension SprintStore {
             ORDER BY t.id LIMIT \(SprintReport.maximumTickets + 1)
             """)
         guard rows.count <= SprintReport.maximumTickets else {
-            throw HTTPProblem(.limitExceeded, "A sprint of more than \(SprintReport.maximumTickets) tickets is not summed up.")
+            throw HTTPProblem(
+                .limitExceeded, "A sprint of more than \(SprintReport.maximumTickets) tickets is not summed up.")
         }
         for row in rows {
             places[try row.decode(0)] = found.count
-            found.append(SprintLog.Ticket(created: try row.decode(1), status: try row.decode(2), sprint: try row.decode(3), estimate: try row.decode(4)))
+            found.append(
+                SprintLog.Ticket(
+                    created: try row.decode(1), status: try row.decode(2), sprint: try row.decode(3),
+                    estimate: try row.decode(4)))
         }
         let changes = try await tickets.postgres.query(
             """
@@ -39,7 +48,8 @@ extension SprintStore {
             ORDER BY h.id LIMIT \(SprintReport.maximumChanges + 1)
             """)
         guard changes.count <= SprintReport.maximumChanges else {
-            throw HTTPProblem(.limitExceeded, "A sprint of more than \(SprintReport.maximumChanges) changes is not summed up.")
+            throw HTTPProblem(
+                .limitExceeded, "A sprint of more than \(SprintReport.maximumChanges) changes is not summed up.")
         }
         for row in changes {
             guard let place = places[try row.decode(0)], let change = try Self.change(row) else { continue }

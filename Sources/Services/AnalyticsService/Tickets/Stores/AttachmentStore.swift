@@ -29,7 +29,9 @@ struct AttachmentStore: Sendable {
         let blob = BlobName.random(in: Self.blobSpace(space))
         do {
             let file = try await files.write(content, to: blob, limitInBytes: limitInBytes)
-            return Stored(blob: blob, file: file, name: name, contentType: ContentType.decide(declared: declaredType, prefix: file.prefix))
+            return Stored(
+                blob: blob, file: file, name: name,
+                contentType: ContentType.decide(declared: declaredType, prefix: file.prefix))
         } catch FileError.tooLarge(let limit) {
             throw HTTPProblem(.payloadTooLarge, "A file may have at most \(limit) bytes here.")
         }
@@ -42,7 +44,9 @@ struct AttachmentStore: Sendable {
         do {
             return try await tickets.change(space, by: author) { work in
                 let id = try await work.ticket(number).id
-                try await work.checkCount("analytics.ticket_attachments WHERE ticket = \(id)", upTo: TicketLimits.attachments, "attachments of a ticket")
+                try await work.checkCount(
+                    "analytics.ticket_attachments WHERE ticket = \(id)", upTo: TicketLimits.attachments,
+                    "attachments of a ticket")
                 return try await work.attach(stored, to: id)
             }
         } catch let problem as HTTPProblem where problem.code.status < 500 {
@@ -70,10 +74,14 @@ struct AttachmentStore: Sendable {
     func find(_ attachment: Int, of number: Int, in space: Space) async throws -> Attachment {
         let id = try await tickets.id(of: number, in: space)
         let rows = try await tickets.postgres.query(
-            "SELECT blob, name, content_type, size, sha256 FROM analytics.ticket_attachments WHERE ticket = \(id) AND number = \(attachment)")
-        guard let row = rows.first, let blob = BlobName(space: Self.blobSpace(space), id: try row.decode(0)) else { throw HTTPProblem(.fileNotFound) }
+            "SELECT blob, name, content_type, size, sha256 FROM analytics.ticket_attachments WHERE ticket = \(id) AND number = \(attachment)"
+        )
+        guard let row = rows.first, let blob = BlobName(space: Self.blobSpace(space), id: try row.decode(0)) else {
+            throw HTTPProblem(.fileNotFound)
+        }
         return Attachment(
-            blob: blob, name: try row.decode(1), contentType: try row.decode(2), sizeInBytes: try row.decode(3), sha256: try row.decode(4))
+            blob: blob, name: try row.decode(1), contentType: try row.decode(2), sizeInBytes: try row.decode(3),
+            sha256: try row.decode(4))
     }
 
     /// Takes a file away. Its bytes go later, so that a backup made meanwhile has them.
@@ -83,7 +91,8 @@ struct AttachmentStore: Sendable {
         try await tickets.change(space, by: author) { work in
             let id = try await work.ticket(number).id
             let rows = try await work.transaction.query(
-                "DELETE FROM analytics.ticket_attachments WHERE ticket = \(id) AND number = \(attachment) RETURNING name")
+                "DELETE FROM analytics.ticket_attachments WHERE ticket = \(id) AND number = \(attachment) RETURNING name"
+            )
             guard let row = rows.first else { throw HTTPProblem(.fileNotFound) }
             try await work.record(.detached, of: id, before: .string(try row.decode(0)))
             try await work.touch(id)
@@ -122,7 +131,9 @@ extension TicketWork {
     /// - Throws: `limit-exceeded` when the attachments of the space are too large together.
     func attach(_ stored: AttachmentStore.Stored, to id: Int64, isFeedback: Bool = false) async throws -> String {
         guard try await hasRoom(for: stored, upTo: TicketLimits.attachmentsInBytes) else {
-            throw HTTPProblem(.limitExceeded, "The attachments of all tickets may have at most \(TicketLimits.attachmentsInBytes) bytes together.")
+            throw HTTPProblem(
+                .limitExceeded,
+                "The attachments of all tickets may have at most \(TicketLimits.attachmentsInBytes) bytes together.")
         }
         let json: String = try await transaction.query(
             """

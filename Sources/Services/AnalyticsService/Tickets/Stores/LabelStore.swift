@@ -10,10 +10,12 @@ struct LabelStore: Sendable {
     /// - Throws: `limit-exceeded`; `conflict` for a name that is taken.
     func create(_ name: String, color: String, in space: Space, by author: Author) async throws -> String {
         try await tickets.change(space, by: author) { work in
-            try await work.checkCount("analytics.ticket_labels WHERE space = \(space.id)", upTo: TicketLimits.labels, "labels")
+            try await work.checkCount(
+                "analytics.ticket_labels WHERE space = \(space.id)", upTo: TicketLimits.labels, "labels")
             return try await Self.checkingName {
                 try await work.transaction.query(
-                    "INSERT INTO analytics.ticket_labels AS l (space, name, color) VALUES (\(space.id), \(name), \(color)) RETURNING \(Self.json)")[0].decode(0)
+                    "INSERT INTO analytics.ticket_labels AS l (space, name, color) VALUES (\(space.id), \(name), \(color)) RETURNING \(Self.json)"
+                )[0].decode(0)
             }
         }
     }
@@ -21,7 +23,9 @@ struct LabelStore: Sendable {
     /// Another name or color, also where it is used; nil: as it is.
     ///
     /// - Throws: `label-not-found`; `conflict` for a name that is taken.
-    func update(_ label: String, name: String?, color: String?, in space: Space, by author: Author) async throws -> String {
+    func update(_ label: String, name: String?, color: String?, in space: Space, by author: Author) async throws
+        -> String
+    {
         try await tickets.change(space, by: author) { work in
             let id = try await Self.id(of: label, work)
             // Tickets have names of labels, and no colors.
@@ -61,8 +65,10 @@ struct LabelStore: Sendable {
 
     /// By name.
     func list(in space: Space) async throws -> [String] {
-        try await tickets.postgres.query("SELECT \(Self.json) FROM analytics.ticket_labels AS l WHERE l.space = \(space.id) ORDER BY lower(l.name)")
-            .map { try $0.decode(0) }
+        try await tickets.postgres.query(
+            "SELECT \(Self.json) FROM analytics.ticket_labels AS l WHERE l.space = \(space.id) ORDER BY lower(l.name)"
+        )
+        .map { try $0.decode(0) }
     }
 
     private static func id(of label: String, _ work: TicketWork) async throws -> Int {

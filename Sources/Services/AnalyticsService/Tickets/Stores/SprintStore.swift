@@ -31,7 +31,8 @@ struct SprintStore: Sendable {
     func create(_ change: SprintChange, in space: Space, by author: Author) async throws -> String {
         guard let name = change.name else { throw HTTPProblem(.invalidBody, "This field is required.", field: "name") }
         return try await tickets.change(space, by: author) { work in
-            try await work.checkCount("analytics.ticket_sprints WHERE space = \(space.id)", upTo: TicketLimits.sprints, "sprints")
+            try await work.checkCount(
+                "analytics.ticket_sprints WHERE space = \(space.id)", upTo: TicketLimits.sprints, "sprints")
             let number: Int = try await Self.checkingDays {
                 try await work.transaction.query(
                     """
@@ -47,7 +48,9 @@ struct SprintStore: Sendable {
     }
 
     /// - Throws: `sprint-not-found`, `precondition-failed`; `invalid-body` for one that ends before it starts.
-    func update(_ number: Int, _ change: SprintChange, if condition: Precondition?, in space: Space, by author: Author) async throws -> String {
+    func update(_ number: Int, _ change: SprintChange, if condition: Precondition?, in space: Space, by author: Author)
+        async throws -> String
+    {
         try await tickets.change(space, by: author) { work in
             try await work.sprint(number).check(condition)
             try await Self.checkingDays {
@@ -66,8 +69,11 @@ struct SprintStore: Sendable {
     /// - Throws: `sprint-not-found`; `conflict` for one that is not planned, and while another is active.
     func start(_ number: Int, in space: Space, by author: Author) async throws -> String {
         try await tickets.change(space, by: author) { work in
-            guard try await work.sprint(number).state == "planned" else { throw HTTPProblem(.conflict, "This sprint was started already.") }
-            let active = try await work.transaction.query("SELECT FROM analytics.ticket_sprints WHERE space = \(space.id) AND state = 'active'")
+            guard try await work.sprint(number).state == "planned" else {
+                throw HTTPProblem(.conflict, "This sprint was started already.")
+            }
+            let active = try await work.transaction.query(
+                "SELECT FROM analytics.ticket_sprints WHERE space = \(space.id) AND state = 'active'")
             guard active.isEmpty else { throw HTTPProblem(.conflict, "Another sprint is active: close it first.") }
             try await work.transaction.execute(
                 """
@@ -82,10 +88,13 @@ struct SprintStore: Sendable {
     /// Ends a sprint; its tickets that are not complete go to another one or to the backlog.
     ///
     /// - Parameter next: nil: the backlog.
-    /// - Throws: `sprint-not-found`; `conflict` for one that is not active; `invalid-body` for a next one that is not there or over.
+    /// - Throws: `sprint-not-found`; `conflict` for one that is not active; `invalid-body` for a next one that is not
+    ///   there or over.
     func close(_ number: Int, movingTo next: Int?, in space: Space, by author: Author) async throws -> String {
         try await tickets.change(space, by: author) { work in
-            guard try await work.sprint(number).state == "active" else { throw HTTPProblem(.conflict, "This sprint is not active.") }
+            guard try await work.sprint(number).state == "active" else {
+                throw HTTPProblem(.conflict, "This sprint is not active.")
+            }
             if let next {
                 guard next != number, let state = try await work.findSprint(next)?.state, state != "closed" else {
                     throw HTTPProblem(.invalidBody, "There is no such open sprint.", field: "unfinishedTo")
@@ -105,21 +114,26 @@ struct SprintStore: Sendable {
 
     /// Takes a planned sprint away; its tickets go to the backlog.
     ///
-    /// - Throws: `sprint-not-found`, `precondition-failed`; `conflict` for one that was started, since it is part of the tickets' past.
+    /// - Throws: `sprint-not-found`, `precondition-failed`; `conflict` for one that was started, since it is part of
+    ///   the tickets' past.
     func delete(_ number: Int, if condition: Precondition?, in space: Space, by author: Author) async throws {
         try await tickets.change(space, by: author) { work in
             let sprint = try await work.sprint(number)
             try sprint.check(condition)
-            guard sprint.state == "planned" else { throw HTTPProblem(.conflict, "Only a sprint that was not started can be deleted.") }
+            guard sprint.state == "planned" else {
+                throw HTTPProblem(.conflict, "Only a sprint that was not started can be deleted.")
+            }
             try await work.moveTickets(of: number, to: nil, onlyUnfinished: false)
-            try await work.transaction.execute("DELETE FROM analytics.ticket_sprints WHERE space = \(space.id) AND number = \(number)")
+            try await work.transaction.execute(
+                "DELETE FROM analytics.ticket_sprints WHERE space = \(space.id) AND number = \(number)")
         }
     }
 
     /// - Throws: `sprint-not-found`.
     func read(_ number: Int, in space: Space) async throws -> (json: String, revision: Int64) {
         let rows = try await tickets.postgres.query(
-            "SELECT \(SprintRow.json), p.revision FROM analytics.ticket_sprints AS p WHERE p.space = \(space.id) AND p.number = \(number)")
+            "SELECT \(SprintRow.json), p.revision FROM analytics.ticket_sprints AS p WHERE p.space = \(space.id) AND p.number = \(number)"
+        )
         guard let row = rows.first else { throw HTTPProblem(.sprintNotFound) }
         return (try row.decode(0), try row.decode(1))
     }

@@ -4,7 +4,8 @@ import MartletCore
 import MartletPostgres
 import Synchronization
 
-/// Names of the staff members who have looked at a space's tickets: to be chosen from, and read, by those who may not read the list of staff.
+/// Names of the staff members who have looked at a space's tickets: to be chosen from, and read, by those who may not
+/// read the list of staff.
 final class TicketPeople: Sendable {
     private struct Person: Hashable {
         var space: Int32

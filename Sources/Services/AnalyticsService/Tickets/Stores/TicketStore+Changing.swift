@@ -10,15 +10,20 @@ extension TicketStore {
     /// - Parameter resolvesIssues: marks the crash issues of the ticket resolved, too, which is then complete.
     /// - Throws: `ticket-not-found`, `precondition-failed`; `invalid-body` for a sprint or label that is not there.
     func update(
-        _ number: Int, _ change: TicketChange, if condition: Precondition?, resolvesIssues: Bool = false, in space: Space, by author: Author
+        _ number: Int, _ change: TicketChange, if condition: Precondition?, resolvesIssues: Bool = false,
+        in space: Space, by author: Author
     ) async throws {
-        try await self.change(space, by: author) { work in try await work.update(number, change, if: condition, resolvesIssues: resolvesIssues) }
+        try await self.change(space, by: author) { work in
+            try await work.update(number, change, if: condition, resolvesIssues: resolvesIssues)
+        }
     }
 
     /// Makes the same change to several tickets, in this order, or to none.
     ///
     /// - Throws: as `update(_:_:if:resolvesIssues:in:by:)`; `invalid-body` for a ticket that is not there.
-    func update(_ numbers: [Int], _ change: TicketChange, resolvesIssues: Bool, in space: Space, by author: Author) async throws {
+    func update(_ numbers: [Int], _ change: TicketChange, resolvesIssues: Bool, in space: Space, by author: Author)
+        async throws
+    {
         try await self.change(space, by: author) { work in
             for number in numbers {
                 do {
@@ -36,7 +41,8 @@ extension TicketStore {
     /// - Throws: `ticket-not-found`, `precondition-failed`; `invalid-body` for a neighbour that never was.
     @discardableResult
     func move(
-        _ number: Int, to status: TicketStatus?, _ place: TicketPlace, if condition: Precondition? = nil, resolvesIssues: Bool = false,
+        _ number: Int, to status: TicketStatus?, _ place: TicketPlace, if condition: Precondition? = nil,
+        resolvesIssues: Bool = false,
         in space: Space, by author: Author
     ) async throws -> Int64 {
         try await change(space, by: author) { work in
@@ -98,7 +104,9 @@ extension TicketRow {
 }
 
 extension TicketWork {
-    fileprivate func update(_ number: Int, _ change: TicketChange, if condition: Precondition?, resolvesIssues: Bool) async throws {
+    fileprivate func update(_ number: Int, _ change: TicketChange, if condition: Precondition?, resolvesIssues: Bool)
+        async throws
+    {
         var row = try await ticket(number)
         try row.check(condition)
         if change.sprint != .some(row.sprint), let sprint = change.sprint { try await checkSprint(sprint) }
@@ -111,7 +119,8 @@ extension TicketWork {
         if resolvesIssues { try await resolve(row) }
     }
 
-    /// Stores a row and what became different in it. Only the latter makes a new revision, so that who drags a ticket disturbs nobody who edits it.
+    /// Stores a row and what became different in it. Only the latter makes a new revision, so that who drags a ticket
+    /// disturbs nobody who edits it.
     func write(_ row: TicketRow, _ changes: [TicketFieldChange]) async throws {
         try await transaction.execute(
             """
@@ -122,7 +131,9 @@ extension TicketWork {
                 completed = CASE WHEN \(row.status == .complete) THEN coalesce(completed, now()) END
             WHERE id = \(row.id)
             """)
-        for change in changes { try await record(.changed, of: row.id, field: change.field, before: change.before, after: change.after) }
+        for change in changes {
+            try await record(.changed, of: row.id, field: change.field, before: change.before, after: change.after)
+        }
         if changes.contains(where: { $0.field == "status" }) { try await touchBlocked(by: row.id) }
     }
 
@@ -130,9 +141,13 @@ extension TicketWork {
     ///
     /// - Throws: `invalid-body` where it is not complete.
     func resolve(_ row: TicketRow) async throws {
-        guard row.status == .complete else { throw HTTPProblem(.invalidBody, "Only a ticket that is complete resolves its issues.", field: "resolveIssues") }
+        guard row.status == .complete else {
+            throw HTTPProblem(
+                .invalidBody, "Only a ticket that is complete resolves its issues.", field: "resolveIssues")
+        }
         let rows = try await transaction.query(
-            "SELECT i.id, i.number FROM analytics.ticket_issues AS a JOIN analytics.issues AS i ON i.id = a.issue WHERE a.ticket = \(row.id) ORDER BY i.id")
+            "SELECT i.id, i.number FROM analytics.ticket_issues AS a JOIN analytics.issues AS i ON i.id = a.issue WHERE a.ticket = \(row.id) ORDER BY i.id"
+        )
         guard !rows.isEmpty else { return }
         try await resolveIssues(try rows.map { try $0.decode(0) }, row.appVersion, author, space, transaction)
         let numbers: [Int] = try rows.map { try $0.decode(1) }

@@ -10,7 +10,8 @@ extension TicketStore {
     func comment(_ text: String, on number: Int, in space: Space, by author: Author) async throws -> String {
         try await change(space, by: author) { work in
             let id = try await work.ticket(number).id
-            try await work.checkCount("analytics.ticket_comments WHERE ticket = \(id)", upTo: TicketLimits.comments, "comments on a ticket")
+            try await work.checkCount(
+                "analytics.ticket_comments WHERE ticket = \(id)", upTo: TicketLimits.comments, "comments on a ticket")
             let row = try await work.transaction.query(
                 """
                 WITH n AS (
@@ -27,7 +28,9 @@ extension TicketStore {
     /// Says something else in a comment. Only who wrote it may.
     ///
     /// - Throws: `ticket-not-found`, `comment-not-found`, `forbidden`.
-    func editComment(_ comment: Int, _ text: String, on number: Int, in space: Space, by author: Author) async throws -> String {
+    func editComment(_ comment: Int, _ text: String, on number: Int, in space: Space, by author: Author) async throws
+        -> String
+    {
         try await change(space, by: author) { work in
             let id = try await work.ticket(number).id
             guard try await work.author(ofComment: comment, id) == author.text else {
@@ -48,13 +51,16 @@ extension TicketStore {
     ///
     /// - Parameter isModerator: whether others' may be taken away, too.
     /// - Throws: `ticket-not-found`, `comment-not-found`, `forbidden`.
-    func deleteComment(_ comment: Int, on number: Int, isModerator: Bool, in space: Space, by author: Author) async throws {
+    func deleteComment(_ comment: Int, on number: Int, isModerator: Bool, in space: Space, by author: Author)
+        async throws
+    {
         try await change(space, by: author) { work in
             let id = try await work.ticket(number).id
             guard try await work.author(ofComment: comment, id) == author.text || isModerator else {
                 throw HTTPProblem(.forbidden, "Only who wrote a comment, or may delete tickets, may delete it.")
             }
-            try await work.transaction.execute("DELETE FROM analytics.ticket_comments WHERE ticket = \(id) AND number = \(comment)")
+            try await work.transaction.execute(
+                "DELETE FROM analytics.ticket_comments WHERE ticket = \(id) AND number = \(comment)")
             try await work.record(.commentDeleted, of: id, before: .number(String(comment)))
             try await work.touch(id)
         }
@@ -63,7 +69,8 @@ extension TicketStore {
     /// Comments in their order, from behind the number `after`.
     ///
     /// - Throws: `ticket-not-found`.
-    func comments(on number: Int, after: Int, limit: Int, in space: Space) async throws -> [(number: Int, json: String)] {
+    func comments(on number: Int, after: Int, limit: Int, in space: Space) async throws -> [(number: Int, json: String)]
+    {
         let id = try await id(of: number, in: space)
         return try await postgres.query(
             "SELECT c.number, \(Self.commentJSON) FROM analytics.ticket_comments AS c WHERE c.ticket = \(id) AND c.number > \(after) ORDER BY c.number LIMIT \(limit)"
@@ -73,7 +80,8 @@ extension TicketStore {
     /// What happened to a ticket, from behind the entry `after`.
     ///
     /// - Throws: `ticket-not-found`.
-    func history(of number: Int, after: Int, limit: Int, in space: Space) async throws -> [(number: Int, json: String)] {
+    func history(of number: Int, after: Int, limit: Int, in space: Space) async throws -> [(number: Int, json: String)]
+    {
         let id = try await id(of: number, in: space)
         return try await postgres.query(
             """
@@ -88,7 +96,8 @@ extension TicketStore {
     ///
     /// - Throws: `ticket-not-found`.
     func id(of number: Int, in space: Space) async throws -> Int64 {
-        let rows = try await postgres.query("SELECT id FROM analytics.tickets WHERE space = \(space.id) AND number = \(number) AND deleted IS NULL")
+        let rows = try await postgres.query(
+            "SELECT id FROM analytics.tickets WHERE space = \(space.id) AND number = \(number) AND deleted IS NULL")
         guard let row = rows.first else { throw HTTPProblem(.ticketNotFound) }
         return try row.decode(0)
     }
@@ -103,7 +112,8 @@ extension TicketStore {
 extension TicketWork {
     /// - Throws: `comment-not-found`.
     fileprivate func author(ofComment number: Int, _ id: Int64) async throws -> String {
-        let rows = try await transaction.query("SELECT author FROM analytics.ticket_comments WHERE ticket = \(id) AND number = \(number)")
+        let rows = try await transaction.query(
+            "SELECT author FROM analytics.ticket_comments WHERE ticket = \(id) AND number = \(number)")
         guard let row = rows.first else { throw HTTPProblem(.commentNotFound) }
         return try row.decode(0)
     }

@@ -25,7 +25,9 @@ struct NewTicket: Sendable {
 
     /// - Throws: `invalid-body` where it has no title.
     init(_ change: TicketChange, issues: [Int]) throws {
-        guard let title = change.title else { throw HTTPProblem(.invalidBody, "This field is required.", field: "title") }
+        guard let title = change.title else {
+            throw HTTPProblem(.invalidBody, "This field is required.", field: "title")
+        }
         self.init(title: title)
         type = change.type ?? type
         status = change.status ?? status
@@ -51,7 +53,8 @@ extension TicketStore {
 
 extension TicketWork {
     func create(_ ticket: NewTicket, upTo limit: Int = TicketLimits.tickets) async throws -> (id: Int64, number: Int) {
-        try await checkCount("analytics.tickets WHERE space = \(space.id)", upTo: limit, "tickets, those in the bin included")
+        try await checkCount(
+            "analytics.tickets WHERE space = \(space.id)", upTo: limit, "tickets, those in the bin included")
         try await checkSprint(ticket.sprint)
         let position = try await key(for: .usual(in: ticket.status), in: ticket.status, of: nil)
         // The number is taken back with everything else should this fail.
@@ -76,7 +79,8 @@ extension TicketWork {
     func checkSprint(_ number: Int?) async throws {
         guard let number else { return }
         let state: String? = try await transaction.query(
-            "SELECT state FROM analytics.ticket_sprints WHERE space = \(space.id) AND number = \(number)").first?.decode(0)
+            "SELECT state FROM analytics.ticket_sprints WHERE space = \(space.id) AND number = \(number)"
+        ).first?.decode(0)
         guard let state else { throw HTTPProblem(.invalidBody, "There is no such sprint.", field: "sprint") }
         guard state != "closed" else { throw HTTPProblem(.invalidBody, "This sprint is closed.", field: "sprint") }
     }
@@ -90,11 +94,15 @@ extension TicketWork {
             SELECT id, name FROM analytics.ticket_labels
             WHERE space = \(space.id) AND lower(name) IN (SELECT lower(n) FROM unnest(\(names)) AS n) ORDER BY name
             """)
-        guard rows.count == names.count else { throw HTTPProblem(.invalidBody, "There is no such label: make it first.", field: "labels") }
+        guard rows.count == names.count else {
+            throw HTTPProblem(.invalidBody, "There is no such label: make it first.", field: "labels")
+        }
         let ids: [Int] = try rows.map { try $0.decode(0) }
-        try await transaction.execute("DELETE FROM analytics.ticket_label_uses WHERE ticket = \(id) AND NOT label = ANY (\(ids))")
         try await transaction.execute(
-            "INSERT INTO analytics.ticket_label_uses (ticket, label) SELECT \(id), l FROM unnest(\(ids)) AS l ON CONFLICT DO NOTHING")
+            "DELETE FROM analytics.ticket_label_uses WHERE ticket = \(id) AND NOT label = ANY (\(ids))")
+        try await transaction.execute(
+            "INSERT INTO analytics.ticket_label_uses (ticket, label) SELECT \(id), l FROM unnest(\(ids)) AS l ON CONFLICT DO NOTHING"
+        )
         return try rows.map { try $0.decode(1) }
     }
 }

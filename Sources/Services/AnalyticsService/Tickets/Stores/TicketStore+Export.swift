@@ -3,7 +3,8 @@ import MartletPostgres
 
 extension TicketStore {
     static let exportHeader = CSVLine.text([
-        "key", "type", "status", "priority", "title", "assignee", "appVersion", "sprint", "labels", "createdBy", "created", "updated", "completed",
+        "key", "type", "status", "priority", "title", "assignee", "appVersion", "sprint", "labels", "createdBy",
+        "created", "updated", "completed",
         "comments", "issues", "estimate", "description", "feedback",
     ])
 

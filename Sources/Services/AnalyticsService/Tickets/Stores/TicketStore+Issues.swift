@@ -84,7 +84,9 @@ extension TicketWork {
             JOIN analytics.issues AS i ON i.space = \(space.id) AND i.deleted IS NULL AND (i.id = m.issue OR m.issue IS NULL AND i.number = w.number)
             """
         ).map { try $0.decode(0) }
-        guard found.count == numbers.count else { throw HTTPProblem(.invalidBody, "There is no such issue.", field: "issues") }
+        guard found.count == numbers.count else {
+            throw HTTPProblem(.invalidBody, "There is no such issue.", field: "issues")
+        }
         let added: [Int] = try await transaction.query(
             """
             WITH added AS (
@@ -94,7 +96,8 @@ extension TicketWork {
             SELECT i.number FROM added JOIN analytics.issues AS i ON i.id = added.issue ORDER BY i.number
             """
         ).map { try $0.decode(0) }
-        try await checkCount("analytics.ticket_issues WHERE ticket = \(id)", upTo: TicketLimits.issues + 1, "issues of a ticket")
+        try await checkCount(
+            "analytics.ticket_issues WHERE ticket = \(id)", upTo: TicketLimits.issues + 1, "issues of a ticket")
         for number in added { try await record(.issueAttached, of: id, after: .number(String(number))) }
     }
 }

@@ -6,13 +6,17 @@ import MartletPostgres
 extension TicketStore {
     /// Says how two tickets hang together; both histories have it. A link that is there already stays.
     ///
-    /// - Throws: `ticket-not-found`, `limit-exceeded`; `invalid-body` for another ticket that is not there, and for the ticket itself;
-    ///   `conflict` where tickets would block, or duplicate, each other in a circle.
+    /// - Throws: `ticket-not-found`, `limit-exceeded`; `invalid-body` for another ticket that is not there, and for the
+    ///   ticket itself; `conflict` where tickets would block, or duplicate, each other in a circle.
     func link(_ number: Int, _ kind: TicketLinkKind, to other: Int, in space: Space, by author: Author) async throws {
         try await change(space, by: author) { work in
             let ticket = try await work.ticket(number)
-            guard let target = try await work.row(other), !target.isDeleted else { throw HTTPProblem(.invalidBody, "There is no such ticket.", field: "ticket") }
-            guard ticket.id != target.id else { throw HTTPProblem(.invalidBody, "A ticket is not linked to itself.", field: "ticket") }
+            guard let target = try await work.row(other), !target.isDeleted else {
+                throw HTTPProblem(.invalidBody, "There is no such ticket.", field: "ticket")
+            }
+            guard ticket.id != target.id else {
+                throw HTTPProblem(.invalidBody, "A ticket is not linked to itself.", field: "ticket")
+            }
             let ends = Self.ends(ticket.id, kind, target.id)
             if kind != .relates, try await work.leads(from: ends.target, to: ends.source, by: ends.kind) {
                 throw HTTPProblem(.conflict, "The two would be linked in a circle.")
@@ -25,26 +29,31 @@ extension TicketStore {
             guard added > 0 else { return }
             for id in [ticket.id, target.id] {
                 try await work.checkCount(
-                    "analytics.ticket_links WHERE source = \(id) OR target = \(id)", upTo: TicketLimits.links + 1, "links of a ticket")
+                    "analytics.ticket_links WHERE source = \(id) OR target = \(id)", upTo: TicketLimits.links + 1,
+                    "links of a ticket")
             }
             try await work.note(.linked, ticket, kind, target)
         }
     }
 
     /// - Throws: `ticket-not-found`; `not-found` where there is no such link.
-    func unlink(_ number: Int, _ kind: TicketLinkKind, from other: Int, in space: Space, by author: Author) async throws {
+    func unlink(_ number: Int, _ kind: TicketLinkKind, from other: Int, in space: Space, by author: Author) async throws
+    {
         try await change(space, by: author) { work in
             let ticket = try await work.ticket(number)
             guard let target = try await work.row(other) else { throw HTTPProblem(.notFound, "There is no such link.") }
             let ends = Self.ends(ticket.id, kind, target.id)
             let removed = try await work.transaction.execute(
-                "DELETE FROM analytics.ticket_links WHERE source = \(ends.source) AND kind = \(ends.kind) AND target = \(ends.target)")
+                "DELETE FROM analytics.ticket_links WHERE source = \(ends.source) AND kind = \(ends.kind) AND target = \(ends.target)"
+            )
             guard removed > 0 else { throw HTTPProblem(.notFound, "There is no such link.") }
             try await work.note(.unlinked, ticket, kind, target)
         }
     }
 
-    private static func ends(_ id: Int64, _ kind: TicketLinkKind, _ other: Int64) -> (source: Int64, kind: String, target: Int64) {
+    private static func ends(_ id: Int64, _ kind: TicketLinkKind, _ other: Int64) -> (
+        source: Int64, kind: String, target: Int64
+    ) {
         let (stored, isSource) = kind.stored
         if kind == .relates { return (min(id, other), stored, max(id, other)) }
         return isSource ? (id, stored, other) : (other, stored, id)
@@ -64,9 +73,13 @@ extension TicketWork {
             """)[0].decode(0)
     }
 
-    fileprivate func note(_ act: TicketAct, _ ticket: TicketRow, _ kind: TicketLinkKind, _ other: TicketRow) async throws {
+    fileprivate func note(_ act: TicketAct, _ ticket: TicketRow, _ kind: TicketLinkKind, _ other: TicketRow)
+        async throws
+    {
         for (id, kind, number) in [(ticket.id, kind, other.number), (other.id, kind.inverse, ticket.number)] {
-            let value = JSONValue.object([.init("kind", .string(kind.rawValue)), .init("ticket", .number(String(number)))])
+            let value = JSONValue.object([
+                .init("kind", .string(kind.rawValue)), .init("ticket", .number(String(number))),
+            ])
             try await record(act, of: id, before: act == .unlinked ? value : nil, after: act == .linked ? value : nil)
             try await touch(id)
         }

@@ -31,12 +31,17 @@ extension TicketStore {
 
     /// Nil: nobody, or there is no such ticket.
     func assignee(of number: Int, in space: Space) async throws -> UUID? {
-        try await postgres.query("SELECT assignee FROM analytics.tickets WHERE space = \(space.id) AND number = \(number)").first?.decode(0)
+        try await postgres.query(
+            "SELECT assignee FROM analytics.tickets WHERE space = \(space.id) AND number = \(number)"
+        ).first?.decode(0)
     }
 
     /// A page of tickets, and the cursor of the next.
-    func list(_ filter: TicketFilter, _ order: TicketOrder, behind place: TicketOrder.Place?, limit: Int) async throws -> (page: [String], next: String?) {
-        let condition = try place.map { filter.condition + " AND " + (try order.condition(behind: $0)) } ?? filter.condition
+    func list(_ filter: TicketFilter, _ order: TicketOrder, behind place: TicketOrder.Place?, limit: Int) async throws
+        -> (page: [String], next: String?)
+    {
+        let condition =
+            try place.map { filter.condition + " AND " + (try order.condition(behind: $0)) } ?? filter.condition
         let rows = try await postgres.query(
             """
             SELECT (\(Self.summary))::text, \(order.place), t.number
@@ -60,7 +65,9 @@ extension TicketStore {
     }
 
     /// The columns with up to `limit` tickets each, and the generation that they are of or that came a moment before.
-    func board(_ filter: TicketFilter, in space: Space, limit: Int) async throws -> (generation: Int64, columns: [Column]) {
+    func board(_ filter: TicketFilter, in space: Space, limit: Int) async throws -> (
+        generation: Int64, columns: [Column]
+    ) {
         let generation = try await generation(of: space)
         let order = try TicketOrder("position")
         let rows = try await postgres.query(

@@ -4,12 +4,14 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// Marks crash issues resolved, in the transaction that completes the ticket which has them; those that are resolved already are left alone.
+/// Marks crash issues resolved, in the transaction that completes the ticket which has them; those that are resolved
+/// already are left alone.
 ///
 /// `version`: the app version of the ticket; nil: it has none.
-typealias ResolveIssues = @Sendable (
-    _ ids: [Int64], _ version: String?, _ author: Author, _ space: Space, _ transaction: PostgresTransaction
-) async throws -> Void
+typealias ResolveIssues =
+    @Sendable (
+        _ ids: [Int64], _ version: String?, _ author: Author, _ space: Space, _ transaction: PostgresTransaction
+    ) async throws -> Void
 
 /// Tickets with all that belongs to them.
 struct TicketStore: Sendable {
@@ -21,12 +23,14 @@ struct TicketStore: Sendable {
 
     private static let retries = 3
 
-    /// Runs `body` as the only one who changes tickets of the space. What it writes is there as a whole or not at all, and whoever follows the
-    /// space is told. After a deadlock with who merges or resolves the same crash issues it runs again.
+    /// Runs `body` as the only one who changes tickets of the space. What it writes is there as a whole or not at all,
+    /// and whoever follows the space is told. After a deadlock with who merges or resolves the same crash issues it
+    /// runs again.
     ///
     /// - Parameter holdingReports: whether no crash report of the space is stored meanwhile.
     func change<Value: Sendable>(
-        _ space: Space, by author: Author, holdingReports: Bool = false, _ body: @Sendable (TicketWork) async throws -> Value
+        _ space: Space, by author: Author, holdingReports: Bool = false,
+        _ body: @Sendable (TicketWork) async throws -> Value
     ) async throws -> Value {
         try await postgres.withTransaction(serializationRetries: Self.retries) { transaction in
             // First, as who stores reports and then joins them with feedback does.
@@ -43,16 +47,22 @@ struct TicketStore: Sendable {
             ON CONFLICT (space) DO UPDATE SET generation = s.generation + 1
             RETURNING s.generation, pg_notify(\(Self.channel), \(String(space.id)))
             """)[0]
-        return TicketWork(transaction: transaction, space: space, author: author, generation: try row.decode(0), resolveIssues: resolveIssues)
+        return TicketWork(
+            transaction: transaction, space: space, author: author, generation: try row.decode(0),
+            resolveIssues: resolveIssues)
     }
 
     /// How many changes there were in the space.
     func generation(of space: Space) async throws -> Int64 {
-        try await postgres.query("SELECT generation FROM analytics.ticket_spaces WHERE space = \(space.id)").first?.decode(0) ?? 0
+        try await postgres.query("SELECT generation FROM analytics.ticket_spaces WHERE space = \(space.id)").first?
+            .decode(0) ?? 0
     }
 
-    /// Numbers of the tickets that were changed behind a generation, and the space's generation; `numbers` nil: more than `limit`.
-    func changes(in space: Space, after generation: Int64, limit: Int) async throws -> (generation: Int64, numbers: [Int]?) {
+    /// Numbers of the tickets that were changed behind a generation, and the space's generation; `numbers` nil: more
+    /// than `limit`.
+    func changes(in space: Space, after generation: Int64, limit: Int) async throws -> (
+        generation: Int64, numbers: [Int]?
+    ) {
         // One statement, so that both are of the same moment.
         let row = try await postgres.query(
             """
@@ -65,16 +75,19 @@ struct TicketStore: Sendable {
 
     /// What stands before numbers.
     func prefix(in space: Space) async throws -> String {
-        try await postgres.query("SELECT prefix FROM analytics.ticket_spaces WHERE space = \(space.id)").first?.decode(0) ?? "APP"
+        try await postgres.query("SELECT prefix FROM analytics.ticket_spaces WHERE space = \(space.id)").first?.decode(
+            0) ?? "APP"
     }
 
     func setPrefix(_ prefix: String, in space: Space, by author: Author) async throws {
         try await change(space, by: author) { work in
             let changed = try await work.transaction.execute(
-                "UPDATE analytics.ticket_spaces SET prefix = \(prefix) WHERE space = \(space.id) AND prefix <> \(prefix)")
+                "UPDATE analytics.ticket_spaces SET prefix = \(prefix) WHERE space = \(space.id) AND prefix <> \(prefix)"
+            )
             // Whoever follows has keys that are wrong now.
             guard changed > 0 else { return }
-            try await work.transaction.execute("UPDATE analytics.tickets SET generation = \(work.generation) WHERE space = \(space.id)")
+            try await work.transaction.execute(
+                "UPDATE analytics.tickets SET generation = \(work.generation) WHERE space = \(space.id)")
         }
     }
 }
@@ -98,13 +111,16 @@ struct TicketWork: Sendable {
 
     /// Also of one in the bin; nil: there is none.
     func row(_ number: Int) async throws -> TicketRow? {
-        try await transaction.query("SELECT \(TicketRow.columns) FROM analytics.tickets AS t WHERE t.space = \(space.id) AND t.number = \(number)")
-            .first.map { try TicketRow($0) }
+        try await transaction.query(
+            "SELECT \(TicketRow.columns) FROM analytics.tickets AS t WHERE t.space = \(space.id) AND t.number = \(number)"
+        )
+        .first.map { try TicketRow($0) }
     }
 
     /// Something that belongs to the ticket was changed.
     func touch(_ id: Int64) async throws {
-        try await transaction.execute("UPDATE analytics.tickets SET updated = clock_timestamp(), generation = \(generation) WHERE id = \(id)")
+        try await transaction.execute(
+            "UPDATE analytics.tickets SET updated = clock_timestamp(), generation = \(generation) WHERE id = \(id)")
     }
 
     /// A ticket is no longer, or again, in the way of those that it blocks: boards show it.
@@ -117,7 +133,9 @@ struct TicketWork: Sendable {
     }
 
     /// Writes into the history of a ticket.
-    func record(_ act: TicketAct, of id: Int64, field: String? = nil, before: JSONValue? = nil, after: JSONValue? = nil) async throws {
+    func record(_ act: TicketAct, of id: Int64, field: String? = nil, before: JSONValue? = nil, after: JSONValue? = nil)
+        async throws
+    {
         try await transaction.execute(
             """
             INSERT INTO analytics.ticket_history (ticket, author, act, field, before, after)
@@ -160,7 +178,9 @@ extension TicketRow {
 
     private static func word<Word: RawRepresentable<String>>(_ row: PostgresRow, _ column: Int) throws -> Word {
         let text: String = try row.decode(column)
-        guard let word = Word(rawValue: text) else { throw HTTPProblem(.internalError, cause: "a ticket's column \(column) has a value that is not known") }
+        guard let word = Word(rawValue: text) else {
+            throw HTTPProblem(.internalError, cause: "a ticket's column \(column) has a value that is not known")
+        }
         return word
     }
 }

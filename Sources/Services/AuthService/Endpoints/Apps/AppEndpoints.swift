@@ -4,8 +4,8 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// `GET /admin/apps?archived=&after=&limit=`: the apps in which the staff member has any right, in the order in which they
-/// were made. Of an app whose `applications` they may not read: id, number, name and whether it is archived.
+/// `GET /admin/apps?archived=&after=&limit=`: the apps in which the staff member has any right, in the order in which
+/// they were made. Of an app whose `applications` they may not read: id, number, name and whether it is archived.
 ///
 /// `next`, where there are more, is the `after` of the next page.
 struct ListApps: Endpoint {
@@ -25,7 +25,8 @@ struct ListApps: Endpoint {
 }
 
 extension StaffGrant {
-    /// The apps in which the member's rights are as asked for. Rights in the server's own areas are not rights in an app.
+    /// The apps in which the member's rights are as asked for. Rights in the server's own areas are not rights in an
+    /// app.
     fileprivate func apps(_ isMeant: (StaffRights.Areas) -> Bool) -> AppStore.Selection {
         let everywhere = rights.apps[StaffRights.everyApp]?.filter { !$0.key.isOfServer } ?? [:]
         if isAdministrator || isMeant(everywhere) { return .all }
@@ -33,8 +34,8 @@ extension StaffGrant {
     }
 }
 
-/// `POST /admin/apps` with `name` and perhaps `bundleIds`, `storeId`, `settings`: 201 with `{"app":…,"keys":…}`, a first set of keys that is
-/// shown this once.
+/// `POST /admin/apps` with `name` and perhaps `bundleIds`, `storeId`, `settings`: 201 with `{"app":…,"keys":…}`, a
+/// first set of keys that is shown this once.
 struct CreateApp: Endpoint {
     let apps: AppStore
 
@@ -58,7 +59,8 @@ struct ReadApp: Endpoint {
     }
 }
 
-/// `PATCH /admin/apps/{app}` with `name`, `bundleIds`, `storeId`, `settings`; each takes the place of what was there. 200 with the app.
+/// `PATCH /admin/apps/{app}` with `name`, `bundleIds`, `storeId`, `settings`; each takes the place of what was there.
+/// 200 with the app.
 struct ChangeApp: Endpoint {
     let apps: AppStore
 
@@ -68,8 +70,8 @@ struct ChangeApp: Endpoint {
     }
 }
 
-/// `POST /admin/apps/{app}/archive` and `…/restore`: takes the app out of use, its keys within two seconds, or back into it; its data stay.
-/// 200 with the app.
+/// `POST /admin/apps/{app}/archive` and `…/restore`: takes the app out of use, its keys within two seconds, or back
+/// into it; its data stay. 200 with the app.
 struct ArchiveApp: Endpoint {
     let apps: AppStore
     /// Whether it is archived then.

@@ -23,11 +23,17 @@ extension BodyFields {
     /// A list of strings, none of them twice, each of which `isGood`.
     func texts(_ name: String, upTo limit: Int, _ hint: String, _ isGood: (String) -> Bool) throws -> [String]? {
         guard let value = self[name], value != .null else { return nil }
-        guard case .array(let elements) = value else { throw HTTPProblem(.invalidBody, "This must be a list.", field: name) }
-        guard elements.count <= limit else { throw HTTPProblem(.invalidBody, "This may have at most \(limit) entries.", field: name) }
+        guard case .array(let elements) = value else {
+            throw HTTPProblem(.invalidBody, "This must be a list.", field: name)
+        }
+        guard elements.count <= limit else {
+            throw HTTPProblem(.invalidBody, "This may have at most \(limit) entries.", field: name)
+        }
         let texts: [String] = elements.compactMap { if case .string(let text) = $0, isGood(text) { text } else { nil } }
         guard texts.count == elements.count else { throw HTTPProblem(.invalidBody, hint, field: name) }
-        guard Set(texts).count == texts.count else { throw HTTPProblem(.invalidBody, "One entry is there twice.", field: name) }
+        guard Set(texts).count == texts.count else {
+            throw HTTPProblem(.invalidBody, "One entry is there twice.", field: name)
+        }
         return texts
     }
 
@@ -36,14 +42,17 @@ extension BodyFields {
         AppChange(
             name: try text("name", from: 1, upTo: 200),
             bundleIDs: try texts(
-                "bundleIds", upTo: AppChange.maximumBundleIDs, "A bundle id is 1 to 155 letters, digits and . _ -, a letter or digit first.",
+                "bundleIds", upTo: AppChange.maximumBundleIDs,
+                "A bundle id is 1 to 155 letters, digits and . _ -, a letter or digit first.",
                 AppChange.isBundleID),
             storeID: try change("storeId", storeID), settings: try object("settings", upTo: 16 << 10))
     }
 
     private func storeID(_ name: String) throws -> String? {
         guard let text = try string(name) else { return nil }
-        guard AppChange.isStoreID(text) else { throw HTTPProblem(.invalidBody, "A store id is 1 to 20 digits, as a string.", field: name) }
+        guard AppChange.isStoreID(text) else {
+            throw HTTPProblem(.invalidBody, "A store id is 1 to 20 digits, as a string.", field: name)
+        }
         return text
     }
 }
@@ -75,7 +84,8 @@ extension Request {
 }
 
 extension Response {
-    /// - Parameter path: the service's path of the new thing; nil: the request's path, then the `id` or `number` of the answer.
+    /// - Parameter path: the service's path of the new thing; nil: the request's path, then the `id` or `number` of the
+    ///   answer.
     static func made(_ json: String, at path: String? = nil) -> Response {
         var response = Response.json(ByteBuffer(string: json), status: .created)
         if let path { response.headers[.location] = path }

@@ -7,7 +7,9 @@ struct ReadIcon: Endpoint {
     let pictures: PictureStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        guard let icon = try await pictures.icon(of: try context.readableApp()) else { throw HTTPProblem(.pictureNotFound) }
+        guard let icon = try await pictures.icon(of: try context.readableApp()) else {
+            throw HTTPProblem(.pictureNotFound)
+        }
         return .picture(icon, to: request)
     }
 }

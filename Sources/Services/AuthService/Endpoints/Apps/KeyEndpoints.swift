@@ -4,7 +4,8 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// `GET /admin/apps/{app}/keys?revoked=true`: keys and secrets without their text, newest first; with `revoked` those too that have ended.
+/// `GET /admin/apps/{app}/keys?revoked=true`: keys and secrets without their text, newest first; with `revoked` those
+/// too that have ended.
 struct ListKeys: Endpoint {
     let credentials: CredentialStore
     let apps: AppStore
@@ -17,8 +18,8 @@ struct ListKeys: Endpoint {
     }
 }
 
-/// `POST /admin/apps/{app}/keys` with `kind` and perhaps `environment`, `label`, `expires`, `networks`, `scopes`: 201 with
-/// `{"key":"…","record":…}`. The text is shown this once.
+/// `POST /admin/apps/{app}/keys` with `kind` and perhaps `environment`, `label`, `expires`, `networks`, `scopes`: 201
+/// with `{"key":"…","record":…}`. The text is shown this once.
 struct CreateKey: Endpoint {
     let credentials: CredentialStore
 
@@ -30,7 +31,8 @@ struct CreateKey: Endpoint {
         }
         let new = NewCredential(
             kind: kind, environment: try fields.environment(of: kind), label: try fields.text("label", upTo: 200) ?? "",
-            expires: try fields.expiry("expires"), networks: try fields.networks("networks"), scopes: try fields.scopes("scopes"))
+            expires: try fields.expiry("expires"), networks: try fields.networks("networks"),
+            scopes: try fields.scopes("scopes"))
         guard new.scopes == nil || kind.takesScopes else {
             throw HTTPProblem(.invalidBody, "Only secrets and master keys can be limited.", field: "scopes")
         }
@@ -39,8 +41,8 @@ struct CreateKey: Endpoint {
     }
 }
 
-/// `PATCH /admin/apps/{app}/keys/{id}` with `label`, `expires`, `networks`, `scopes`; null takes the last three away. 200 with the record;
-/// 409 for another `expires` of one that has expired.
+/// `PATCH /admin/apps/{app}/keys/{id}` with `label`, `expires`, `networks`, `scopes`; null takes the last three away.
+/// 200 with the record; 409 for another `expires` of one that has expired.
 struct ChangeKey: Endpoint {
     let credentials: CredentialStore
 
@@ -49,21 +51,25 @@ struct ChangeKey: Endpoint {
         let fields = try await BodyFields(request, ["label", "expires", "networks", "scopes"])
         let change = CredentialChange(
             label: try fields.text("label", upTo: 200), expires: try fields.change("expires", fields.expiry),
-            networks: try fields.change("networks", fields.networks), scopes: try fields.change("scopes", fields.scopes))
-        guard let record = try await credentials.change(try context.keyID, change, of: app, by: author) else { throw HTTPProblem(.keyNotFound) }
+            networks: try fields.change("networks", fields.networks), scopes: try fields.change("scopes", fields.scopes)
+        )
+        guard let record = try await credentials.change(try context.keyID, change, of: app, by: author) else {
+            throw HTTPProblem(.keyNotFound)
+        }
         return .json(record)
     }
 }
 
-/// `DELETE /admin/apps/{app}/keys/{id}?force=true`, 204: refused at every gateway within two seconds. 409 for the last app key of an environment and
-/// the last secret, unless `force` says so.
+/// `DELETE /admin/apps/{app}/keys/{id}?force=true`, 204: refused at every gateway within two seconds. 409 for the last
+/// app key of an environment and the last secret, unless `force` says so.
 struct RevokeKey: Endpoint {
     let credentials: CredentialStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (app, author) = try context.changeableApp(request)
         try request.allowParameters(["force"])
-        guard try await credentials.revoke(try context.keyID, isForced: try request.flag("force"), of: app, by: author) else {
+        guard try await credentials.revoke(try context.keyID, isForced: try request.flag("force"), of: app, by: author)
+        else {
             throw HTTPProblem(.keyNotFound)
         }
         return Response(status: .noContent)
@@ -77,7 +83,9 @@ struct RotateKey: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (app, author) = try context.changeableApp(request)
-        let grace = try await BodyFields(request, ["graceSeconds"], isOptional: true).integer("graceSeconds", in: 0...2_592_000) ?? 86_400
+        let grace =
+            try await BodyFields(request, ["graceSeconds"], isOptional: true).integer("graceSeconds", in: 0...2_592_000)
+            ?? 86_400
         guard let (new, old) = try await credentials.rotate(try context.keyID, grace: grace, of: app, by: author) else {
             throw HTTPProblem(.keyNotFound)
         }
@@ -89,13 +97,17 @@ extension CredentialStore.Made {
     fileprivate func path(of appID: String) -> String { "/admin/apps/\(appID)/keys/\(id.uuidString.lowercased())" }
 
     /// - Parameter more: members behind, with a comma before each.
-    fileprivate func shown(_ more: String = "") -> String { #"{"key":\#(text.withValue { JSONValue.quote($0) }),"record":\#(json)\#(more)}"# }
+    fileprivate func shown(_ more: String = "") -> String {
+        #"{"key":\#(text.withValue { JSONValue.quote($0) }),"record":\#(json)\#(more)}"#
+    }
 }
 
 extension ServiceContext {
     fileprivate var keyID: UUID {
         get throws {
-            guard let id = parameters.get("id").flatMap({ UUID(uuidString: $0) }) else { throw HTTPProblem(.keyNotFound) }
+            guard let id = parameters.get("id").flatMap({ UUID(uuidString: $0) }) else {
+                throw HTTPProblem(.keyNotFound)
+            }
             return id
         }
     }
@@ -117,22 +129,31 @@ extension BodyFields {
     /// A time to come (RFC 3339).
     fileprivate func expiry(_ name: String) throws -> Date? {
         guard let text = try string(name) else { return nil }
-        guard let date = Date(rfc3339: text), date > Date(), date < Date(timeIntervalSinceNow: 100 * 366 * 86_400) else {
-            throw HTTPProblem(.invalidBody, "This must be a time to come within 100 years, such as 2027-06-30T00:00:00Z.", field: name)
+        guard let date = Date(rfc3339: text), date > Date(), date < Date(timeIntervalSinceNow: 100 * 366 * 86_400)
+        else {
+            throw HTTPProblem(
+                .invalidBody, "This must be a time to come within 100 years, such as 2027-06-30T00:00:00Z.", field: name
+            )
         }
         return date
     }
 
     fileprivate func networks(_ name: String) throws -> [String]? {
         let blocks = try texts(name, upTo: 50, "A network is a CIDR block such as 10.0.0.0/8.", NetworkBlock.isOne)
-        guard blocks?.isEmpty != true else { throw HTTPProblem(.invalidBody, "With no network it would be of no use.", field: name) }
+        guard blocks?.isEmpty != true else {
+            throw HTTPProblem(.invalidBody, "With no network it would be of no use.", field: name)
+        }
         return blocks
     }
 
     fileprivate func scopes(_ name: String) throws -> [String]? {
         let areas = KeyArea.allCases.map(\.rawValue).joined(separator: ", ")
-        let scopes = try texts(name, upTo: 32, "A scope is one of \(areas), perhaps with :read behind it.") { KeyScope($0) != nil }
-        guard scopes?.isEmpty != true else { throw HTTPProblem(.invalidBody, "With no scope it would be of no use.", field: name) }
+        let scopes = try texts(name, upTo: 32, "A scope is one of \(areas), perhaps with :read behind it.") {
+            KeyScope($0) != nil
+        }
+        guard scopes?.isEmpty != true else {
+            throw HTTPProblem(.invalidBody, "With no scope it would be of no use.", field: name)
+        }
         return scopes
     }
 }

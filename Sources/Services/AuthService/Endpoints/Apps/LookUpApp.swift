@@ -6,11 +6,11 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// `POST /admin/apps/{app}/lookup?storeId=&bundleId=&country=&language=&apply=true`: what the store's public record says of the app, found by
-/// the id given or else by the app's own. 200 with `{"found":…,"record":…,"applied":[…]}`.
+/// `POST /admin/apps/{app}/lookup?storeId=&bundleId=&country=&language=&apply=true`: what the store's public record
+/// says of the app, found by the id given or else by the app's own. 200 with `{"found":…,"record":…,"applied":[…]}`.
 ///
-/// With `apply` name, store id, bundle id, icon and version with its notes (in `language`, `en` where it is not said) are taken over; `applied`
-/// says which.
+/// With `apply` name, store id, bundle id, icon and version with its notes (in `language`, `en` where it is not said)
+/// are taken over; `applied` says which.
 struct LookUpApp: Endpoint {
     let apps: AppStore
     let lookup: StoreLookup
@@ -25,9 +25,13 @@ struct LookUpApp: Endpoint {
         guard let text = try await apps.read(id) else { throw HTTPProblem(.appNotFound) }
         let key = try request.lookupKey() ?? Self.key(of: try JSONValue(parsing: text.utf8))
         guard let key else {
-            throw HTTPProblem(.conflict, "The app has neither store id nor bundle id to look for: set one, or send storeId or bundleId.")
+            throw HTTPProblem(
+                .conflict,
+                "The app has neither store id nor bundle id to look for: set one, or send storeId or bundleId.")
         }
-        guard let record = try await lookup.record(key, country: country) else { return .json(#"{"applied":[],"found":false,"record":null}"#) }
+        guard let record = try await lookup.record(key, country: country) else {
+            return .json(#"{"applied":[],"found":false,"record":null}"#)
+        }
         var applied: [String] = []
         if applies {
             var icon: Picture?
@@ -63,18 +67,23 @@ extension Request {
 
     fileprivate func language() throws -> LanguageTag {
         guard let language = LanguageTag(String(uri.queryParameters["language"] ?? "en")) else {
-            throw HTTPProblem(.invalidParameter, "It must be a language such as en or pt-BR (BCP 47).", field: "language")
+            throw HTTPProblem(
+                .invalidParameter, "It must be a language such as en or pt-BR (BCP 47).", field: "language")
         }
         return language
     }
 
     fileprivate func lookupKey() throws -> StoreLookup.Key? {
         if let id = uri.queryParameters["storeId"].map(String.init) {
-            guard AppChange.isStoreID(id) else { throw HTTPProblem(.invalidParameter, "A store id is 1 to 20 digits.", field: "storeId") }
+            guard AppChange.isStoreID(id) else {
+                throw HTTPProblem(.invalidParameter, "A store id is 1 to 20 digits.", field: "storeId")
+            }
             return .storeID(id)
         }
         guard let id = uri.queryParameters["bundleId"].map(String.init) else { return nil }
-        guard AppChange.isBundleID(id) else { throw HTTPProblem(.invalidParameter, "This is not a bundle id.", field: "bundleId") }
+        guard AppChange.isBundleID(id) else {
+            throw HTTPProblem(.invalidParameter, "This is not a bundle id.", field: "bundleId")
+        }
         return .bundleID(id)
     }
 }
@@ -109,7 +118,8 @@ extension AppStore {
                 applied.append("icon")
             }
             if let number = record.version {
-                try await VersionStore.release(number, notes: record.notes, in: language, on: record.releaseDate, of: id, by: author, transaction)
+                try await VersionStore.release(
+                    number, notes: record.notes, in: language, on: record.releaseDate, of: id, by: author, transaction)
                 applied.append("version")
             }
             return applied
@@ -122,7 +132,8 @@ extension VersionStore {
     ///
     /// In a transaction that holds the lock of the app.
     fileprivate static func release(
-        _ number: VersionNumber, notes: String?, in language: LanguageTag, on date: String?, of appID: String, by author: AppAuthor,
+        _ number: VersionNumber, notes: String?, in language: LanguageTag, on date: String?, of appID: String,
+        by author: AppAuthor,
         _ transaction: PostgresTransaction
     ) async throws {
         var change = VersionChange(state: .released)

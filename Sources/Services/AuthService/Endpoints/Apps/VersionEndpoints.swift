@@ -27,7 +27,8 @@ struct ListVersions: Endpoint {
     }
 }
 
-/// `POST /admin/apps/{app}/versions` with `number` and perhaps `build`, `state` (`planned` or `released`), `releaseDate`, `notes`: 201.
+/// `POST /admin/apps/{app}/versions` with `number` and perhaps `build`, `state` (`planned` or `released`),
+/// `releaseDate`, `notes`: 201.
 struct CreateVersion: Endpoint {
     let versions: VersionStore
 
@@ -45,19 +46,24 @@ struct ReadVersion: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let id = try context.readableApp()
-        guard let version = try await versions.read(try context.version, of: id) else { throw HTTPProblem(.versionNotFound) }
+        guard let version = try await versions.read(try context.version, of: id) else {
+            throw HTTPProblem(.versionNotFound)
+        }
         return .json(version)
     }
 }
 
-/// `PATCH /admin/apps/{app}/versions/{version}` with what `CreateVersion` takes; each takes the place of what was there. 200 with the version.
+/// `PATCH /admin/apps/{app}/versions/{version}` with what `CreateVersion` takes; each takes the place of what was
+/// there. 200 with the version.
 struct ChangeVersion: Endpoint {
     let versions: VersionStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (id, author) = try context.changeableApp(request)
         let change = try await BodyFields(request, VersionChange.fields).versionChange()
-        guard let version = try await versions.change(try context.version, change, of: id, by: author) else { throw HTTPProblem(.versionNotFound) }
+        guard let version = try await versions.change(try context.version, change, of: id, by: author) else {
+            throw HTTPProblem(.versionNotFound)
+        }
         return .json(version)
     }
 }
@@ -68,7 +74,9 @@ struct DeleteVersion: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (id, author) = try context.changeableApp(request)
-        guard try await versions.delete(try context.version, of: id, by: author) else { throw HTTPProblem(.versionNotFound) }
+        guard try await versions.delete(try context.version, of: id, by: author) else {
+            throw HTTPProblem(.versionNotFound)
+        }
         return Response(status: .noContent)
     }
 }
@@ -85,16 +93,20 @@ struct AddPicture: Endpoint {
     }
 }
 
-/// `PUT /admin/apps/{app}/versions/{version}/pictures` with `pictures`, the ids of all of them in the order they shall have. 200 with the version.
+/// `PUT /admin/apps/{app}/versions/{version}/pictures` with `pictures`, the ids of all of them in the order they shall
+/// have. 200 with the version.
 struct OrderPictures: Endpoint {
     let pictures: PictureStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (id, author) = try context.changeableApp(request)
         let fields = try await BodyFields(request, ["pictures"])
-        let texts = try fields.texts("pictures", upTo: PictureStore.maximumPicturesPerVersion, "These must be ids.") { UUID(uuidString: $0) != nil }
+        let texts = try fields.texts("pictures", upTo: PictureStore.maximumPicturesPerVersion, "These must be ids.") {
+            UUID(uuidString: $0) != nil
+        }
         guard let texts else { throw HTTPProblem(.invalidBody, "This field is required.", field: "pictures") }
-        let version = try await pictures.order(texts.compactMap { UUID(uuidString: $0) }, of: try context.version, of: id, by: author)
+        let version = try await pictures.order(
+            texts.compactMap { UUID(uuidString: $0) }, of: try context.version, of: id, by: author)
         guard let version else { throw HTTPProblem(.versionNotFound) }
         return .json(version)
     }
@@ -130,14 +142,18 @@ extension ServiceContext {
     /// The number in the path. What is no number is no version's.
     fileprivate var version: VersionNumber {
         get throws {
-            guard let version = parameters.get("version").flatMap({ VersionNumber($0) }) else { throw HTTPProblem(.versionNotFound) }
+            guard let version = parameters.get("version").flatMap({ VersionNumber($0) }) else {
+                throw HTTPProblem(.versionNotFound)
+            }
             return version
         }
     }
 
     fileprivate var pictureID: UUID {
         get throws {
-            guard let id = parameters.get("id").flatMap({ UUID(uuidString: $0) }) else { throw HTTPProblem(.pictureNotFound) }
+            guard let id = parameters.get("id").flatMap({ UUID(uuidString: $0) }) else {
+                throw HTTPProblem(.pictureNotFound)
+            }
             return id
         }
     }
@@ -152,7 +168,8 @@ extension VersionChange {
 extension BodyFields {
     fileprivate func versionChange() throws -> VersionChange {
         VersionChange(
-            number: try string("number").map { try VersionNumber($0, field: "number") }, build: try text("build", upTo: 64), state: try state(),
+            number: try string("number").map { try VersionNumber($0, field: "number") },
+            build: try text("build", upTo: 64), state: try state(),
             releaseDate: try change("releaseDate", date), notes: try notes())
     }
 
@@ -167,15 +184,20 @@ extension BodyFields {
     /// A day (RFC 3339 §5.6, full-date).
     private func date(_ name: String) throws -> String? {
         guard let text = try string(name) else { return nil }
-        guard CalendarDay(text) != nil else { throw HTTPProblem(.invalidBody, "This must be a day such as 2026-11-22.", field: name) }
+        guard CalendarDay(text) != nil else {
+            throw HTTPProblem(.invalidBody, "This must be a day such as 2026-11-22.", field: name)
+        }
         return text
     }
 
     private func notes() throws -> String? {
         guard let value = self["notes"], value != .null else { return nil }
-        guard case .object(let members) = value else { throw HTTPProblem(.invalidBody, "This must be an object, language to text.", field: "notes") }
+        guard case .object(let members) = value else {
+            throw HTTPProblem(.invalidBody, "This must be an object, language to text.", field: "notes")
+        }
         guard members.count <= VersionChange.maximumLanguages else {
-            throw HTTPProblem(.invalidBody, "There may be at most \(VersionChange.maximumLanguages) languages.", field: "notes")
+            throw HTTPProblem(
+                .invalidBody, "There may be at most \(VersionChange.maximumLanguages) languages.", field: "notes")
         }
         var languages = Set<LanguageTag>()
         let notes = try members.map { member in
@@ -183,9 +205,14 @@ extension BodyFields {
             guard let language = LanguageTag(member.name) else {
                 throw HTTPProblem(.invalidBody, "This is not a language such as en or pt-BR (BCP 47).", field: field)
             }
-            guard languages.insert(language).inserted else { throw HTTPProblem(.invalidBody, "This language is there twice.", field: field) }
-            guard case .string(let text) = member.value, text.unicodeScalars.count <= VersionChange.maximumNotesLength else {
-                throw HTTPProblem(.invalidBody, "This must be a string of at most \(VersionChange.maximumNotesLength) characters.", field: field)
+            guard languages.insert(language).inserted else {
+                throw HTTPProblem(.invalidBody, "This language is there twice.", field: field)
+            }
+            guard case .string(let text) = member.value, text.unicodeScalars.count <= VersionChange.maximumNotesLength
+            else {
+                throw HTTPProblem(
+                    .invalidBody, "This must be a string of at most \(VersionChange.maximumNotesLength) characters.",
+                    field: field)
             }
             return JSONValue.Member(language.text, .string(text))
         }

@@ -13,20 +13,23 @@ struct ListIdentities: Endpoint {
     }
 }
 
-/// `POST /auth/me/identities` with an id token (`provider`, `idToken`, `nonce`, `authorizationCode`) or a finished code flow (`code`, `codeVerifier`),
-/// and `password` where there is one: another way to sign in. 200 with the user.
+/// `POST /auth/me/identities` with an id token (`provider`, `idToken`, `nonce`, `authorizationCode`) or a finished code
+/// flow (`code`, `codeVerifier`), and `password` where there is one: another way to sign in. 200 with the user.
 ///
-/// An anonymous user is none any more, and keeps id, sessions and all data. Whoever has no address gets the provider's, when it is verified and free.
+/// An anonymous user is none any more, and keeps id, sessions and all data. Whoever has no address gets the provider's,
+/// when it is verified and free.
 struct LinkIdentity: Endpoint {
     let federation: Federation
     let check: PasswordCheck
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (space, id) = (try context.userSpace, try context.signedInUser)
-        let fields = try await BodyFields(request, Federation.codeFields.union(Federation.idTokenFields).union(["password"]))
+        let fields = try await BodyFields(
+            request, Federation.codeFields.union(Federation.idTokenFields).union(["password"]))
         // An access token alone must not open another door.
         _ = try await check.confirm(try fields.secret("password"), of: id, in: space, session: try context.session)
-        let proof = try await fields.string("code") == nil
+        let proof =
+            try await fields.string("code") == nil
             ? federation.proof(ofIDToken: fields, context, in: space) : federation.proof(ofCode: fields, in: space)
         guard try await proof.take() else { throw HTTPProblem.spentProof }
         try await federation.identities.link(proof.identity, to: id, in: space)
@@ -49,7 +52,9 @@ struct UnlinkIdentity: Endpoint {
         let fields = try await BodyFields(request, ["password"], isOptional: true)
         _ = try await check.confirm(try fields.secret("password"), of: id, in: space, session: try context.session)
         let isMailThere = try await outbox.isThere(in: space)
-        let isGone = try await federation.identities.unlink(provider: provider, of: id, isMailThere: isMailThere, in: space) {
+        let isGone = try await federation.identities.unlink(
+            provider: provider, of: id, isMailThere: isMailThere, in: space
+        ) {
             try await federation.revocation.begin(of: id, provider: provider, in: space, $0)
         }
         guard isGone else { throw HTTPProblem(.notFound, "The user has no identity of this provider.") }

@@ -31,8 +31,9 @@ enum ProviderGuests: Sendable {
     }
 }
 
-/// `POST /auth/oauth/{provider}/start` with `redirectURL`, one of the provider's, and `codeChallenge` (S256 of RFC 7636): `{"url","state"}`. The app
-/// opens `url` in the system's browser, and keeps `state` and the code verifier until it is called back.
+/// `POST /auth/oauth/{provider}/start` with `redirectURL`, one of the provider's, and `codeChallenge` (S256 of RFC
+/// 7636): `{"url","state"}`. The app opens `url` in the system's browser, and keeps `state` and the code verifier until
+/// it is called back.
 struct StartOAuth: Endpoint {
     let federation: Federation
     let attempts: AttemptStore
@@ -41,7 +42,9 @@ struct StartOAuth: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let space = try guests.space(context)
         let fields = try await BodyFields(request, ["redirectURL", "codeChallenge"])
-        let (redirectURL, challenge) = (try fields.requiredString("redirectURL"), try fields.requiredString("codeChallenge"))
+        let (redirectURL, challenge) = (
+            try fields.requiredString("redirectURL"), try fields.requiredString("codeChallenge")
+        )
         guard let provider = try await federation.providers.find(context.parameters.get("name") ?? "", in: space) else {
             throw HTTPProblem(.notFound, "There is no such provider.")
         }
@@ -49,13 +52,16 @@ struct StartOAuth: Endpoint {
             throw HTTPProblem(.invalidBody, "This is none of the provider's redirectURLs.", field: "redirectURL")
         }
         guard challenge.utf8.count == 43, Base64URL.decode(challenge)?.count == 32 else {
-            throw HTTPProblem(.invalidBody, "This must be the SHA-256 of a code verifier in base64url, 43 characters.", field: "codeChallenge")
+            throw HTTPProblem(
+                .invalidBody, "This must be the SHA-256 of a code verifier in base64url, 43 characters.",
+                field: "codeChallenge")
         }
         try await attempts.begin(try context.flowLimits(of: request, in: space))
         let state = Secret.random().withValue { $0 }
         do {
             let url = try await federation.codeFlow.authorizationURL(of: provider, state: state)
-            let flow = OAuthFlowStore.Flow(space: space, provider: provider.name, redirectURL: redirectURL, codeChallenge: challenge)
+            let flow = OAuthFlowStore.Flow(
+                space: space, provider: provider.name, redirectURL: redirectURL, codeChallenge: challenge)
             try await federation.flows.begin(flow, state: state)
             return try Response.encoding(["url": url, "state": state]).notStored
         } catch let failure as ProviderFailure {
@@ -64,8 +70,8 @@ struct StartOAuth: Endpoint {
     }
 }
 
-/// `GET|POST /auth/oauth/callback`: where providers send the user back to, by the app key alone. 303 to the app's URL with `code` and `state`, or with
-/// `error` and `state`.
+/// `GET|POST /auth/oauth/callback`: where providers send the user back to, by the app key alone. 303 to the app's URL
+/// with `code` and `state`, or with `error` and `state`.
 ///
 /// The state says which flow it is; it counts once. What `code` is good for, only the app that began can use.
 struct OAuthCallback: Endpoint {
@@ -82,7 +88,8 @@ struct OAuthCallback: Endpoint {
             throw HTTPProblem(.invalidLink, "This way to sign in is used up or too old: begin anew in the app.")
         }
         do {
-            return .redirecting(to: flow.redirectURL, ["code": try await code(for: answer, state, flow), "state": state])
+            return .redirecting(
+                to: flow.redirectURL, ["code": try await code(for: answer, state, flow), "state": state])
         } catch let refusal as Refusal {
             return .redirecting(to: flow.redirectURL, ["error": refusal.error, "state": state])
         } catch {
@@ -90,7 +97,8 @@ struct OAuthCallback: Endpoint {
             logger.warning(
                 "An identity provider sent somebody back, and could not say who.",
                 metadata: [
-                    "app.id": "\(appID)", "provider.name": "\(flow.provider)", "request.id": "\(context.requestID)", "error.cause": "\(cause)",
+                    "app.id": "\(appID)", "provider.name": "\(flow.provider)", "request.id": "\(context.requestID)",
+                    "error.cause": "\(cause)",
                 ])
             return .redirecting(to: flow.redirectURL, ["error": "server_error", "state": state])
         }
@@ -103,24 +111,32 @@ struct OAuthCallback: Endpoint {
 
     private func answer(in request: Request) async throws -> [String: String] {
         // Apple posts a form.
-        let text = request.method == .post ? String(buffer: try await request.wholeBody(upTo: Self.maximumSizeInBytes)) : request.uri.query ?? ""
+        let text =
+            request.method == .post
+            ? String(buffer: try await request.wholeBody(upTo: Self.maximumSizeInBytes)) : request.uri.query ?? ""
         guard let answer = FormBody.decode(text) else { throw HTTPProblem(.invalidLink) }
         return answer
     }
 
-    private func code(for answer: [String: String], _ state: String, _ flow: OAuthFlowStore.Flow) async throws -> String {
+    private func code(for answer: [String: String], _ state: String, _ flow: OAuthFlowStore.Flow) async throws -> String
+    {
         if let error = answer["error"] {
             // Codes are words (RFC 6749 §4.1.2.1); whatever else it is goes no further.
-            let isCode = (1...64).contains(error.utf8.count) && error.utf8.allSatisfy { (0x61...0x7a).contains($0) || $0 == 0x5f }
+            let isCode =
+                (1...64).contains(error.utf8.count)
+                && error.utf8.allSatisfy { (0x61...0x7a).contains($0) || $0 == 0x5f }
             throw Refusal(error: isCode ? error : "server_error")
         }
-        guard let provider = try await federation.providers.find(flow.provider, in: flow.space) else { throw ProviderFailure.missing("setting up") }
+        guard let provider = try await federation.providers.find(flow.provider, in: flow.space) else {
+            throw ProviderFailure.missing("setting up")
+        }
         let identity = try await federation.codeFlow.identity(from: answer, state: state, of: provider)
         return try await federation.flows.keep(identity, of: flow)
     }
 }
 
-/// `POST /auth/oauth/finish` with `code` of the callback and `codeVerifier`, `secondFactorCode` and `device` if wanted; 200 signed in, 201 as a new user.
+/// `POST /auth/oauth/finish` with `code` of the callback and `codeVerifier`, `secondFactorCode` and `device` if wanted;
+/// 200 signed in, 201 as a new user.
 struct FinishOAuth: Endpoint {
     let federation: Federation
     let signIn: FederatedSignIn
@@ -145,7 +161,9 @@ extension ServiceContext {
 extension Response {
     /// Whoever gets there gets it by GET and learns nothing of where from.
     fileprivate static func redirecting(to url: String, _ parameters: KeyValuePairs<String, String>) -> Response {
-        var headers: HTTPFields = [.location: url + (url.contains("?") ? "&" : "?") + FormBody.encode(parameters.map { ($0.key, $0.value) })]
+        var headers: HTTPFields = [
+            .location: url + (url.contains("?") ? "&" : "?") + FormBody.encode(parameters.map { ($0.key, $0.value) })
+        ]
         headers[.cacheControl] = "no-store"
         headers[HTTPField.Name("referrer-policy")!] = "no-referrer"
         return Response(status: .seeOther, headers: headers)

@@ -14,7 +14,8 @@ struct ListProviders: Endpoint {
     }
 }
 
-/// `PUT /auth/providers/{name}`, for the app's own server; 200 with the provider. What is left out is as it is by default, but the secret, which stays.
+/// `PUT /auth/providers/{name}`, for the app's own server; 200 with the provider. What is left out is as it is by
+/// default, but the secret, which stays.
 struct SaveProvider: Endpoint {
     private static let maximumCount = 20
 
@@ -26,11 +27,15 @@ struct SaveProvider: Endpoint {
         let fields = try await BodyFields(
             request,
             [
-                "kind", "clientIDs", "clientSecret", "privateKey", "teamID", "keyID", "issuer", "scopes", "redirectURLs", "appKey", "trustsEmail",
+                "kind", "clientIDs", "clientSecret", "privateKey", "teamID", "keyID", "issuer", "scopes",
+                "redirectURLs", "appKey", "trustsEmail",
                 "nonceRequired", "endpoints",
             ])
         let provider = try await provider(fields, in: space)
-        guard let saved = try await federation.providers.save(name, provider, secret: try secret(fields, provider.kind), in: space) else {
+        guard
+            let saved = try await federation.providers.save(
+                name, provider, secret: try secret(fields, provider.kind), in: space)
+        else {
             throw HTTPProblem(.limitExceeded, "An app has at most \(IdentityProviderStore.maximumPerSpace) providers.")
         }
         return try .encoding(ShownProvider(saved, federation.codeFlow))
@@ -40,22 +45,33 @@ struct SaveProvider: Endpoint {
         guard let kind = IdentityProvider.Kind(rawValue: try fields.requiredString("kind")) else {
             throw HTTPProblem(.invalidBody, "It is one of google, apple, github, facebook, oidc.", field: "kind")
         }
-        let endpoints = try fields.strings(in: "endpoints", ["authorization", "token", "userInfo", "emails", "keys", "revocation"])
+        let endpoints = try fields.strings(
+            in: "endpoints", ["authorization", "token", "userInfo", "emails", "keys", "revocation"])
         let provider = IdentityProvider(
             kind: kind, clientIDs: try words(fields, "clientIDs") ?? [], issuer: try fields.string("issuer"),
-            scopes: try words(fields, "scopes") ?? kind.defaultScopes, redirectURLs: try fields.strings("redirectURLs", upTo: Self.maximumCount) ?? [],
+            scopes: try words(fields, "scopes") ?? kind.defaultScopes,
+            redirectURLs: try fields.strings("redirectURLs", upTo: Self.maximumCount) ?? [],
             appKey: try fields.string("appKey"), trustsEmail: try fields.flag("trustsEmail") ?? true,
-            nonceRequired: try fields.flag("nonceRequired"), teamID: try fields.string("teamID"), keyID: try fields.string("keyID"),
+            nonceRequired: try fields.flag("nonceRequired"), teamID: try fields.string("teamID"),
+            keyID: try fields.string("keyID"),
             endpoints: IdentityProvider.Endpoints(
-                authorization: endpoints["authorization"], token: endpoints["token"], userInfo: endpoints["userInfo"], emails: endpoints["emails"],
+                authorization: endpoints["authorization"], token: endpoints["token"], userInfo: endpoints["userInfo"],
+                emails: endpoints["emails"],
                 keys: endpoints["keys"], revocation: endpoints["revocation"]))
-        guard !provider.clientIDs.isEmpty else { throw HTTPProblem(.invalidBody, "One at least is required.", field: "clientIDs") }
-        guard kind != .oidc || provider.issuer != nil else { throw HTTPProblem(.invalidBody, "This field is required.", field: "issuer") }
+        guard !provider.clientIDs.isEmpty else {
+            throw HTTPProblem(.invalidBody, "One at least is required.", field: "clientIDs")
+        }
+        guard kind != .oidc || provider.issuer != nil else {
+            throw HTTPProblem(.invalidBody, "This field is required.", field: "issuer")
+        }
         for url in provider.redirectURLs where !Self.isRedirect(url) {
             throw HTTPProblem(
-                .invalidBody, "Each is https or a scheme of the app's own, http for this machine only, without user and fragment.", field: "redirectURLs")
+                .invalidBody,
+                "Each is https or a scheme of the app's own, http for this machine only, without user and fragment.",
+                field: "redirectURLs")
         }
-        for (field, text) in [("teamID", provider.teamID), ("keyID", provider.keyID)] where text != nil || kind == .apple {
+        for (field, text) in [("teamID", provider.teamID), ("keyID", provider.keyID)]
+        where text != nil || kind == .apple {
             guard kind == .apple, text?.wholeMatch(of: /[A-Za-z0-9]{1,32}/) != nil else {
                 throw HTTPProblem(.invalidBody, "It is Apple's, and 1 to 32 letters and digits.", field: field)
             }
@@ -63,7 +79,8 @@ struct SaveProvider: Endpoint {
         if let text = provider.appKey, try await !federation.providers.isAppKey(text, in: space) {
             throw HTTPProblem(.invalidBody, "This is no app key of this app and environment.", field: "appKey")
         }
-        let addresses = endpoints.map { ("endpoints." + $0.key, $0.value) } + (provider.issuer.map { [("issuer", $0)] } ?? [])
+        let addresses =
+            endpoints.map { ("endpoints." + $0.key, $0.value) } + (provider.issuer.map { [("issuer", $0)] } ?? [])
         for (field, url) in addresses { try await check(url, field) }
         return provider
     }
@@ -71,7 +88,9 @@ struct SaveProvider: Endpoint {
     func secret(_ fields: BodyFields, _ kind: IdentityProvider.Kind) throws -> Secret? {
         let field = kind == .apple ? "privateKey" : "clientSecret"
         if try fields.string(kind == .apple ? "clientSecret" : "privateKey") != nil {
-            throw HTTPProblem(.invalidBody, "\(kind.rawValue) takes a \(field).", field: kind == .apple ? "clientSecret" : "privateKey")
+            throw HTTPProblem(
+                .invalidBody, "\(kind.rawValue) takes a \(field).",
+                field: kind == .apple ? "clientSecret" : "privateKey")
         }
         guard let secret = try fields.secret(field) else { return nil }
         guard secret.withValue({ (1...4_096).contains($0.utf8.count) && !$0.utf8.contains(0) }) else {
@@ -86,7 +105,8 @@ struct SaveProvider: Endpoint {
     /// Client ids and scopes: neither has blanks (RFC 6749 §A.1 and §A.4).
     private func words(_ fields: BodyFields, _ field: String) throws -> [String]? {
         let words = try fields.strings(field, upTo: Self.maximumCount)
-        for word in words ?? [] where !(1...255).contains(word.utf8.count) || !word.utf8.allSatisfy({ (0x21...0x7e).contains($0) }) {
+        for word in words ?? []
+        where !(1...255).contains(word.utf8.count) || !word.utf8.allSatisfy({ (0x21...0x7e).contains($0) }) {
             throw HTTPProblem(.invalidBody, "Each is 1 to 255 printable characters without blanks.", field: field)
         }
         return words
@@ -103,7 +123,8 @@ struct SaveProvider: Endpoint {
     /// RFC 8252 §7: claimed https, a scheme of one's own, the loopback interface.
     private static func isRedirect(_ text: String) -> Bool {
         guard (1...2_048).contains(text.utf8.count), text.utf8.allSatisfy({ (0x21...0x7e).contains($0) && $0 != 0x5c }),
-            let parts = URLComponents(string: text), let scheme = parts.scheme?.lowercased(), parts.user == nil, parts.password == nil, parts.fragment == nil
+            let parts = URLComponents(string: text), let scheme = parts.scheme?.lowercased(), parts.user == nil,
+            parts.password == nil, parts.fragment == nil
         else { return false }
         switch scheme {
         case "https": return parts.host?.isEmpty == false
@@ -113,12 +134,16 @@ struct SaveProvider: Endpoint {
     }
 }
 
-/// `DELETE /auth/providers/{name}`, for the app's own server; 204. Users keep who they are there, and cannot sign in by it until it is set up again.
+/// `DELETE /auth/providers/{name}`, for the app's own server; 204. Users keep who they are there, and cannot sign in by
+/// it until it is set up again.
 struct DeleteProvider: Endpoint {
     let federation: Federation
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        guard try await federation.providers.delete(context.parameters.get("name") ?? "", in: try context.managedUserSpace) else {
+        guard
+            try await federation.providers.delete(
+                context.parameters.get("name") ?? "", in: try context.managedUserSpace)
+        else {
             throw HTTPProblem(.notFound, "The app has no such provider.")
         }
         return Response(status: .noContent)
@@ -133,7 +158,8 @@ extension ServiceContext {
         get throws {
             let name = parameters.get("name") ?? ""
             guard name.wholeMatch(of: /[a-z0-9][a-z0-9-]{0,31}/) != nil else {
-                throw HTTPProblem(.invalidName, "A provider's name is 1 to 32 of a-z 0-9 - and begins with a letter or digit.")
+                throw HTTPProblem(
+                    .invalidName, "A provider's name is 1 to 32 of a-z 0-9 - and begins with a letter or digit.")
             }
             return name
         }

@@ -2,11 +2,12 @@ import Hummingbird
 import MartletAPI
 import MartletHTTP
 
-/// `POST /auth/idtoken` with `provider` and `idToken` as the app got it on the device (native Sign in with Apple, Google, …); 200 signed in, 201 as
-/// a new user.
+/// `POST /auth/idtoken` with `provider` and `idToken` as the app got it on the device (native Sign in with Apple,
+/// Google, …); 200 signed in, 201 as a new user.
 ///
-/// Further: `nonce`, when the app asked for the token with one; `authorizationCode` of Apple, so that Apple can be told when the account goes; `name`
-/// for a new user, which Apple tells the app only; `secondFactorCode` and `device`. A token signs in once.
+/// Further: `nonce`, when the app asked for the token with one; `authorizationCode` of Apple, so that Apple can be told
+/// when the account goes; `name` for a new user, which Apple tells the app only; `secondFactorCode` and `device`. A
+/// token signs in once.
 struct SignInWithIDToken: Endpoint {
     let federation: Federation
     let signIn: FederatedSignIn

@@ -3,8 +3,8 @@ import Hummingbird
 import MartletAPI
 import MartletHTTP
 
-/// `POST /auth/email/change/confirm` with `token`, or with `mailCode` by the user who is signed in; 204. The new address is the user's, and verified;
-/// the former one is told.
+/// `POST /auth/email/change/confirm` with `token`, or with `mailCode` by the user who is signed in; 204. The new
+/// address is the user's, and verified; the former one is told.
 struct ConfirmEmailChange: Endpoint {
     let users: UserStore
     let attempts: AttemptStore
@@ -14,7 +14,8 @@ struct ConfirmEmailChange: Endpoint {
         let space = try context.userSpace
         let fields = try await BodyFields(request, ["token", "mailCode"])
         let shown = try fields.shownProof(of: context.signedInUser.uuidString)
-        let proof = try await ProofLimits(shown, request, context).find(shown, .changeEmail, mailing.proofs, attempts, in: space)
+        let proof = try await ProofLimits(shown, request, context).find(
+            shown, .changeEmail, mailing.proofs, attempts, in: space)
         guard let (user, former) = try await users.changeEmail(by: proof) else { throw HTTPProblem.proofRefused }
         if let former {
             var notice = MailOrder(.emailChanged, to: former, user: user, in: space)

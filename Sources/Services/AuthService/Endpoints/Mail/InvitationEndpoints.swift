@@ -5,8 +5,9 @@ import MartletCore
 import MartletHTTP
 import MartletMail
 
-/// `POST /auth/invitations` by the app's server, with `days` (1 to 90, else 7); with `email`, and `language` and `link` if wanted, the code goes
-/// there by mail, without it is in the answer. 201 with `{"id","email","created","expires","used","code"}`.
+/// `POST /auth/invitations` by the app's server, with `days` (1 to 90, else 7); with `email`, and `language` and `link`
+/// if wanted, the code goes there by mail, without it is in the answer. 201 with
+/// `{"id","email","created","expires","used","code"}`.
 struct CreateInvitation: Endpoint {
     let mailing: Mailing
 
@@ -15,15 +16,23 @@ struct CreateInvitation: Endpoint {
         let fields = try await BodyFields(request, ["email", "days", "language", "link"], isOptional: true)
         let (email, days) = (try fields.email(), try fields.integer("days", in: 1...90) ?? 7)
         let settings = try await mailing.settings.current(in: space).settings
-        let (languages, link) = (try fields.string("language").map { [try LanguageTag($0, field: "language").text] } ?? [], try fields.link(settings))
+        let (languages, link) = (
+            try fields.string("language").map { [try LanguageTag($0, field: "language").text] } ?? [],
+            try fields.link(settings)
+        )
         if email != nil, try await !mailing.outbox.isThere(in: space) {
             throw HTTPProblem(.notImplemented, "This server sends no mail: ask for a code, without an address.")
         }
-        guard let (invitation, code) = try await mailing.invitations.create(for: email, lifetimeInSeconds: Int64(days) * 86_400, in: space) else {
+        guard
+            let (invitation, code) = try await mailing.invitations.create(
+                for: email, lifetimeInSeconds: Int64(days) * 86_400, in: space)
+        else {
             throw HTTPProblem(.limitExceeded, "There may be at most \(InvitationStore.maximumOpen) open invitations.")
         }
         guard let email else {
-            return Response.json(ByteBuffer(string: invitation.json.dropLast() + #","code":"\#(code ?? "")"}"#), status: .created).notStored
+            return Response.json(
+                ByteBuffer(string: invitation.json.dropLast() + #","code":"\#(code ?? "")"}"#), status: .created
+            ).notStored
         }
         var order = MailOrder(.invitation, to: email.text, invitation: invitation.id, in: space)
         (order.languages, order.link) = (languages, link)
@@ -38,7 +47,8 @@ struct CreateInvitation: Endpoint {
     }
 }
 
-/// `GET /auth/invitations?before=&limit=`: the newest first, for the app's own server. `next`, where there are more, is the `before` of the next page.
+/// `GET /auth/invitations?before=&limit=`: the newest first, for the app's own server. `next`, where there are more, is
+/// the `before` of the next page.
 struct ListInvitations: Endpoint {
     let invitations: InvitationStore
 
@@ -59,7 +69,9 @@ struct DeleteInvitation: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let space = try context.managedUserSpace
-        guard let id = context.parameters.get("id").flatMap({ UUID(uuidString: $0) }), try await invitations.remove(id, in: space) else {
+        guard let id = context.parameters.get("id").flatMap({ UUID(uuidString: $0) }),
+            try await invitations.remove(id, in: space)
+        else {
             throw HTTPProblem(.notFound)
         }
         return Response(status: .noContent)

@@ -13,7 +13,9 @@ extension BodyFields {
         switch (try string("token"), try string("mailCode")) {
         case (let token?, nil): return .token(token)
         case (nil, let code?): return .code(code, subject: try subject())
-        default: throw HTTPProblem(.invalidBody, "Either the token of the link or the code of the mail is required.", field: "token")
+        default:
+            throw HTTPProblem(
+                .invalidBody, "Either the token of the link or the code of the mail is required.", field: "token")
         }
     }
 
@@ -22,7 +24,9 @@ extension BodyFields {
     /// One of the links that the app's server allows.
     func link(_ settings: AppSettings) throws -> String? {
         guard let link = try string("link") else { return nil }
-        guard settings.linkURLs.contains(link) else { throw HTTPProblem(.invalidBody, "This is none of the app's linkURLs.", field: "link") }
+        guard settings.linkURLs.contains(link) else {
+            throw HTTPProblem(.invalidBody, "This is none of the app's linkURLs.", field: "link")
+        }
         return link
     }
 
@@ -63,12 +67,17 @@ struct ProofLimits {
         guard let proof = try await proofs.find(shown, kind, in: space) else {
             throw HTTPProblem.proofRefused
         }
-        if let subject { try await attempts.succeed(account: subject, address: address) } else { try await attempts.takeBack(limits) }
+        if let subject {
+            try await attempts.succeed(account: subject, address: address)
+        } else {
+            try await attempts.takeBack(limits)
+        }
         return proof
     }
 }
 
 extension HTTPProblem {
     /// The same whether there never was such a proof, or it is used up.
-    static let proofRefused = HTTPProblem(.signInFailed, "The token or code is wrong, was used before or has expired: ask for another mail.")
+    static let proofRefused = HTTPProblem(
+        .signInFailed, "The token or code is wrong, was used before or has expired: ask for another mail.")
 }

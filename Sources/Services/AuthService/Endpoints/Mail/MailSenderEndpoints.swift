@@ -9,12 +9,14 @@ struct ReadMailSender: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let space = try context.managedUserSpace
-        return try .mailSender(try await mailing.senders.find(in: space), isAvailable: try await mailing.outbox.isThere(in: space))
+        return try .mailSender(
+            try await mailing.senders.find(in: space), isAvailable: try await mailing.outbox.isThere(in: space))
     }
 }
 
-/// `PUT /auth/mail` with `address`, and if wanted `name`; with a mail server of the app's own also `host`, `tls` (`starttls`, else `tls` or
-/// `off`), `port`, `user` and `password`. All of it takes the place of what was there. 200 with it, without the password.
+/// `PUT /auth/mail` with `address`, and if wanted `name`; with a mail server of the app's own also `host`, `tls`
+/// (`starttls`, else `tls` or `off`), `port`, `user` and `password`. All of it takes the place of what was there. 200
+/// with it, without the password.
 struct ReplaceMailSender: Endpoint {
     let mailing: Mailing
 
@@ -54,7 +56,8 @@ extension Response {
         let server = sender?.server
         return try .encoding(
             Answer(
-                available: isAvailable, name: sender?.address.name, address: sender?.address.address, host: server?.host, port: server?.port,
+                available: isAvailable, name: sender?.address.name, address: sender?.address.address,
+                host: server?.host, port: server?.port,
                 tls: server?.tls.rawValue, user: server?.user, hasPassword: server?.password != nil))
     }
 }

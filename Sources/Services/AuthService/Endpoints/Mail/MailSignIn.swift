@@ -3,7 +3,8 @@ import MartletAPI
 import MartletHTTP
 import MartletMail
 
-/// `POST /auth/login/mail` with `email`, and `language` and `link` if wanted; 202, and a mail with a code and a link to sign in by.
+/// `POST /auth/login/mail` with `email`, and `language` and `link` if wanted; 202, and a mail with a code and a link to
+/// sign in by.
 ///
 /// Answer and work are the same whether somebody has the address.
 struct RequestMailSignIn: Endpoint {
@@ -15,10 +16,11 @@ struct RequestMailSignIn: Endpoint {
     }
 }
 
-/// `POST /auth/login/mail/confirm` with `token`, or `email` and `mailCode`, and if wanted `device`; 200, signed in, or 201 with a new account where the
-/// app's settings allow that.
+/// `POST /auth/login/mail/confirm` with `token`, or `email` and `mailCode`, and if wanted `device`; 200, signed in, or
+/// 201 with a new account where the app's settings allow that.
 ///
-/// Who has a second factor also sends `code`; without one the answer is 401 `second-factor-required`, and the proof may come again with it.
+/// Who has a second factor also sends `code`; without one the answer is 401 `second-factor-required`, and the proof may
+/// come again with it.
 struct ConfirmMailSignIn: Endpoint {
     let users: UserStore
     let attempts: AttemptStore
@@ -31,22 +33,28 @@ struct ConfirmMailSignIn: Endpoint {
         let shown = try fields.shownProof(of: fields.requiredEmail().text)
         let code = try fields.string("code")
         let session = NewSession(device: try fields.device())
-        let proof = try await ProofLimits(shown, request, context).find(shown, .signIn, mailing.proofs, attempts, in: space)
+        let proof = try await ProofLimits(shown, request, context).find(
+            shown, .signIn, mailing.proofs, attempts, in: space)
         let user = try await users.mailed(proof.email, in: space)
         // Whoever has the address by now, if the mail was not for somebody else.
         guard proof.userID == nil || proof.userID == user?.id else { throw HTTPProblem.proofRefused }
         guard let user else { return try await signUp(by: proof, session, in: space) }
         guard user.isEmailVerified else {
-            // Somebody else may have made the account, and the second factor would be theirs: it goes with all they could come in by.
+            // Somebody else may have made the account, and the second factor would be theirs: it goes with all they
+            // could come in by.
             guard try await users.signIn(user.id, by: proof, in: space) else { throw HTTPProblem.proofRefused }
             return try await completion.signIn(user.id, code: nil, session: session, in: space) { true }
         }
-        return try await completion.signIn(user.id, code: code, session: session, in: space) { try await users.signIn(user.id, by: proof, in: space) }
+        return try await completion.signIn(user.id, code: code, session: session, in: space) {
+            try await users.signIn(user.id, by: proof, in: space)
+        }
     }
 
     private func signUp(by proof: MailProof, _ session: NewSession, in space: UserSpace) async throws -> Response {
         let settings = try await mailing.settings.current(in: space).settings
-        guard settings.allowsSignUpByMail(proof.email), try await mailing.proofs.take(proof) else { throw HTTPProblem.proofRefused }
+        guard settings.allowsSignUpByMail(proof.email), try await mailing.proofs.take(proof) else {
+            throw HTTPProblem.proofRefused
+        }
         let user = NewUser(email: try EmailAddress(proof.email), isEmailVerified: true)
         let made = try await users.create(user, session: session, in: space)
         return try completion.signIns.answer(session.id, userID: made.id, user: made.json, in: space, status: .created)

@@ -4,7 +4,8 @@ import MartletCore
 import MartletHTTP
 import MartletMail
 
-/// `GET /auth/mail/templates`: the app's own templates, for the app's own server: `{"count","data":[{"kind","language","subject"}]}`.
+/// `GET /auth/mail/templates`: the app's own templates, for the app's own server:
+/// `{"count","data":[{"kind","language","subject"}]}`.
 struct ListMailTemplates: Endpoint {
     let templates: MailTemplateStore
 
@@ -19,12 +20,14 @@ struct ReadMailTemplate: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (space, kind, language) = (try context.managedUserSpace, try context.mailKind, try context.language)
-        guard let template = try await templates.find(kind, [language.text.lowercased()], isStrict: true, in: space) else { throw HTTPProblem(.notFound) }
+        guard let template = try await templates.find(kind, [language.text.lowercased()], isStrict: true, in: space)
+        else { throw HTTPProblem(.notFound) }
         return try .encoding(template)
     }
 }
 
-/// `PUT /auth/mail/templates/{kind}/{language}` with `subject`, `text` and if wanted `html`, for the app's own server; 200 with the template.
+/// `PUT /auth/mail/templates/{kind}/{language}` with `subject`, `text` and if wanted `html`, for the app's own server;
+/// 200 with the template.
 struct ReplaceMailTemplate: Endpoint {
     let templates: MailTemplateStore
 
@@ -32,7 +35,8 @@ struct ReplaceMailTemplate: Endpoint {
         let (space, kind, language) = (try context.managedUserSpace, try context.mailKind, try context.language)
         let fields = try await BodyFields(request, ["subject", "text", "html"])
         let template = StoredTemplate(
-            kind: kind.rawValue, language: language.text.lowercased(), subject: try fields.requiredString("subject"), text: try fields.requiredString("text"),
+            kind: kind.rawValue, language: language.text.lowercased(), subject: try fields.requiredString("subject"),
+            text: try fields.requiredString("text"),
             html: try fields.string("html"))
         _ = try MailTemplate(kind, subject: template.subject, text: template.text, html: template.html)
         try await templates.replace(template, in: space)
@@ -55,7 +59,9 @@ extension ServiceContext {
     fileprivate var mailKind: MailKind {
         get throws {
             guard let kind = parameters.get("kind").flatMap(MailKind.init) else {
-                throw HTTPProblem(.invalidName, "There are \(MailKind.allCases.map(\.rawValue).joined(separator: ", ")).", field: "kind")
+                throw HTTPProblem(
+                    .invalidName, "There are \(MailKind.allCases.map(\.rawValue).joined(separator: ", ")).",
+                    field: "kind")
             }
             return kind
         }

@@ -4,7 +4,8 @@ import MartletCore
 import MartletHTTP
 import MartletMail
 
-/// `POST /auth/password/reset` with `email`, and `language` and `link` if wanted; 202, and a mail if somebody has the address.
+/// `POST /auth/password/reset` with `email`, and `language` and `link` if wanted; 202, and a mail if somebody has the
+/// address.
 ///
 /// Answer and work are the same whether somebody has.
 struct RequestPasswordReset: Endpoint {
@@ -31,9 +32,12 @@ struct ConfirmPasswordReset: Endpoint {
         let shown = try fields.shownProof(of: fields.requiredEmail().text)
         let password = Secret(try fields.requiredString("newPassword"))
         try PasswordPolicy.check(password, field: "newPassword")
-        let proof = try await ProofLimits(shown, request, context).find(shown, .resetPassword, mailing.proofs, attempts, in: space)
+        let proof = try await ProofLimits(shown, request, context).find(
+            shown, .resetPassword, mailing.proofs, attempts, in: space)
         let hash = try await hasher.hash(password)
-        guard let user = try await users.resetPassword(to: hash, by: proof, in: space) else { throw HTTPProblem.proofRefused }
+        guard let user = try await users.resetPassword(to: hash, by: proof, in: space) else {
+            throw HTTPProblem.proofRefused
+        }
         await mailing.outbox.tell(.passwordChanged(to: proof.email, of: user, in: space))
         return Response(status: .noContent)
     }
@@ -41,7 +45,9 @@ struct ConfirmPasswordReset: Endpoint {
 
 extension Mailing {
     /// Orders what goes to an address that anybody may name.
-    func requestByAddress(_ kind: MailKind, _ request: Request, _ context: ServiceContext, _ attempts: AttemptStore) async throws -> Response {
+    func requestByAddress(_ kind: MailKind, _ request: Request, _ context: ServiceContext, _ attempts: AttemptStore)
+        async throws -> Response
+    {
         let space = try context.userSpace
         let fields = try await BodyFields(request, ["email", "language", "link"])
         let email = try fields.requiredEmail()

@@ -12,8 +12,8 @@ struct ReadSettings: Endpoint {
     }
 }
 
-/// `PUT /auth/settings`, for the app's own server: all settings, those that are not there as in a new app. 200 with them; other copies of the service
-/// follow within five seconds.
+/// `PUT /auth/settings`, for the app's own server: all settings, those that are not there as in a new app. 200 with
+/// them; other copies of the service follow within five seconds.
 struct ReplaceSettings: Endpoint {
     let settings: AppSettingsStore
 

@@ -5,8 +5,9 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// `POST /auth/passkeys/options`: what an authenticator is asked to sign in with, `PublicKeyCredentialRequestOptionsJSON`. The authenticator knows
-/// whom it has passkeys of: no name is asked for, and the answer is the same for everybody.
+/// `POST /auth/passkeys/options`: what an authenticator is asked to sign in with,
+/// `PublicKeyCredentialRequestOptionsJSON`. The authenticator knows whom it has passkeys of: no name is asked for, and
+/// the answer is the same for everybody.
 struct OfferPasskeySignIn: Endpoint {
     let passkeys: PasskeyStore
     let attempts: AttemptStore
@@ -21,11 +22,13 @@ struct OfferPasskeySignIn: Endpoint {
     }
 }
 
-/// `POST /auth/passkeys/login` with `credential` as `navigator.credentials.get` returned it, and `code` and `device` if wanted; 200, signed in.
+/// `POST /auth/passkeys/login` with `credential` as `navigator.credentials.get` returned it, and `code` and `device` if
+/// wanted; 200, signed in.
 ///
-/// A passkey that was opened by a fingerprint, a face or a PIN is two factors, and no `code` is asked for; one that was only touched is one.
-/// Where the app demands verified addresses a good proof for an account without one is 403, and a wrong `code` behind a good proof says so. All other
-/// refusals are the same, whether the passkey is unknown, the user disabled, or anything of the proof wrong; the log says which.
+/// A passkey that was opened by a fingerprint, a face or a PIN is two factors, and no `code` is asked for; one that was
+/// only touched is one. Where the app demands verified addresses a good proof for an account without one is 403, and a
+/// wrong `code` behind a good proof says so. All other refusals are the same, whether the passkey is unknown, the user
+/// disabled, or anything of the proof wrong; the log says which.
 struct LogInByPasskey: Endpoint {
     let users: UserStore
     let passkeys: PasskeyStore
@@ -47,9 +50,13 @@ struct LogInByPasskey: Endpoint {
         let (passkey, proof) = try await check(credential, for: party, in: space, context)
         let response: Response
         do {
-            guard let account = try await users.account(passkey.userID, in: space), !account.isDisabled else { throw Self.refusal() }
+            guard let account = try await users.account(passkey.userID, in: space), !account.isDisabled else {
+                throw Self.refusal()
+            }
             try await settings.current(in: space).settings.checkSignIn(isEmailVerified: account.isEmailVerified)
-            response = try await completion.signIn(passkey.userID, code: code, hasTwoFactors: proof.isUserVerified, session: session, in: space) {
+            response = try await completion.signIn(
+                passkey.userID, code: code, hasTwoFactors: proof.isUserVerified, session: session, in: space
+            ) {
                 try await passkeys.use(proof, by: passkey, in: space)
             }
         } catch let problem as HTTPProblem where problem.code == .secondFactorRequired || problem.code == .forbidden {
@@ -63,16 +70,22 @@ struct LogInByPasskey: Endpoint {
 
     /// The same whatever is wrong with the passkey or its account.
     private static func refusal(_ cause: String? = nil) -> HTTPProblem {
-        HTTPProblem(.signInFailed, "This passkey opens no account here: ask for a new challenge, or sign in another way.", cause: cause)
+        HTTPProblem(
+            .signInFailed, "This passkey opens no account here: ask for a new challenge, or sign in another way.",
+            cause: cause)
     }
 
     private func check(
         _ credential: PasskeyCredential, for party: RelyingParty, in space: UserSpace, _ context: ServiceContext
     ) async throws -> (StoredPasskey, PasskeyCredential.Proof) {
         do {
-            guard let passkey = try await passkeys.find(credential.id, in: space) else { throw PasskeyRefusal("The passkey is not known.") }
+            guard let passkey = try await passkeys.find(credential.id, in: space) else {
+                throw PasskeyRefusal("The passkey is not known.")
+            }
             let proof = try credential.proof(by: passkey, for: party)
-            guard try await passkeys.isOpen(proof.challenge, in: space) else { throw PasskeyRefusal("The challenge is not open.") }
+            guard try await passkeys.isOpen(proof.challenge, in: space) else {
+                throw PasskeyRefusal("The challenge is not open.")
+            }
             if !proof.isCounted(after: passkey) {
                 logger.warning(
                     "A passkey's count did not go up: there may be a copy of it. Signing in was refused.",

@@ -4,8 +4,8 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// `POST /auth/me/passkeys/options` with `password`, where there is one, and `code` of the second factor, where there is one: what an authenticator
-/// is asked to make, `PublicKeyCredentialCreationOptionsJSON`.
+/// `POST /auth/me/passkeys/options` with `password`, where there is one, and `code` of the second factor, where there
+/// is one: what an authenticator is asked to make, `PublicKeyCredentialCreationOptionsJSON`.
 ///
 /// A passkey opens the account without password and code, so it asks for both.
 struct OfferPasskey: Endpoint {
@@ -23,14 +23,17 @@ struct OfferPasskey: Endpoint {
         try await check.attempts.begin(context.challengeLimits(of: request))
         let existing = try await passkeys.descriptors(of: user, in: space)
         let challenge = try await passkeys.makeChallenge(for: .registration, of: user, in: space)
-        let options = PasskeyCreationOptions(challenge: challenge, party: party, user: user, name: account.label ?? party.name, existing: existing)
+        let options = PasskeyCreationOptions(
+            challenge: challenge, party: party, user: user, name: account.label ?? party.name, existing: existing)
         return try Response.encoding(options).notStored
     }
 }
 
-/// `POST /auth/me/passkeys` with `credential` as `navigator.credentials.create` returned it, and `name` if wanted; 201 with the passkey.
+/// `POST /auth/me/passkeys` with `credential` as `navigator.credentials.create` returned it, and `name` if wanted; 201
+/// with the passkey.
 ///
-/// The challenge is proof enough of what `OfferPasskey` asked for. 409 when the passkey is registered already, for whomever.
+/// The challenge is proof enough of what `OfferPasskey` asked for. 409 when the passkey is registered already, for
+/// whomever.
 struct AddPasskey: Endpoint {
     let passkeys: PasskeyStore
 
@@ -41,7 +44,8 @@ struct AddPasskey: Endpoint {
         let name = try fields.passkeyName() ?? ""
         let party = try await passkeys.requiredParty(in: space)
         let (challenge, passkey) = try credential.tellingRefusal { try credential.registration(for: party) }
-        let json = try await passkeys.add(passkey, name: name, challenge: challenge, of: user, session: try context.session, in: space)
+        let json = try await passkeys.add(
+            passkey, name: name, challenge: challenge, of: user, session: try context.session, in: space)
         guard let json else { throw HTTPProblem.closedChallenge }
         return .json(ByteBuffer(string: json), status: .created)
     }
@@ -66,12 +70,15 @@ struct RenamePasskey: Endpoint {
         guard let name = try await BodyFields(request, ["name"]).passkeyName() else {
             throw HTTPProblem(.invalidBody, "This field is required.", field: "name")
         }
-        guard let json = try await passkeys.rename(id, to: name, of: user, in: space) else { throw HTTPProblem(.passkeyNotFound) }
+        guard let json = try await passkeys.rename(id, to: name, of: user, in: space) else {
+            throw HTTPProblem(.passkeyNotFound)
+        }
         return .json(json)
     }
 }
 
-/// `DELETE /auth/me/passkeys/{id}` with `password`, where there is one; 204. 409 when the user could not sign in any more.
+/// `DELETE /auth/me/passkeys/{id}` with `password`, where there is one; 204. 409 when the user could not sign in any
+/// more.
 struct RemovePasskey: Endpoint {
     let check: PasswordCheck
     let passkeys: PasskeyStore
@@ -82,13 +89,15 @@ struct RemovePasskey: Endpoint {
         let password = try await BodyFields(request, ["password"], isOptional: true).secret("password")
         _ = try await check.confirm(password, of: user, in: space, session: try context.session)
         let isMailThere = try await outbox.isThere(in: space)
-        guard try await passkeys.remove(id, of: user, isMailThere: isMailThere, in: space) else { throw HTTPProblem(.passkeyNotFound) }
+        guard try await passkeys.remove(id, of: user, isMailThere: isMailThere, in: space) else {
+            throw HTTPProblem(.passkeyNotFound)
+        }
         return Response(status: .noContent)
     }
 }
 
-/// `DELETE /auth/users/{id}/passkeys`, for the app's own server, when a user's authenticator is lost or stolen; 204. Who then has nothing else to sign
-/// in by needs a password from the app's server (`ChangeUser`).
+/// `DELETE /auth/users/{id}/passkeys`, for the app's own server, when a user's authenticator is lost or stolen; 204.
+/// Who then has nothing else to sign in by needs a password from the app's server (`ChangeUser`).
 struct RemovePasskeys: Endpoint {
     let users: UserStore
     let passkeys: PasskeyStore
@@ -105,7 +114,9 @@ extension ServiceContext {
     /// The passkey in the path. What is no id is none's.
     fileprivate var passkeyID: UUID {
         get throws {
-            guard let id = parameters.get("id").flatMap({ UUID(uuidString: $0) }) else { throw HTTPProblem(.passkeyNotFound) }
+            guard let id = parameters.get("id").flatMap({ UUID(uuidString: $0) }) else {
+                throw HTTPProblem(.passkeyNotFound)
+            }
             return id
         }
     }
@@ -141,5 +152,6 @@ extension PasskeyCredential {
 
 extension HTTPProblem {
     static let closedChallenge = HTTPProblem(
-        .invalidBody, "The challenge is not open: it is not yours, used up, or older than five minutes.", field: "credential")
+        .invalidBody, "The challenge is not open: it is not yours, used up, or older than five minutes.",
+        field: "credential")
 }

@@ -1,7 +1,8 @@
 import Foundation
 import MartletCore
 
-/// `PublicKeyCredentialCreationOptionsJSON` (WebAuthn §5.1.8): what `PublicKeyCredential.parseCreationOptionsFromJSON` reads.
+/// `PublicKeyCredentialCreationOptionsJSON` (WebAuthn §5.1.8): what `PublicKeyCredential.parseCreationOptionsFromJSON`
+/// reads.
 struct PasskeyCreationOptions: Encodable {
     struct Party: Encodable {
         var id: String
@@ -45,7 +46,10 @@ struct PasskeyCreationOptions: Encodable {
     /// - Parameters:
     ///   - name: what the authenticator shows beside the relying party's name.
     ///   - existing: passkeys that the user has: an authenticator that has one of them makes no other.
-    init(challenge: Data, party: RelyingParty, user: UUID, name: String, existing: [(id: Data, transports: [String])] = []) {
+    init(
+        challenge: Data, party: RelyingParty, user: UUID, name: String,
+        existing: [(id: Data, transports: [String])] = []
+    ) {
         self.challenge = Base64URL.encode(challenge)
         rp = Party(id: party.id, name: party.name)
         self.user = User(id: Base64URL.encode(user.bytes), name: name, displayName: name)
@@ -53,7 +57,8 @@ struct PasskeyCreationOptions: Encodable {
     }
 }
 
-/// `PublicKeyCredentialRequestOptionsJSON` (WebAuthn §5.1.9): what `PublicKeyCredential.parseRequestOptionsFromJSON` reads.
+/// `PublicKeyCredentialRequestOptionsJSON` (WebAuthn §5.1.9): what `PublicKeyCredential.parseRequestOptionsFromJSON`
+/// reads.
 struct PasskeyRequestOptions: Encodable {
     var challenge: String
     var timeout = PasskeyChallenge.lifetimeInSeconds * 1_000

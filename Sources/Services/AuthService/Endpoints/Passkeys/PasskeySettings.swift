@@ -2,7 +2,8 @@ import Hummingbird
 import MartletAPI
 import MartletHTTP
 
-/// `GET /auth/passkeys/settings`, for the app's own server: what the app's passkeys are bound to; 404 when the app has none.
+/// `GET /auth/passkeys/settings`, for the app's own server: what the app's passkeys are bound to; 404 when the app has
+/// none.
 struct ReadPasskeySettings: Endpoint {
     let passkeys: PasskeyStore
 
@@ -25,12 +26,15 @@ struct SetPasskeySettings: Endpoint {
     }
 }
 
-/// `DELETE /auth/passkeys/settings`, for the app's own server, 204. Passkeys stay, and open nothing until there are settings again.
+/// `DELETE /auth/passkeys/settings`, for the app's own server, 204. Passkeys stay, and open nothing until there are
+/// settings again.
 struct RemovePasskeySettings: Endpoint {
     let passkeys: PasskeyStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        guard try await passkeys.removeRelyingParty(in: try context.managedUserSpace) else { throw HTTPProblem.noPasskeys }
+        guard try await passkeys.removeRelyingParty(in: try context.managedUserSpace) else {
+            throw HTTPProblem.noPasskeys
+        }
         return Response(status: .noContent)
     }
 }
@@ -54,5 +58,6 @@ extension PasskeyStore {
 }
 
 extension HTTPProblem {
-    fileprivate static let noPasskeys = HTTPProblem(.notFound, "The app has no settings for passkeys: PUT auth/passkeys/settings.")
+    fileprivate static let noPasskeys = HTTPProblem(
+        .notFound, "The app has no settings for passkeys: PUT auth/passkeys/settings.")
 }

@@ -19,13 +19,15 @@ struct OfferPasskeySignUp: Endpoint {
         let user = NewUser().id
         let challenge = try await passkeys.makeChallenge(for: .signUp, of: user, in: space)
         let name = userName?.text ?? email?.text ?? party.name
-        return try Response.encoding(PasskeyCreationOptions(challenge: challenge, party: party, user: user, name: name)).notStored
+        return try Response.encoding(PasskeyCreationOptions(challenge: challenge, party: party, user: user, name: name))
+            .notStored
     }
 }
 
-/// `POST /auth/passkeys/signup` with `credential` as `navigator.credentials.create` returned it, `userName` or `email` or both, and if wanted
-/// `name` (of the passkey), `profile`, `private`, `device`, `invitation`, `language`; 201, signed in as a new user without a password. Where the app
-/// demands verified addresses 202 with `{"user"}`, as `SignUp`.
+/// `POST /auth/passkeys/signup` with `credential` as `navigator.credentials.create` returned it, `userName` or `email`
+/// or both, and if wanted `name` (of the passkey), `profile`, `private`, `device`, `invitation`, `language`; 201,
+/// signed in as a new user without a password. Where the app demands verified addresses 202 with `{"user"}`, as
+/// `SignUp`.
 ///
 /// After 409 for a name that somebody has, the same credential may come again with another.
 struct SignUpByPasskey: Endpoint {
@@ -36,7 +38,9 @@ struct SignUpByPasskey: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let space = try context.userSpace
-        let fields = try await BodyFields(request, ["credential", "userName", "email", "name", "profile", "private", "device", "invitation", "language"])
+        let fields = try await BodyFields(
+            request,
+            ["credential", "userName", "email", "name", "profile", "private", "device", "invitation", "language"])
         let (userName, email) = try fields.userNameOrEmail()
         let credential = try PasskeyCredential(fields)
         let name = try fields.passkeyName() ?? ""
@@ -55,7 +59,8 @@ struct SignUpByPasskey: Endpoint {
         guard let id = try await passkeys.newUser(of: challenge, in: space) else { throw HTTPProblem.closedChallenge }
         user.id = id
         let made = try await passkeys.signUp(
-            user, passkey: passkey, name: name, challenge: challenge, session: session, needsVerifiedEmail: settings.requireVerifiedEmail, in: space)
+            user, passkey: passkey, name: name, challenge: challenge, session: session,
+            needsVerifiedEmail: settings.requireVerifiedEmail, in: space)
         guard let made else { throw HTTPProblem.closedChallenge }
         await mailing.verify(email, of: id, settings, languages, in: space)
         guard made.isSignedIn else { return .waitingForVerification(made.json) }

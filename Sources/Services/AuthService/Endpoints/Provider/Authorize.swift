@@ -3,13 +3,16 @@ import Hummingbird
 import MartletAPI
 import MartletHTTP
 
-/// `GET /oidc/{app}/authorize` with a client's request in the query: a page to sign in, a page to allow, or back to the client with a code.
+/// `GET /oidc/{app}/authorize` with a client's request in the query: a page to sign in, a page to allow, or back to the
+/// client with a code.
 struct Authorize: Endpoint {
     let flow: AuthorizationFlow
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         try await flow.answer(request, context) { asked, issuer in
-            if let browser = try await flow.browsers.session(request, issuer), !asked.wantsLogIn(since: browser.authenticated, at: Date()) {
+            if let browser = try await flow.browsers.session(request, issuer),
+                !asked.wantsLogIn(since: browser.authenticated, at: Date())
+            {
                 return try await flow.goOn(asked, request, as: browser, issuer)
             }
             if asked.prompts.contains(.none) {
@@ -28,7 +31,8 @@ extension AuthorizationRequest {
     }
 }
 
-/// `POST /oidc/{app}/authorize` and `…/logout`, which OpenID Connect Core 1.0 §3.1.2.1 and RP-Initiated Logout 1.0 §2 demand: the same, by way of GET.
+/// `POST /oidc/{app}/authorize` and `…/logout`, which OpenID Connect Core 1.0 §3.1.2.1 and RP-Initiated Logout 1.0 §2
+/// demand: the same, by way of GET.
 ///
 /// A form of another site brings no cookies along; the redirect does.
 struct GoOnByGet: Endpoint {
@@ -39,7 +43,9 @@ struct GoOnByGet: Endpoint {
         let issuer = try issuers.issuer(context)
         do {
             let fields = try await FormFields(body: request)
-            return Response(status: .seeOther, headers: [.location: issuer.endpoint(endpoint) + "?" + fields.encoded, .cacheControl: "no-store"])
+            return Response(
+                status: .seeOther,
+                headers: [.location: issuer.endpoint(endpoint) + "?" + fields.encoded, .cacheControl: "no-store"])
         } catch let error as OAuthError {
             return ProviderPages.failure(error)
         }

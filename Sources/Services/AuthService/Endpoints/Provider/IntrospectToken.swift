@@ -2,7 +2,8 @@ import Foundation
 import Hummingbird
 import MartletHTTP
 
-/// `POST /oidc/{app}/introspect` (RFC 7662): whether a token of the asking client is good, and what for. Confidential clients only.
+/// `POST /oidc/{app}/introspect` (RFC 7662): whether a token of the asking client is good, and what for. Confidential
+/// clients only.
 ///
 /// Tokens of others are as inactive as those that never were.
 struct IntrospectToken: ProviderEndpoint {
@@ -13,11 +14,15 @@ struct IntrospectToken: ProviderEndpoint {
     func respond(to request: Request, _ context: ServiceContext, _ issuer: Issuer) async throws -> Response {
         let fields = try await FormFields(body: request)
         let client = try await authentication.client(request, fields, in: issuer.space)
-        guard client.isConfidential else { throw OAuthError(.invalidClient, "A public client cannot ask this: it cannot prove who it is.") }
+        guard client.isConfidential else {
+            throw OAuthError(.invalidClient, "A public client cannot ask this: it cannot prove who it is.")
+        }
         guard let token = fields["token"] else { throw OAuthError(.invalidRequest, "token is required.") }
         var found = try await clientTokens.access(token, in: issuer.space)
         if found == nil { found = try await clientTokens.refresh(token, in: issuer.space) }
-        guard let found, found.open.client == client.id else { return try Response.encoding(["active": false]).notStored }
+        guard let found, found.open.client == client.id else {
+            return try Response.encoding(["active": false]).notStored
+        }
         return try Response.encoding(Answer(found, issuer)).notStored
     }
 

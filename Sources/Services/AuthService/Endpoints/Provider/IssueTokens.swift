@@ -5,7 +5,8 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// `POST /oidc/{app}/token` (RFC 6749 §4.1.3, §6): tokens for an authorization code, or for a refresh token, which is replaced.
+/// `POST /oidc/{app}/token` (RFC 6749 §4.1.3, §6): tokens for an authorization code, or for a refresh token, which is
+/// replaced.
 struct IssueTokens: ProviderEndpoint {
     static let grantTypes = ["authorization_code", "refresh_token"]
 
@@ -29,8 +30,12 @@ struct IssueTokens: ProviderEndpoint {
         }
     }
 
-    private func exchange(_ fields: FormFields, _ client: OAuthClient, _ issuer: Issuer, _ context: ServiceContext) async throws -> Response {
-        guard let code = fields["code"], let redirectURI = fields["redirect_uri"], let verifier = fields["code_verifier"] else {
+    private func exchange(_ fields: FormFields, _ client: OAuthClient, _ issuer: Issuer, _ context: ServiceContext)
+        async throws -> Response
+    {
+        guard let code = fields["code"], let redirectURI = fields["redirect_uri"],
+            let verifier = fields["code_verifier"]
+        else {
             throw OAuthError(.invalidRequest, "code, redirect_uri and code_verifier are required.")
         }
         let proof = AuthorizationCodeStore.Proof(client: client, redirectURI: redirectURI, verifier: verifier)
@@ -38,32 +43,50 @@ struct IssueTokens: ProviderEndpoint {
             if try await codes.endSession(of: code, client: client.id) {
                 logger.warning(
                     "An authorization code came a second time: the session it was exchanged for was ended.",
-                    metadata: ["app.id": "\(issuer.space.appID)", "client.id": "\(client.id)", "request.id": "\(context.requestID)"])
+                    metadata: [
+                        "app.id": "\(issuer.space.appID)", "client.id": "\(client.id)",
+                        "request.id": "\(context.requestID)",
+                    ])
             }
-            throw OAuthError(.invalidGrant, "The code is wrong, used or too old, or it does not go with this client, redirect_uri and code_verifier.")
+            throw OAuthError(
+                .invalidGrant,
+                "The code is wrong, used or too old, or it does not go with this client, redirect_uri and code_verifier."
+            )
         }
         try await clientSessions.endIdlest(of: taken.session.userID, in: client.id)
         return try answer(taken.session, client, issuer, number: 0, nonce: taken.nonce)
     }
 
-    private func refresh(_ fields: FormFields, _ client: OAuthClient, _ issuer: Issuer, _ context: ServiceContext) async throws -> Response {
-        let refusal = OAuthError(.invalidGrant, "The refresh token is wrong, used or too old, or it is another client's.")
-        guard let text = fields["refresh_token"] else { throw OAuthError(.invalidRequest, "refresh_token is required.") }
+    private func refresh(_ fields: FormFields, _ client: OAuthClient, _ issuer: Issuer, _ context: ServiceContext)
+        async throws -> Response
+    {
+        let refusal = OAuthError(
+            .invalidGrant, "The refresh token is wrong, used or too old, or it is another client's.")
+        guard let text = fields["refresh_token"] else {
+            throw OAuthError(.invalidRequest, "refresh_token is required.")
+        }
         guard let token = tokens.content(of: text, .refresh), let number = Int32(exactly: token.value),
             let open = try await clientSessions.find(token.session, in: issuer.space), open.client == client.id,
             open.session.scopes.contains(.offlineAccess)
         else { throw refusal }
-        // All that was allowed is handed out again, which RFC 6749 §3.3 lets a server do; `scope` in the answer says so.
+        // All that was allowed is handed out again, which RFC 6749 §3.3 lets a server do; `scope` in the answer says
+        // so.
         let wanted = [ProviderScope](list: fields["scope"] ?? "")
-        guard wanted.allSatisfy(open.session.scopes.contains) else { throw OAuthError(.invalidScope, "A scope in it was not allowed by the user.") }
-        switch try await sessions.refresh(RefreshTokens.Content(session: token.session, number: number), in: issuer.space) {
-        case .refreshed(let refreshed): return try answer(open.session, client, issuer, number: refreshed.number, nonce: nil)
+        guard wanted.allSatisfy(open.session.scopes.contains) else {
+            throw OAuthError(.invalidScope, "A scope in it was not allowed by the user.")
+        }
+        switch try await sessions.refresh(
+            RefreshTokens.Content(session: token.session, number: number), in: issuer.space)
+        {
+        case .refreshed(let refreshed):
+            return try answer(open.session, client, issuer, number: refreshed.number, nonce: nil)
         case .refused: throw refusal
         case .reused(let userID):
             logger.warning(
                 "A client's refresh token came a second time: its session was ended.",
                 metadata: [
-                    "app.id": "\(issuer.space.appID)", "client.id": "\(client.id)", "user.id": "\(userID)", "session.id": "\(token.session)",
+                    "app.id": "\(issuer.space.appID)", "client.id": "\(client.id)", "user.id": "\(userID)",
+                    "session.id": "\(token.session)",
                     "request.id": "\(context.requestID)",
                 ])
             throw refusal
@@ -71,14 +94,20 @@ struct IssueTokens: ProviderEndpoint {
     }
 
     /// - Parameter number: of the refresh token in its family.
-    private func answer(_ session: ClientSession, _ client: OAuthClient, _ issuer: Issuer, number: Int32, nonce: String?) throws -> Response {
+    private func answer(
+        _ session: ClientSession, _ client: OAuthClient, _ issuer: Issuer, number: Int32, nonce: String?
+    ) throws -> Response {
         let now = Date()
         let lifetime = ClientSession.accessTokenLifetimeInSeconds
-        let accessToken = tokens.token(.access, .init(session: session.id, value: Int64(now.timeIntervalSince1970 * 1_000) + lifetime * 1_000))
+        let accessToken = tokens.token(
+            .access, .init(session: session.id, value: Int64(now.timeIntervalSince1970 * 1_000) + lifetime * 1_000))
         var answer = Answer(accessToken: accessToken, expiresIn: lifetime, scope: session.scopes.list)
         if session.scopes.contains(.openID) {
-            let token = IDToken(issuer: issuer, client: client.id, session, nonce: nonce, accessToken: accessToken, at: now)
-            guard let signed = try signingKeys.signed(token, by: client.idTokenAlgorithm) else { throw HTTPProblem(.unavailable) }
+            let token = IDToken(
+                issuer: issuer, client: client.id, session, nonce: nonce, accessToken: accessToken, at: now)
+            guard let signed = try signingKeys.signed(token, by: client.idTokenAlgorithm) else {
+                throw HTTPProblem(.unavailable)
+            }
             answer.idToken = signed
         }
         if session.scopes.contains(.offlineAccess) {

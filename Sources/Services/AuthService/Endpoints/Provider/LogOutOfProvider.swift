@@ -3,15 +3,18 @@ import Hummingbird
 import MartletCore
 import MartletHTTP
 
-/// `GET /oidc/{app}/logout` (OpenID Connect RP-Initiated Logout 1.0 §2): the browser's session ends, and with it what clients have without
-/// `offline_access`; then back to the client. Who comes without an ID token of the user who is signed in is asked first: anybody can send a browser here.
+/// `GET /oidc/{app}/logout` (OpenID Connect RP-Initiated Logout 1.0 §2): the browser's session ends, and with it what
+/// clients have without `offline_access`; then back to the client. Who comes without an ID token of the user who is
+/// signed in is asked first: anybody can send a browser here.
 struct LogOutOfProvider: Endpoint {
     let flow: AuthorizationFlow
     let sessions: SessionStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         try await flow.answerLogOut(request, context) { asked, issuer in
-            guard let browser = try await flow.browsers.session(request, issuer) else { return flow.signedOut(asked, issuer) }
+            guard let browser = try await flow.browsers.session(request, issuer) else {
+                return flow.signedOut(asked, issuer)
+            }
             if asked.provenUser == browser.userID { return try await sessions.end(browser, asked, flow, issuer) }
             return flow.askToLogOut(asked, request, as: browser, issuer)
         }
@@ -26,9 +29,15 @@ struct ConfirmLogOut: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         try await flow.answerLogOut(request, context) { asked, issuer in
             let fields = try await FormFields(body: request)
-            guard let browser = try await flow.browsers.session(request, issuer) else { return flow.signedOut(asked, issuer) }
-            guard flow.browsers.isGenuine(.logOut, fields, request, session: browser.session, query: asked.query, issuer) else {
-                throw OAuthError(.invalidRequest, "This page was too old, or not made for this browser. Go back to the application and begin again.")
+            guard let browser = try await flow.browsers.session(request, issuer) else {
+                return flow.signedOut(asked, issuer)
+            }
+            guard
+                flow.browsers.isGenuine(.logOut, fields, request, session: browser.session, query: asked.query, issuer)
+            else {
+                throw OAuthError(
+                    .invalidRequest,
+                    "This page was too old, or not made for this browser. Go back to the application and begin again.")
             }
             return try await sessions.end(browser, asked, flow, issuer)
         }
@@ -52,7 +61,8 @@ extension AuthorizationFlow {
     ) async throws -> Response {
         let issuer = try issuers.issuer(context)
         do {
-            return try await body(try await LogOutRequest(query: request.uri.query ?? "", of: clients, issuers, issuer), issuer)
+            return try await body(
+                try await LogOutRequest(query: request.uri.query ?? "", of: clients, issuers, issuer), issuer)
         } catch let error as OAuthError {
             return ProviderPages.failure(error)
         }
@@ -67,7 +77,8 @@ extension AuthorizationFlow {
         _ asked: LogOutRequest, _ request: Request, as browser: ClientSessionStore.Browser, _ issuer: Issuer
     ) -> Response {
         let secret = browsers.formSecret(request, issuer)
-        let token = browsers.formToken(.logOut, secret: secret.value, session: browser.session, query: asked.query, issuer)
+        let token = browsers.formToken(
+            .logOut, secret: secret.value, session: browser.session, query: asked.query, issuer)
         var response = ProviderPages.logOut(asked, issuer, token: token, userName: browser.userName)
         if let cookie = secret.new { response.setCookie(cookie) }
         return response

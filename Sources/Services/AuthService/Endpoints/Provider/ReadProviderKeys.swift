@@ -9,7 +9,9 @@ struct ReadProviderKeys: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         _ = try issuers.issuer(context)
         guard let ring = issuers.feed.current else { throw HTTPProblem(.unavailable) }
-        let keys = issuers.feed.idTokenKeys.map { Key.rsa(RSAKey($0)) } + ring.signingKeys.compactMap(ReadSigningKeys.Key.init).map(Key.ec)
+        let keys =
+            issuers.feed.idTokenKeys.map { Key.rsa(RSAKey($0)) }
+            + ring.signingKeys.compactMap(ReadSigningKeys.Key.init).map(Key.ec)
         var response = try Response.encoding(["keys": keys])
         response.headers[.cacheControl] = "public, max-age=300"
         return response

@@ -2,7 +2,8 @@ import Foundation
 import Hummingbird
 import MartletHTTP
 
-/// `GET /oidc/{app}/.well-known/openid-configuration` (OpenID Connect Discovery 1.0 §3) and `…/oauth-authorization-server` (RFC 8414).
+/// `GET /oidc/{app}/.well-known/openid-configuration` (OpenID Connect Discovery 1.0 §3) and
+/// `…/oauth-authorization-server` (RFC 8414).
 struct ReadProviderMetadata: Endpoint {
     let issuers: Issuers
 
@@ -29,7 +30,8 @@ struct ReadProviderMetadata: Endpoint {
         var subjectTypes = ["public"]
         var idTokenAlgorithms = IDTokenAlgorithm.allCases.map(\.rawValue)
         var claims = [
-            "iss", "sub", "aud", "exp", "iat", "auth_time", "nonce", "at_hash", "sid", "name", "preferred_username", "updated_at", "email",
+            "iss", "sub", "aud", "exp", "iat", "auth_time", "nonce", "at_hash", "sid", "name", "preferred_username",
+            "updated_at", "email",
             "email_verified",
         ]
         var challengeMethods = ["S256"]

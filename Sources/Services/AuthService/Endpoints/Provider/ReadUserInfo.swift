@@ -2,16 +2,21 @@ import Foundation
 import Hummingbird
 import MartletHTTP
 
-/// `GET` and `POST /oidc/{app}/userinfo` with an access token (OpenID Connect Core 1.0 §5.3, RFC 6750): what its scopes open of its user.
+/// `GET` and `POST /oidc/{app}/userinfo` with an access token (OpenID Connect Core 1.0 §5.3, RFC 6750): what its scopes
+/// open of its user.
 struct ReadUserInfo: ProviderEndpoint {
     let issuers: Issuers
     let clientTokens: ClientTokens
 
     func respond(to request: Request, _ context: ServiceContext, _ issuer: Issuer) async throws -> Response {
-        guard let token = try await Self.token(request), let found = try await clientTokens.access(token, in: issuer.space) else {
+        guard let token = try await Self.token(request),
+            let found = try await clientTokens.access(token, in: issuer.space)
+        else {
             throw OAuthError(.invalidToken, "The access token is missing, wrong or has expired.")
         }
-        guard found.open.session.scopes.contains(.openID) else { throw OAuthError(.insufficientScope, "This needs the scope openid.") }
+        guard found.open.session.scopes.contains(.openID) else {
+            throw OAuthError(.insufficientScope, "This needs the scope openid.")
+        }
         return Response.json(found.open.claims).notStored
     }
 

@@ -2,7 +2,8 @@ import Foundation
 import Hummingbird
 import MartletHTTP
 
-/// `POST /oidc/{app}/revoke` (RFC 7009): the session that the token is of ends, with all its tokens. 200 also for what is no token of the client.
+/// `POST /oidc/{app}/revoke` (RFC 7009): the session that the token is of ends, with all its tokens. 200 also for what
+/// is no token of the client.
 struct RevokeToken: ProviderEndpoint {
     let issuers: Issuers
     let authentication: ClientAuthentication

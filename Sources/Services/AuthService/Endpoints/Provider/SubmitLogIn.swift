@@ -18,7 +18,9 @@ struct SubmitLogIn: Endpoint {
             let fields = try await FormFields(body: request)
             guard flow.browsers.isGenuine(.logIn, fields, request, session: nil, query: asked.query, issuer) else {
                 return flow.showLogIn(
-                    asked, request, issuer, message: "This page was too old, or your browser keeps no cookies. Please try again.", status: .forbidden)
+                    asked, request, issuer,
+                    message: "This page was too old, or your browser keeps no cookies. Please try again.",
+                    status: .forbidden)
             }
             let name = fields["name"] ?? ""
             let session = NewSession(device: Browsers.device, lifetimeInSeconds: Browsers.sessionLifetimeInSeconds)
@@ -48,26 +50,31 @@ struct SubmitLogIn: Endpoint {
     }
 
     private func showAgain(
-        _ asked: AuthorizationRequest, _ request: Request, _ issuer: Issuer, name: String, asksForCode: Bool, _ problem: HTTPProblem
+        _ asked: AuthorizationRequest, _ request: Request, _ issuer: Issuer, name: String, asksForCode: Bool,
+        _ problem: HTTPProblem
     ) throws -> Response {
         switch problem.code {
         case .secondFactorRequired:
             return flow.showLogIn(
-                asked, request, issuer, name: name, asksForCode: true, message: "Enter your password once more, and a code.", status: .forbidden)
+                asked, request, issuer, name: name, asksForCode: true,
+                message: "Enter your password once more, and a code.", status: .forbidden)
         case .tooManyRequests:
             var response = flow.showLogIn(
-                asked, request, issuer, name: name, asksForCode: asksForCode, message: "Too many attempts. Please wait a little and try again.",
+                asked, request, issuer, name: name, asksForCode: asksForCode,
+                message: "Too many attempts. Please wait a little and try again.",
                 status: .tooManyRequests)
             response.headers[.retryAfter] = problem.headers[.retryAfter] ?? "1"
             return response
         // What is no name is nobody's.
         case .signInFailed, .invalidBody:
             return flow.showLogIn(
-                asked, request, issuer, name: name, asksForCode: asksForCode, message: HTTPProblem.passwordRefused.detail,
+                asked, request, issuer, name: name, asksForCode: asksForCode,
+                message: HTTPProblem.passwordRefused.detail,
                 status: .forbidden)
         case .forbidden:
             return flow.showLogIn(
-                asked, request, issuer, name: name, message: "Your e-mail address has to be verified before you can sign in.", status: .forbidden)
+                asked, request, issuer, name: name,
+                message: "Your e-mail address has to be verified before you can sign in.", status: .forbidden)
         default: throw problem
         }
     }

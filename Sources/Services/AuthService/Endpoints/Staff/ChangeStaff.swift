@@ -4,11 +4,12 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// `PATCH /admin/staff/{id}` with `userName`, `password`, `mustReset`, `isAdministrator`, `rights`, `disabled`, `email`; needs `staff` update. 200 with the
-/// staff member.
+/// `PATCH /admin/staff/{id}` with `userName`, `password`, `mustReset`, `isAdministrator`, `rights`, `disabled`,
+/// `email`; needs `staff` update. 200 with the staff member.
 ///
-/// `rights` take the place of all that were, and are in force within two seconds at every gateway. A new password has to be changed at the next
-/// sign-in unless `mustReset` is false; it ends all sessions, as do `mustReset` and `disabled`. One's own password is not changed here.
+/// `rights` take the place of all that were, and are in force within two seconds at every gateway. A new password has
+/// to be changed at the next sign-in unless `mustReset` is false; it ends all sessions, as do `mustReset` and
+/// `disabled`. One's own password is not changed here.
 struct ChangeStaff: Endpoint {
     let staff: StaffStore
     let hasher: PasswordHasher
@@ -16,12 +17,17 @@ struct ChangeStaff: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let actor = try StaffActor(try context.staff(may: .update, .staff), request)
         let id = try context.staffID
-        let fields = try await BodyFields(request, ["userName", "password", "mustReset", "isAdministrator", "rights", "disabled", "email"])
+        let fields = try await BodyFields(
+            request, ["userName", "password", "mustReset", "isAdministrator", "rights", "disabled", "email"])
         var change = StaffChange(
-            userName: try fields.staffName(), mustReset: try fields.flag("mustReset"), isAdministrator: try fields.flag("isAdministrator"),
-            rights: try fields.rights(), isDisabled: try fields.flag("disabled"), email: fields["email"] == nil ? nil : .some(try fields.email()))
+            userName: try fields.staffName(), mustReset: try fields.flag("mustReset"),
+            isAdministrator: try fields.flag("isAdministrator"),
+            rights: try fields.rights(), isDisabled: try fields.flag("disabled"),
+            email: fields["email"] == nil ? nil : .some(try fields.email()))
         if let password = try fields.secret("password") {
-            guard id != actor.id else { throw HTTPProblem(.invalidBody, "PUT /admin/me/password changes one's own.", field: "password") }
+            guard id != actor.id else {
+                throw HTTPProblem(.invalidBody, "PUT /admin/me/password changes one's own.", field: "password")
+            }
             try PasswordPolicy.check(password, besides: [change.userName?.text])
             change.passwordHash = try await hasher.hash(password)
             change.mustReset = change.mustReset ?? true
@@ -42,8 +48,8 @@ struct DeleteStaff: Endpoint {
     }
 }
 
-/// `DELETE /admin/staff/{id}/totp`, 204, when somebody has lost app and codes: their sessions end, and the password alone signs them in. Needs
-/// `staff` update. Not for oneself: that takes password and code.
+/// `DELETE /admin/staff/{id}/totp`, 204, when somebody has lost app and codes: their sessions end, and the password
+/// alone signs them in. Needs `staff` update. Not for oneself: that takes password and code.
 struct ResetStaffSecondFactor: Endpoint {
     let staff: StaffStore
 

@@ -6,8 +6,8 @@ import MartletCore
 import MartletHTTP
 import NIOCore
 
-/// `GET /admin/audit/export?format=csv|jsonl` and the filters of `ReadAuditLog`: the log as a file, the oldest first, as it is read; needs `audit`
-/// read. Up to 100,000 entries: for more ask with `from` and `to`.
+/// `GET /admin/audit/export?format=csv|jsonl` and the filters of `ReadAuditLog`: the log as a file, the oldest first,
+/// as it is read; needs `audit` read. Up to 100,000 entries: for more ask with `from` and `to`.
 ///
 /// An error behind the first byte cuts the answer off, which HTTP tells the reader.
 struct ExportAuditLog: Endpoint {
@@ -23,20 +23,24 @@ struct ExportAuditLog: Endpoint {
         guard let format = Format(rawValue: String(request.uri.queryParameters["format"] ?? "jsonl")) else {
             throw HTTPProblem(.invalidParameter, "It must be csv or jsonl.", field: "format")
         }
-        try await audit.record(AuditEntry(by: staff, "export", .audit, target: format.rawValue, from: request.staffAddress))
+        try await audit.record(
+            AuditEntry(by: staff, "export", .audit, target: format.rawValue, from: request.staffAddress))
         let body = ResponseBody { [audit] writer in
             if format == .csv { try await writer.write(ByteBuffer(string: AuditRow.header)) }
             var (last, count): (Int64, Int) = (0, 0)
             while count < Self.maximumEntries {
-                let rows = try await audit.rows(filter, after: last, limit: min(Self.pageSize, Self.maximumEntries - count))
+                let rows = try await audit.rows(
+                    filter, after: last, limit: min(Self.pageSize, Self.maximumEntries - count))
                 guard let newest = rows.last?.number else { break }
-                try await writer.write(ByteBuffer(string: rows.map { format == .csv ? $0.csv : $0.json + "\n" }.joined()))
+                try await writer.write(
+                    ByteBuffer(string: rows.map { format == .csv ? $0.csv : $0.json + "\n" }.joined()))
                 (last, count) = (newest, count + rows.count)
             }
             try await writer.finish(nil)
         }
         let headers: HTTPFields = [
-            .contentType: format.contentType, .contentDisposition: #"attachment; filename="audit.\#(format.rawValue)""#, .cacheControl: "no-store",
+            .contentType: format.contentType, .contentDisposition: #"attachment; filename="audit.\#(format.rawValue)""#,
+            .cacheControl: "no-store",
         ]
         return Response(status: .ok, headers: headers, body: body)
     }

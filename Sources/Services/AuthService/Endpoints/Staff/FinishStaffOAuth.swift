@@ -4,11 +4,11 @@ import MartletCore
 import MartletHTTP
 import MartletMail
 
-/// `POST /admin/auth/oidc/finish` with `code` of the callback and `codeVerifier`, `secondFactorCode`, `device` and `staySignedIn` if wanted; 200 as
-/// after `StaffLogIn`.
+/// `POST /admin/auth/oidc/finish` with `code` of the callback and `codeVerifier`, `secondFactorCode`, `device` and
+/// `staySignedIn` if wanted; 200 as after `StaffLogIn`.
 ///
-/// Who is linked signs in. Who is not becomes a staff member without rights, where the provider is set up to do so for the domain of their address;
-/// else the refusal is that of `StaffLogIn`.
+/// Who is linked signs in. Who is not becomes a staff member without rights, where the provider is set up to do so for
+/// the domain of their address; else the refusal is that of `StaffLogIn`.
 struct FinishStaffOAuth: Endpoint {
     let federation: Federation
     let staff: StaffStore
@@ -17,9 +17,11 @@ struct FinishStaffOAuth: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         try context.checkStaffRoute()
-        let fields = try await BodyFields(request, Federation.codeFields.union(["secondFactorCode", "device", "staySignedIn"]))
+        let fields = try await BodyFields(
+            request, Federation.codeFields.union(["secondFactorCode", "device", "staySignedIn"]))
         let code = try fields.string("secondFactorCode")
-        let session = NewStaffSession(device: try fields.device(), staysSignedIn: try fields.flag("staySignedIn") ?? false)
+        let session = NewStaffSession(
+            device: try fields.device(), staysSignedIn: try fields.flag("staySignedIn") ?? false)
         let proof = try await federation.proof(ofCode: fields, in: .staff)
         let attempt = StaffSignInCompletion.Attempt(
             code: code, session: session, address: request.staffAddress, provider: proof.identity.provider)
@@ -34,7 +36,9 @@ struct FinishStaffOAuth: Endpoint {
                 return try await staff.use(proof.identity, of: account.id)
             }
         } else {
-            guard try await proof.take(), let account = try await newcomer(proof.identity, provider.settings, from: attempt.address) else {
+            guard try await proof.take(),
+                let account = try await newcomer(proof.identity, provider.settings, from: attempt.address)
+            else {
                 throw try await completion.refusal(of: nil, attempt)
             }
             response = try await completion.signIn(account, attempt)

@@ -3,8 +3,8 @@ import Hummingbird
 import MartletAPI
 import MartletHTTP
 
-/// `GET /admin/sign-ins?by=month&from=YYYY-MM&to=YYYY-MM`: how often staff signed in, in all and each, by months of UTC, the newest first; needs
-/// `staff` read. Without `from` and `to` the last twelve. Months without any are left out.
+/// `GET /admin/sign-ins?by=month&from=YYYY-MM&to=YYYY-MM`: how often staff signed in, in all and each, by months of
+/// UTC, the newest first; needs `staff` read. Without `from` and `to` the last twelve. Months without any are left out.
 struct ListSignIns: Endpoint {
     let sessions: StaffSessionStore
 
@@ -16,7 +16,8 @@ struct ListSignIns: Endpoint {
         }
         let now = Date()
         let list = try await sessions.signInsByMonth(
-            from: try request.month("from") ?? Self.month(of: now, back: 11), to: try request.month("to") ?? Self.month(of: now))
+            from: try request.month("from") ?? Self.month(of: now, back: 11),
+            to: try request.month("to") ?? Self.month(of: now))
         return .json(#"{"count":\#(list.count),"data":[\#(list.joined(separator: ","))]}"#)
     }
 

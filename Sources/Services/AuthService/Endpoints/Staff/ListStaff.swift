@@ -3,7 +3,8 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// `GET /admin/staff?after=&limit=`: everybody, by name; needs `staff` read. `next`, where there are more, is the `after` of the next page.
+/// `GET /admin/staff?after=&limit=`: everybody, by name; needs `staff` read. `next`, where there are more, is the
+/// `after` of the next page.
 struct ListStaff: Endpoint {
     let staff: StaffStore
 

@@ -4,8 +4,9 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// `POST /internal/staff/names` with `{"staff":[ids],"app"?,"area"?}`, a hundred at the most: `{"staff":[{"id","userName","email"?}]}` of those who are
-/// there and not disabled; with `app` and `area` of those who may read it. `email` is where mail reaches them. For our own processes only.
+/// `POST /internal/staff/names` with `{"staff":[ids],"app"?,"area"?}`, a hundred at the most:
+/// `{"staff":[{"id","userName","email"?}]}` of those who are there and not disabled; with `app` and `area` of those who
+/// may read it. `email` is where mail reaches them. For our own processes only.
 struct NameStaff: Endpoint {
     static let maximumStaff = 100
 

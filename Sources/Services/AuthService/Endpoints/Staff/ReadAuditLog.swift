@@ -3,7 +3,8 @@ import Hummingbird
 import MartletAPI
 import MartletHTTP
 
-/// `GET /admin/audit?staff=&area=&app=&action=&from=&to=&before=&limit=`: what staff did, the newest first; needs `audit` read.
+/// `GET /admin/audit?staff=&area=&app=&action=&from=&to=&before=&limit=`: what staff did, the newest first; needs
+/// `audit` read.
 ///
 /// `next`, where there are more, is the `before` of the next page.
 struct ReadAuditLog: Endpoint {

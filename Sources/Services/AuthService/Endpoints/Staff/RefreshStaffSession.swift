@@ -4,7 +4,8 @@ import Logging
 import MartletAPI
 import MartletHTTP
 
-/// `POST /admin/auth/refresh` with `refreshToken`; 200 with new tokens. As `RefreshSession`: a token that was used up before ends the session.
+/// `POST /admin/auth/refresh` with `refreshToken`; 200 with new tokens. As `RefreshSession`: a token that was used up
+/// before ends the session.
 struct RefreshStaffSession: Endpoint {
     let staff: StaffStore
     let sessions: StaffSessionStore
@@ -17,7 +18,8 @@ struct RefreshStaffSession: Endpoint {
         guard let token = signIns.refreshTokens.content(of: text) else { throw HTTPProblem(.invalidToken) }
         switch try await sessions.refresh(token) {
         case .refreshed(let refreshed):
-            return try signIns.answer(token.session, number: refreshed.number, of: refreshed.userID, staff: refreshed.user)
+            return try signIns.answer(
+                token.session, number: refreshed.number, of: refreshed.userID, staff: refreshed.user)
         case .refused:
             throw HTTPProblem(.invalidToken)
         case .reused(let id):
@@ -27,7 +29,8 @@ struct RefreshStaffSession: Endpoint {
             if let grant = try await staff.account(id)?.grant {
                 try await staff.audit.record(
                     AuditEntry(
-                        by: grant, "refresh-token-reused", .staff, target: token.session.uuidString.lowercased(), from: request.staffAddress))
+                        by: grant, "refresh-token-reused", .staff, target: token.session.uuidString.lowercased(),
+                        from: request.staffAddress))
             }
             throw HTTPProblem(.invalidToken)
         }

@@ -3,8 +3,9 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// `PUT /admin/staff/{id}/identities/{provider}` with `subject`, or with `email` for whoever first comes with it verified: the member signs in by
-/// the provider. Needs `staff` update, and for oneself the `password`. 200 with the staff member.
+/// `PUT /admin/staff/{id}/identities/{provider}` with `subject`, or with `email` for whoever first comes with it
+/// verified: the member signs in by the provider. Needs `staff` update, and for oneself the `password`. 200 with the
+/// staff member.
 struct LinkStaffIdentity: Endpoint {
     let check: StaffPasswordCheck
     let providers: IdentityProviderStore
@@ -14,9 +15,14 @@ struct LinkStaffIdentity: Endpoint {
         let id = try context.staffID
         let fields = try await BodyFields(request, ["subject", "email", "password"])
         let (subject, email) = (try fields.string("subject"), try fields.email())
-        guard (subject == nil) != (email == nil) else { throw HTTPProblem(.invalidBody, "Send a subject or an e-mail address.", field: "subject") }
+        guard (subject == nil) != (email == nil) else {
+            throw HTTPProblem(.invalidBody, "Send a subject or an e-mail address.", field: "subject")
+        }
         // As id tokens have it (OpenID Connect Core 1.0 §2).
-        guard subject.map({ (1...255).contains($0.utf8.count) && $0.utf8.allSatisfy { (0x20...0x7e).contains($0) } }) ?? true else {
+        guard
+            subject.map({ (1...255).contains($0.utf8.count) && $0.utf8.allSatisfy { (0x20...0x7e).contains($0) } })
+                ?? true
+        else {
             throw HTTPProblem(.invalidBody, "A subject is 1 to 255 printable characters.", field: "subject")
         }
         guard let provider = try await providers.find(context.parameters.get("provider") ?? "", in: .staff),
@@ -29,13 +35,14 @@ struct LinkStaffIdentity: Endpoint {
     }
 }
 
-/// `DELETE /admin/staff/{id}/identities/{provider}`: the member signs in by it no longer; their sessions go on. Needs `staff` update. 200 with the
-/// staff member.
+/// `DELETE /admin/staff/{id}/identities/{provider}`: the member signs in by it no longer; their sessions go on. Needs
+/// `staff` update. 200 with the staff member.
 struct UnlinkStaffIdentity: Endpoint {
     let staff: StaffStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let actor = try StaffActor(try context.staff(may: .update, .staff), request)
-        return .json(try await staff.unlink(context.parameters.get("provider") ?? "", from: try context.staffID, by: actor))
+        return .json(
+            try await staff.unlink(context.parameters.get("provider") ?? "", from: try context.staffID, by: actor))
     }
 }

@@ -3,10 +3,11 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// `POST /admin/auth/login` with `userName`, `password`, and if wanted `code`, `device`, `staySignedIn`; 200 with tokens and the staff member.
+/// `POST /admin/auth/login` with `userName`, `password`, and if wanted `code`, `device`, `staySignedIn`; 200 with
+/// tokens and the staff member.
 ///
-/// Refusals are those of `LogIn`: the same, and after the same work, whether the name is nobody's, disabled, or the password another one.
-/// Who must choose another password signs in, and can do nothing else before (`mustReset`).
+/// Refusals are those of `LogIn`: the same, and after the same work, whether the name is nobody's, disabled, or the
+/// password another one. Who must choose another password signs in, and can do nothing else before (`mustReset`).
 struct StaffLogIn: Endpoint {
     let staff: StaffStore
     let hasher: PasswordHasher
@@ -17,10 +18,14 @@ struct StaffLogIn: Endpoint {
         let fields = try await BodyFields(request, ["userName", "password", "code", "device", "staySignedIn"])
         let name = try StaffName(try fields.requiredString("userName"))
         let password = Secret(try fields.requiredString("password"))
-        let session = NewStaffSession(device: try fields.device(), staysSignedIn: try fields.flag("staySignedIn") ?? false)
-        let attempt = StaffSignInCompletion.Attempt(code: try fields.string("code"), session: session, address: request.staffAddress)
+        let session = NewStaffSession(
+            device: try fields.device(), staysSignedIn: try fields.flag("staySignedIn") ?? false)
+        let attempt = StaffSignInCompletion.Attempt(
+            code: try fields.string("code"), session: session, address: request.staffAddress)
 
-        let (account, address) = (AttemptStore.Limit.staffAccount(name.text), AttemptStore.Limit.staffAddress(attempt.address))
+        let (account, address) = (
+            AttemptStore.Limit.staffAccount(name.text), AttemptStore.Limit.staffAddress(attempt.address)
+        )
         let (limits, attempts) = ([address, account], completion.attempts)
         let (found, matches) = try await attempts.counting(limits) {
             let found = try await staff.account(name)

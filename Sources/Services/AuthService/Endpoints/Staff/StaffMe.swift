@@ -13,8 +13,8 @@ struct ReadStaffMe: Endpoint {
     }
 }
 
-/// `PUT /admin/me/password` with `password` and `newPassword`: 200 as after signing in, the refresh token is the one that was. All other sessions
-/// end. The only way on for who must choose another password.
+/// `PUT /admin/me/password` with `password` and `newPassword`: 200 as after signing in, the refresh token is the one
+/// that was. All other sessions end. The only way on for who must choose another password.
 struct ChangeStaffPassword: Endpoint {
     let check: StaffPasswordCheck
     let sessions: StaffSessionStore
@@ -24,14 +24,19 @@ struct ChangeStaffPassword: Endpoint {
         let (staff, session) = (try context.staffBeforeReset, try context.staffSession)
         let id = try staff.uuid
         let fields = try await BodyFields(request, ["password", "newPassword"])
-        let (old, new) = (Secret(try fields.requiredString("password")), Secret(try fields.requiredString("newPassword")))
+        let (old, new) = (
+            Secret(try fields.requiredString("password")), Secret(try fields.requiredString("newPassword"))
+        )
         try PasswordPolicy.check(new, field: "newPassword", besides: [staff.userName])
         let account = try await check.confirm(old, of: id)
         guard old.withValue({ old in new.withValue { $0 != old } }) else {
             throw HTTPProblem(.invalidBody, "This is the password that was.", field: "newPassword")
         }
         let hash = try await check.hasher.hash(new)
-        guard let json = try await check.staff.changePassword(of: account, to: hash, keeping: session, from: request.staffAddress) else {
+        guard
+            let json = try await check.staff.changePassword(
+                of: account, to: hash, keeping: session, from: request.staffAddress)
+        else {
             throw HTTPProblem(.conflict, "The password was changed meanwhile.")
         }
         guard let number = try await sessions.newestToken(of: session, of: id) else { throw HTTPProblem(.invalidToken) }

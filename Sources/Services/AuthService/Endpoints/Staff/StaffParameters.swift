@@ -6,13 +6,16 @@ import MartletCore
 import MartletHTTP
 
 extension Request {
-    /// What counts as one client, as people write it: an IPv4 address, or the /64 of an IPv6 one. For limits and the audit log.
+    /// What counts as one client, as people write it: an IPv4 address, or the /64 of an IPv6 one. For limits and the
+    /// audit log.
     var staffAddress: String {
         // The gateway writes both halves of an IPv6 address as hexadecimal numbers, IPv4 mapped into it.
         let header = headers[HTTPField.Name(HeaderName.address)!] ?? ""
         let halves = header.split(separator: ":").map { UInt64($0, radix: 16) }
         guard halves.count == 2, let high = halves[0], let low = halves[1] else { return header }
-        if high == 0, low >> 32 == 0xffff { return (0..<4).map { String(low >> UInt64(24 - 8 * $0) & 0xff) }.joined(separator: ".") }
+        if high == 0, low >> 32 == 0xffff {
+            return (0..<4).map { String(low >> UInt64(24 - 8 * $0) & 0xff) }.joined(separator: ".")
+        }
         return (0..<4).map { String(high >> UInt64(48 - 16 * $0) & 0xffff, radix: 16) }.joined(separator: ":") + "::/64"
     }
 }
@@ -23,7 +26,9 @@ extension ServiceContext {
     /// - Throws: `staff-not-found` for what is no id.
     var staffID: UUID {
         get throws {
-            guard let id = parameters.get("id").flatMap({ UUID(uuidString: $0) }) else { throw HTTPProblem(.staffNotFound) }
+            guard let id = parameters.get("id").flatMap({ UUID(uuidString: $0) }) else {
+                throw HTTPProblem(.staffNotFound)
+            }
             return id
         }
     }
@@ -31,7 +36,9 @@ extension ServiceContext {
     /// The session of the staff member who is asking.
     var staffSession: UUID {
         get throws {
-            guard let id = try principal.sessionID.flatMap({ UUID(uuidString: $0) }) else { throw HTTPProblem(.invalidToken) }
+            guard let id = try principal.sessionID.flatMap({ UUID(uuidString: $0) }) else {
+                throw HTTPProblem(.invalidToken)
+            }
             return id
         }
     }
@@ -73,9 +80,13 @@ extension BodyFields {
                 guard let area = StaffArea(rawValue: name) else {
                     throw invalid("An area is one of \(StaffArea.allCases.map(\.rawValue).joined(separator: ", ")).")
                 }
-                guard !area.isOfServer || app == StaffRights.everyApp else { throw invalid("The area \(name) is of no app: it goes under *.") }
+                guard !area.isOfServer || app == StaffRights.everyApp else {
+                    throw invalid("The area \(name) is of no app: it goes under *.")
+                }
                 let known = actions.compactMap(StaffAction.init)
-                guard known.count == actions.count else { throw invalid("An action is one of create, read, update, delete.") }
+                guard known.count == actions.count else {
+                    throw invalid("An action is one of create, read, update, delete.")
+                }
                 rights[app, default: [:]][area] = Set(known)
             }
         }

@@ -4,7 +4,8 @@ import MartletCore
 import MartletHTTP
 import MartletMail
 
-/// `GET /admin/auth/providers`: by which providers staff may sign in, for the page on which they do; nobody need be signed in.
+/// `GET /admin/auth/providers`: by which providers staff may sign in, for the page on which they do; nobody need be
+/// signed in.
 struct ListStaffSignInProviders: Endpoint {
     let providers: IdentityProviderStore
 
@@ -26,11 +27,12 @@ struct ListStaffProviders: Endpoint {
     }
 }
 
-/// `PUT /admin/identity-providers/{name}`, for administrators; 200 with the provider. What is left out is as it is by default, but the secret, which
-/// stays.
+/// `PUT /admin/identity-providers/{name}`, for administrators; 200 with the provider. What is left out is as it is by
+/// default, but the secret, which stays.
 struct SaveStaffProvider: Endpoint {
     private static let fields: Set<String> = [
-        "kind", "clientIDs", "clientSecret", "issuer", "scopes", "redirectURLs", "trustsEmail", "endpoints", "allowedDomains",
+        "kind", "clientIDs", "clientSecret", "issuer", "scopes", "redirectURLs", "trustsEmail", "endpoints",
+        "allowedDomains",
     ]
     private static let maximumDomains = 20
 
@@ -43,13 +45,21 @@ struct SaveStaffProvider: Endpoint {
         let form = SaveProvider(federation: federation)
         var provider = try await form.provider(fields, in: .staff)
         // The others give no id token for a code, or do not say whether an address is verified.
-        guard provider.kind == .oidc || provider.kind == .google else { throw HTTPProblem(.invalidBody, "It is oidc or google.", field: "kind") }
-        provider.allowedDomains = try domains(fields)
-        // Anybody who once read a company's mail can have a Google account with the address, which stays verified when they have left.
-        guard provider.allowedDomains == nil || !Self.isGoogle(provider) else {
-            throw HTTPProblem(.invalidBody, "Google vouches for addresses, not for who belongs to a domain: link members one by one.", field: "allowedDomains")
+        guard provider.kind == .oidc || provider.kind == .google else {
+            throw HTTPProblem(.invalidBody, "It is oidc or google.", field: "kind")
         }
-        guard let saved = try await federation.providers.save(name, provider, secret: try form.secret(fields, provider.kind), by: actor) else {
+        provider.allowedDomains = try domains(fields)
+        // Anybody who once read a company's mail can have a Google account with the address, which stays verified when
+        // they have left.
+        guard provider.allowedDomains == nil || !Self.isGoogle(provider) else {
+            throw HTTPProblem(
+                .invalidBody, "Google vouches for addresses, not for who belongs to a domain: link members one by one.",
+                field: "allowedDomains")
+        }
+        guard
+            let saved = try await federation.providers.save(
+                name, provider, secret: try form.secret(fields, provider.kind), by: actor)
+        else {
             throw HTTPProblem(.limitExceeded, "Staff have at most \(IdentityProviderStore.maximumPerSpace) providers.")
         }
         return try .encoding(ShownProvider(saved, federation.codeFlow))
@@ -62,13 +72,15 @@ struct SaveStaffProvider: Endpoint {
     private func domains(_ fields: BodyFields) throws -> [String]? {
         let domains = try fields.strings("allowedDomains", upTo: Self.maximumDomains)?.map { $0.lowercased() }
         for domain in domains ?? [] where (try? EmailAddress("a@" + domain)) == nil {
-            throw HTTPProblem(.invalidBody, "Each is the part of an e-mail address behind the @.", field: "allowedDomains")
+            throw HTTPProblem(
+                .invalidBody, "Each is the part of an e-mail address behind the @.", field: "allowedDomains")
         }
         return domains?.isEmpty == true ? nil : domains
     }
 }
 
-/// `DELETE /admin/identity-providers/{name}`, for administrators; 204. Staff stay linked, and cannot sign in by it until it is set up again.
+/// `DELETE /admin/identity-providers/{name}`, for administrators; 204. Staff stay linked, and cannot sign in by it
+/// until it is set up again.
 struct DeleteStaffProvider: Endpoint {
     let federation: Federation
 

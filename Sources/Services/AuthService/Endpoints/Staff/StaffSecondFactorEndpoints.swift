@@ -13,12 +13,15 @@ struct AddStaffSecondFactor: Endpoint {
         let staff = try context.signedInStaff
         let password = Secret(try await BodyFields(request, ["password"]).requiredString("password"))
         let account = try await check.confirm(password, of: try staff.uuid)
-        guard let secret = try await secondFactors.begin(of: account.id) else { throw HTTPProblem(.conflict, "A second factor is in force.") }
+        guard let secret = try await secondFactors.begin(of: account.id) else {
+            throw HTTPProblem(.conflict, "A second factor is in force.")
+        }
         return try .newSecondFactor(secret, issuer: "Martlet", user: account.grant.userName)
     }
 }
 
-/// `POST /admin/me/totp/confirm` with `code`: from now on signing in asks for one. 200 with `{"recoveryCodes":[…]}`, shown this once.
+/// `POST /admin/me/totp/confirm` with `code`: from now on signing in asks for one. 200 with `{"recoveryCodes":[…]}`,
+/// shown this once.
 struct ConfirmStaffSecondFactor: Endpoint {
     let attempts: AttemptStore
     let secondFactors: SecondFactorStore
@@ -43,7 +46,10 @@ struct RenewStaffRecoveryCodes: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let staff = try await check.confirm(request, context, secondFactors)
         let entry = AuditEntry(by: staff, "renew-recovery-codes", .staff, target: staff.id, from: request.staffAddress)
-        guard let codes = try await secondFactors.renewRecoveryCodes(of: try staff.uuid, also: { try await check.staff.audit.record(entry, $0) }) else {
+        guard
+            let codes = try await secondFactors.renewRecoveryCodes(
+                of: try staff.uuid, also: { try await check.staff.audit.record(entry, $0) })
+        else {
             throw HTTPProblem(.conflict, "There is no second factor.")
         }
         return try .recoveryCodes(codes)
@@ -67,13 +73,17 @@ extension StaffPasswordCheck {
     /// Password and code of the body.
     ///
     /// - Throws: as `confirm(_:of:)`; `conflict` when there is no second factor.
-    fileprivate func confirm(_ request: Request, _ context: ServiceContext, _ secondFactors: SecondFactorStore) async throws -> StaffGrant {
+    fileprivate func confirm(_ request: Request, _ context: ServiceContext, _ secondFactors: SecondFactorStore)
+        async throws -> StaffGrant
+    {
         let staff = try context.signedInStaff
         let id = try staff.uuid
         let fields = try await BodyFields(request, ["password", "code"])
         let (password, code) = (Secret(try fields.requiredString("password")), try fields.requiredString("code"))
         _ = try await confirm(password, of: id)
-        guard try await secondFactors.isAsked(of: id) else { throw HTTPProblem(.conflict, "There is no second factor.") }
+        guard try await secondFactors.isAsked(of: id) else {
+            throw HTTPProblem(.conflict, "There is no second factor.")
+        }
         try await secondFactors.take(code, of: id, field: "code", counting: .staffCode(of: id), by: attempts)
         return staff
     }

@@ -47,8 +47,11 @@ struct EndStaffSessions: Endpoint {
         let staff = try context.signedInStaff
         try request.allowParameters(["keep"])
         let keep = request.uri.queryParameters["keep"]
-        guard keep == nil || keep == "current" else { throw HTTPProblem(.invalidParameter, "It can be current only.", field: "keep") }
-        let count = try await sessions.end(butFor: keep == nil ? nil : try context.staffSession, by: staff, from: request.staffAddress)
+        guard keep == nil || keep == "current" else {
+            throw HTTPProblem(.invalidParameter, "It can be current only.", field: "keep")
+        }
+        let count = try await sessions.end(
+            butFor: keep == nil ? nil : try context.staffSession, by: staff, from: request.staffAddress)
         return .json(#"{"count":\#(count)}"#)
     }
 }

@@ -25,7 +25,8 @@ enum ExportedUser: Sendable {
     }
 }
 
-/// `POST …/export`: begins to gather what every service holds of the user; 202 with the export. Once a day, unless the app's own server asks.
+/// `POST …/export`: begins to gather what every service holds of the user; 202 with the export. Once a day, unless the
+/// app's own server asks.
 struct StartExport: Endpoint {
     let exports: ExportStore
     let whose: ExportedUser
@@ -64,7 +65,8 @@ struct FetchExport: Endpoint {
             throw HTTPProblem(.conflict, "There is no finished export to fetch.")
         }
         let headers: HTTPFields = [
-            .contentType: file.contentType, .contentDisposition: "attachment; filename=\"\(file.name)\"", .xContentTypeOptions: "nosniff",
+            .contentType: file.contentType, .contentDisposition: "attachment; filename=\"\(file.name)\"",
+            .xContentTypeOptions: "nosniff",
             .cacheControl: "no-store",
         ]
         let body = ResponseBody(contentLength: file.sizeInBytes) { [exports] writer in

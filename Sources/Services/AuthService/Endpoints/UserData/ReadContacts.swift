@@ -13,7 +13,9 @@ struct ReadContacts: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         guard try context.principal.kind == .service else { throw HTTPProblem(.forbidden) }
         let asked = try await request.decoded(MailContacts.Request.self)
-        guard asked.users.count <= MailContacts.Request.maximumUsers else { throw HTTPProblem(.limitExceeded, field: "users") }
+        guard asked.users.count <= MailContacts.Request.maximumUsers else {
+            throw HTTPProblem(.limitExceeded, field: "users")
+        }
         guard let app = try await apps.find(asked.app) else { return try .encoding(MailContacts(app: nil, users: [])) }
         // What is no id is nobody's.
         let ids = asked.users.compactMap { UUID(uuidString: $0) }

@@ -4,17 +4,20 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// `POST /internal/users/profile` with `UserDataRequest`: `{"profile":{…},"emailVerified":…,"anonymous":…}`, what conditions look at; `{}` of who is
-/// not there. For our own processes only.
+/// `POST /internal/users/profile` with `UserDataRequest`: `{"profile":{…},"emailVerified":…,"anonymous":…}`, what
+/// conditions look at; `{}` of who is not there. For our own processes only.
 struct ReadProfileOfUser: Endpoint {
     let users: UserStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         guard try context.principal.kind == .service else { throw HTTPProblem(.forbidden) }
         let asked = try await request.decoded(UserDataRequest.self)
-        guard (1...32).contains(asked.app.utf8.count) else { throw HTTPProblem(.invalidBody, "This is no app's id.", field: "app") }
+        guard (1...32).contains(asked.app.utf8.count) else {
+            throw HTTPProblem(.invalidBody, "This is no app's id.", field: "app")
+        }
         // Users of an app's own have ids of its own: nothing is known of them here.
         guard let user = UUID(uuidString: asked.user) else { return .json("{}") }
-        return .json(try await users.profile(user, in: UserSpace(appID: asked.app, environment: asked.environment)) ?? "{}")
+        return .json(
+            try await users.profile(user, in: UserSpace(appID: asked.app, environment: asked.environment)) ?? "{}")
     }
 }

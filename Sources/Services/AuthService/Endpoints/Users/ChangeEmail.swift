@@ -3,9 +3,9 @@ import MartletAPI
 import MartletHTTP
 import MartletMail
 
-/// `PUT /auth/me/email` with `email` and `password`, and `language` and `link` if wanted: 202, and a mail to the new address, which is the user's after
-/// `ConfirmEmailChange`. Whether somebody has it already is not told. On a server that sends no mail it is the user's at once, not verified: 200 with
-/// the user.
+/// `PUT /auth/me/email` with `email` and `password`, and `language` and `link` if wanted: 202, and a mail to the new
+/// address, which is the user's after `ConfirmEmailChange`. Whether somebody has it already is not told. On a server
+/// that sends no mail it is the user's at once, not verified: 200 with the user.
 struct ChangeEmail: Endpoint {
     let check: PasswordCheck
     let mailing: Mailing
@@ -25,7 +25,9 @@ struct ChangeEmail: Endpoint {
             return Response(status: .accepted)
         }
         try await check.attempts.begin(context.nameLimits(of: request))
-        guard let user = try await check.users.change(id, UserChange(email: email), in: space) else { throw HTTPProblem(.userNotFound) }
+        guard let user = try await check.users.change(id, UserChange(email: email), in: space) else {
+            throw HTTPProblem(.userNotFound)
+        }
         return .json(user)
     }
 }

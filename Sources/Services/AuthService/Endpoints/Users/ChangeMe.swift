@@ -2,15 +2,16 @@ import Hummingbird
 import MartletAPI
 import MartletHTTP
 
-/// `PATCH /auth/me` with `profile`, `private`, or `userName` and (where there is one) `password`; each takes the place of what was there.
-/// 200 with the user.
+/// `PATCH /auth/me` with `profile`, `private`, or `userName` and (where there is one) `password`; each takes the place
+/// of what was there. 200 with the user.
 struct ChangeMe: Endpoint {
     let check: PasswordCheck
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (space, id) = (try context.userSpace, try context.signedInUser)
         let fields = try await BodyFields(request, ["userName", "password", "profile", "private"])
-        let change = UserChange(userName: try fields.userName(), profile: try fields.profile(), privateProfile: try fields.privateProfile())
+        let change = UserChange(
+            userName: try fields.userName(), profile: try fields.profile(), privateProfile: try fields.privateProfile())
         if change.userName != nil {
             // By the name they sign in, and who has the access token alone must not take it away.
             _ = try await check.confirm(try fields.secret("password"), of: id, in: space, session: try context.session)

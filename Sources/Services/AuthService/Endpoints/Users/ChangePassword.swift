@@ -18,7 +18,8 @@ struct ChangePassword: Endpoint {
         let hash = try await check.hasher.hash(new)
         let isChanged =
             try await check.users.change(
-                id, UserChange(passwordHash: hash), where: "password = \(account.passwordHash)", ending: .all(butFor: try context.session), in: space) != nil
+                id, UserChange(passwordHash: hash), where: "password = \(account.passwordHash)",
+                ending: .all(butFor: try context.session), in: space) != nil
         guard isChanged else { throw HTTPProblem(.conflict, "The password was changed meanwhile.") }
         if let email = account.email, account.isEmailVerified {
             await outbox.tell(.passwordChanged(to: email, of: id, in: space))

@@ -4,8 +4,8 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// `PATCH /auth/users/{id}` with `userName`, `email`, `emailVerified`, `password`, `profile`, `private`, `disabled`, for the app's own
-/// server. 200 with the user. A new password and disabling end all sessions.
+/// `PATCH /auth/users/{id}` with `userName`, `email`, `emailVerified`, `password`, `profile`, `private`, `disabled`,
+/// for the app's own server. 200 with the user. A new password and disabling end all sessions.
 struct ChangeUser: Endpoint {
     let users: UserStore
     let hasher: PasswordHasher
@@ -15,15 +15,20 @@ struct ChangeUser: Endpoint {
         let fields = try await BodyFields(
             request, ["userName", "email", "emailVerified", "password", "profile", "private", "disabled"])
         var change = UserChange(
-            userName: try fields.userName(), email: try fields.email(), isEmailVerified: try fields.flag("emailVerified"),
-            profile: try fields.profile(), privateProfile: try fields.privateProfile(), isDisabled: try fields.flag("disabled"))
+            userName: try fields.userName(), email: try fields.email(),
+            isEmailVerified: try fields.flag("emailVerified"),
+            profile: try fields.profile(), privateProfile: try fields.privateProfile(),
+            isDisabled: try fields.flag("disabled"))
         if let password = try fields.secret("password") {
             try PasswordPolicy.check(password)
             change.passwordHash = try await hasher.hash(password)
         }
         let ended = change.passwordHash != nil || change.isDisabled == true ? EndedSessions.all(butFor: nil) : .none
-        let condition: PostgresQuery = change.isEmailVerified == true && change.email == nil ? "u.email IS NOT NULL" : "TRUE"
-        if let user = try await users.change(id, change, where: condition, ending: ended, in: space) { return .json(user) }
+        let condition: PostgresQuery =
+            change.isEmailVerified == true && change.email == nil ? "u.email IS NOT NULL" : "TRUE"
+        if let user = try await users.change(id, change, where: condition, ending: ended, in: space) {
+            return .json(user)
+        }
         guard try await users.account(id, in: space) != nil else { throw HTTPProblem(.userNotFound) }
         throw HTTPProblem(.invalidBody, "There is no address.", field: "emailVerified")
     }

@@ -4,8 +4,8 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// `DELETE /auth/me` with `password`, which not everybody has; 202 with a receipt. Account, profile and sessions are gone at once, what
-/// other services hold of the user soon, and Apple is told.
+/// `DELETE /auth/me` with `password`, which not everybody has; 202 with a receipt. Account, profile and sessions are
+/// gone at once, what other services hold of the user soon, and Apple is told.
 struct DeleteMe: Endpoint {
     let check: PasswordCheck
     let deletions: DeletionStore
@@ -25,7 +25,8 @@ extension Response {
     static func receipt(_ receipt: DeletionStore.Receipt?) throws -> Response {
         guard let receipt else { throw HTTPProblem(.userNotFound) }
         return receipt.token.withValue { token in
-            var response = Response.json(#"{"id":"\#(receipt.id.uuidString.lowercased())","state":"erasing","token":"\#(token)"}"#)
+            var response = Response.json(
+                #"{"id":"\#(receipt.id.uuidString.lowercased())","state":"erasing","token":"\#(token)"}"#)
             response.status = .accepted
             return response.notStored
         }

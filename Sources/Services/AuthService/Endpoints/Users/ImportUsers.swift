@@ -4,12 +4,15 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// `POST /auth/users/import` with `users` (1 to 100), for the app's own server: users of another server, with the hashes of their passwords.
+/// `POST /auth/users/import` with `users` (1 to 100), for the app's own server: users of another server, with the
+/// hashes of their passwords.
 ///
-/// Each has `userName` or `email` or both, and if wanted `id` (a UUID), `emailVerified`, `passwordHash` (`ImportedPasswordHash`), `profile`,
-/// `private`, `created` (RFC 3339). All or none are made, unless `partial` is true: then those that can be. A user whose id is there already is
-/// left as they are and reported as `existing`, so that the same call may come again. `dryRun` tells what would come of it.
-/// - Returns: 200 with `{"count","created","existing","refused","dryRun","data":[{"row","id","state"}, {"row","state","field","reason"}]}`.
+/// Each has `userName` or `email` or both, and if wanted `id` (a UUID), `emailVerified`, `passwordHash`
+/// (`ImportedPasswordHash`), `profile`, `private`, `created` (RFC 3339). All or none are made, unless `partial` is
+/// true: then those that can be. A user whose id is there already is left as they are and reported as `existing`, so
+/// that the same call may come again. `dryRun` tells what would come of it.
+/// - Returns: 200 with `{"count","created","existing","refused","dryRun","data":[{"row","id","state"},
+///   {"row","state","field","reason"}]}`.
 /// - Throws: `invalid-body` with `rows`, where not all could be made.
 struct ImportUsers: Endpoint {
     static let maximumCount = 100
@@ -34,8 +37,12 @@ struct ImportUsers: Endpoint {
         let report = Report(rows, outcomes, isDryRun: isDryRun)
         let refused = report.data.compactMap(\.refusal)
         guard refused.isEmpty || isDryRun || isPartial else {
-            let field = refused.first.map { ["users", String($0.row), $0.field].compactMap(\.self).joined(separator: ".") }
-            throw HTTPProblem(.invalidBody, "\(refused.count) of \(rows.count) users were refused, and none was made.", field: field, rows: refused)
+            let field = refused.first.map {
+                ["users", String($0.row), $0.field].compactMap(\.self).joined(separator: ".")
+            }
+            throw HTTPProblem(
+                .invalidBody, "\(refused.count) of \(rows.count) users were refused, and none was made.", field: field,
+                rows: refused)
         }
         return try .encoding(report)
     }
@@ -44,7 +51,9 @@ struct ImportUsers: Endpoint {
         do {
             return .success(try ImportedUser(value))
         } catch let problem as HTTPProblem {
-            return .failure(RowRefusal(row: Problem.Row(row: row, field: problem.field, reason: problem.detail ?? problem.code.title)))
+            return .failure(
+                RowRefusal(
+                    row: Problem.Row(row: row, field: problem.field, reason: problem.detail ?? problem.code.title)))
         }
     }
 
@@ -111,20 +120,26 @@ extension ImportedUser {
         let (userName, email) = try fields.userNameOrEmail()
         user = NewUser(userName: userName, email: email)
         if let text = try fields.string("id") {
-            guard let id = UUID(uuidString: text) else { throw HTTPProblem(.invalidBody, "This must be a UUID.", field: "id") }
+            guard let id = UUID(uuidString: text) else {
+                throw HTTPProblem(.invalidBody, "This must be a UUID.", field: "id")
+            }
             user.id = id
         }
         user.passwordHash = try fields.string("passwordHash").map { try ImportedPasswordHash($0).text }
         user.profile = try fields.profile() ?? "{}"
         user.privateProfile = try fields.privateProfile() ?? "{}"
         isEmailVerified = try fields.flag("emailVerified") ?? false
-        guard !isEmailVerified || email != nil else { throw HTTPProblem(.invalidBody, "There is no address.", field: "emailVerified") }
+        guard !isEmailVerified || email != nil else {
+            throw HTTPProblem(.invalidBody, "There is no address.", field: "emailVerified")
+        }
         created = try fields.string("created").map(Self.date)
     }
 
     private static func date(_ text: String) throws -> Date {
         guard let date = Date(rfc3339: text), date >= Date(timeIntervalSince1970: 0), date <= Date() else {
-            throw HTTPProblem(.invalidBody, "This must be a time in RFC 3339 that has been, such as 2026-11-21T08:48:59Z.", field: "created")
+            throw HTTPProblem(
+                .invalidBody, "This must be a time in RFC 3339 that has been, such as 2026-11-21T08:48:59Z.",
+                field: "created")
         }
         return date
     }

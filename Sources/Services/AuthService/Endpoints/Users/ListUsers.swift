@@ -16,7 +16,8 @@ struct ListUsers: Endpoint {
         let parameters = request.uri.queryParameters
         let limit = try request.number("limit", default: 20, in: 1...1_000)
         let list = try await users.list(
-            after: try request.id("after"), limit: limit + 1, identity: try identity(parameters["userName"], parameters["email"]), in: space)
+            after: try request.id("after"), limit: limit + 1,
+            identity: try identity(parameters["userName"], parameters["email"]), in: space)
         let page = list.prefix(limit)
         let next = list.count > limit ? page.last.map { #","next":"\#($0.id.uuidString.lowercased())""# } ?? "" : ""
         return .json(#"{"count":\#(page.count),"data":[\#(page.map(\.json).joined(separator: ","))]\#(next)}"#)

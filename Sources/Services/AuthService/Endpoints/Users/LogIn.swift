@@ -6,8 +6,9 @@ import MartletHTTP
 
 /// `POST /auth/login` with `userName` or `email`, `password`, and `device` if wanted; 200, signed in.
 ///
-/// Who has a second factor also sends `code`, of the authenticator app or a recovery code; without one the answer to a right password is
-/// 401 `second-factor-required`. Where the app demands verified addresses a right password without one is 403. All other refusals are one.
+/// Who has a second factor also sends `code`, of the authenticator app or a recovery code; without one the answer to a
+/// right password is 401 `second-factor-required`. Where the app demands verified addresses a right password without
+/// one is 403. All other refusals are one.
 struct LogIn: Endpoint {
     let byPassword: PasswordSignIn
     let signIns: SignIns
@@ -16,7 +17,8 @@ struct LogIn: Endpoint {
         let space = try context.userSpace
         let fields = try await BodyFields(request, ["userName", "email", "password", "code", "device"])
         let attempt = PasswordSignIn.Attempt(
-            identity: try identity(fields), password: Secret(try fields.requiredString("password")), code: try fields.string("code"),
+            identity: try identity(fields), password: Secret(try fields.requiredString("password")),
+            code: try fields.string("code"),
             address: try context.clientAddress(of: request))
         let session = NewSession(device: try fields.device())
         let (userID, user) = try await byPassword.signIn(attempt, session: session, in: space)
@@ -27,7 +29,8 @@ struct LogIn: Endpoint {
         switch (try fields.userName(), try fields.email()) {
         case (let name?, nil): return .userName(name)
         case (nil, let address?): return .email(address)
-        default: throw HTTPProblem(.invalidBody, "Either a user name or an e-mail address is required.", field: "userName")
+        default:
+            throw HTTPProblem(.invalidBody, "Either a user name or an e-mail address is required.", field: "userName")
         }
     }
 }

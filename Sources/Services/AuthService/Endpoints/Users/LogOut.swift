@@ -8,7 +8,9 @@ struct LogOut: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (space, user) = (try context.userSpace, try context.signedInUser)
-        guard let session = try context.session else { throw HTTPProblem(.invalidToken, "There is no session without an access token.") }
+        guard let session = try context.session else {
+            throw HTTPProblem(.invalidToken, "There is no session without an access token.")
+        }
         try await request.allowNoBody()
         try await sessions.end(session, of: user, in: space)
         return Response(status: .noContent)

@@ -13,10 +13,13 @@ struct PasswordCheck: Sendable {
 
     /// - Parameters:
     ///   - password: may be missing for those who have none.
-    ///   - session: the one that asks. Who has no password but something else to sign in by must have done so in it within the last ten minutes.
+    ///   - session: the one that asks. Who has no password but something else to sign in by must have done so in it
+    ///     within the last ten minutes.
     /// - Returns: the account as it was found.
     /// - Throws: `sign-in-failed`, `recent-sign-in-required`, `user-not-found`, `too-many-requests`, `invalid-body`.
-    func confirm(_ password: Secret?, of user: UUID, in space: UserSpace, session: UUID? = nil) async throws -> UserStore.Account {
+    func confirm(_ password: Secret?, of user: UUID, in space: UserSpace, session: UUID? = nil) async throws
+        -> UserStore.Account
+    {
         guard let account = try await users.account(user, in: space) else { throw HTTPProblem(.userNotFound) }
         guard let hash = account.passwordHash else {
             if account.isAnonymous { return account }
@@ -27,7 +30,8 @@ struct PasswordCheck: Sendable {
         }
         guard let password else { throw HTTPProblem(.invalidBody, "This field is required.", field: "password") }
         let limit = AttemptStore.Limit.account("id " + user.uuidString, in: space)
-        guard try await attempts.guess(limit, { try await hasher.verify(password, against: hash) ? true : nil }) != nil else {
+        guard try await attempts.guess(limit, { try await hasher.verify(password, against: hash) ? true : nil }) != nil
+        else {
             throw HTTPProblem.wrongPassword
         }
         return account
@@ -38,7 +42,9 @@ struct PasswordCheck: Sendable {
     /// - Throws: `conflict` for a user without a password.
     func confirmPassword(_ password: Secret?, of user: UUID, in space: UserSpace) async throws -> UserStore.Account {
         guard let account = try await users.account(user, in: space) else { throw HTTPProblem(.userNotFound) }
-        guard account.passwordHash != nil else { throw HTTPProblem(.conflict, "This user has no password: upgrade first.") }
+        guard account.passwordHash != nil else {
+            throw HTTPProblem(.conflict, "This user has no password: upgrade first.")
+        }
         return try await confirm(password, of: user, in: space)
     }
 }

@@ -7,7 +7,9 @@ struct ReadMe: Endpoint {
     let users: UserStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        guard let user = try await users.find(try context.signedInUser, in: try context.userSpace) else { throw HTTPProblem(.userNotFound) }
+        guard let user = try await users.find(try context.signedInUser, in: try context.userSpace) else {
+            throw HTTPProblem(.userNotFound)
+        }
         return .json(user)
     }
 }

@@ -10,7 +10,8 @@ struct ReadUser: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (space, id) = (try context.userSpace, try context.userID)
         let isMaster = try context.principal.kind == .master
-        guard let user = isMaster ? try await users.find(id, in: space) : try await users.findPublic(id, in: space) else {
+        guard let user = isMaster ? try await users.find(id, in: space) : try await users.findPublic(id, in: space)
+        else {
             throw HTTPProblem(.userNotFound)
         }
         return .json(user)

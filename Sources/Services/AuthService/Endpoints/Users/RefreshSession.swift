@@ -5,8 +5,8 @@ import MartletHTTP
 
 /// `POST /auth/refresh` with `refreshToken`; 200 with new tokens, the old refresh token is used up.
 ///
-/// A token that was used up before ends the session with all its tokens (RFC 9700 §4.14.2), unless it was replaced less than ten seconds
-/// ago: then the answer was lost, and it comes again with the same refresh token.
+/// A token that was used up before ends the session with all its tokens (RFC 9700 §4.14.2), unless it was replaced less
+/// than ten seconds ago: then the answer was lost, and it comes again with the same refresh token.
 struct RefreshSession: Endpoint {
     let sessions: SessionStore
     let signIns: SignIns
@@ -18,13 +18,17 @@ struct RefreshSession: Endpoint {
         guard let token = signIns.refreshTokens.content(of: text) else { throw HTTPProblem(.invalidToken) }
         switch try await sessions.refresh(token, in: space) {
         case .refreshed(let refreshed):
-            return try signIns.answer(token.session, number: refreshed.number, userID: refreshed.userID, user: refreshed.user, in: space)
+            return try signIns.answer(
+                token.session, number: refreshed.number, userID: refreshed.userID, user: refreshed.user, in: space)
         case .refused:
             throw HTTPProblem(.invalidToken)
         case .reused(let userID):
             logger.warning(
                 "A refresh token came a second time: its session was ended.",
-                metadata: ["app.id": "\(space.appID)", "user.id": "\(userID)", "session.id": "\(token.session)", "request.id": "\(context.requestID)"])
+                metadata: [
+                    "app.id": "\(space.appID)", "user.id": "\(userID)", "session.id": "\(token.session)",
+                    "request.id": "\(context.requestID)",
+                ])
             throw HTTPProblem(.invalidToken)
         }
     }

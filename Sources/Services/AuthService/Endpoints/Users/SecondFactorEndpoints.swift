@@ -4,8 +4,9 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// `POST /auth/me/totp` with `password`, where there is one: a secret for an authenticator app, `{"secret","uri"}`. It is asked for from
-/// `ConfirmSecondFactor` on; until then another call makes another one. 409 when one is in force, and for who has nothing to sign in by.
+/// `POST /auth/me/totp` with `password`, where there is one: a secret for an authenticator app, `{"secret","uri"}`. It
+/// is asked for from `ConfirmSecondFactor` on; until then another call makes another one. 409 when one is in force, and
+/// for who has nothing to sign in by.
 struct AddSecondFactor: Endpoint {
     let check: PasswordCheck
     let secondFactors: SecondFactorStore
@@ -14,14 +15,21 @@ struct AddSecondFactor: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (space, user) = (try context.userSpace, try context.signedInUser)
         let fields = try await BodyFields(request, ["password"], isOptional: true)
-        let account = try await check.confirm(try fields.secret("password"), of: user, in: space, session: try context.session)
-        guard !account.isAnonymous else { throw HTTPProblem(.conflict, "This user has nothing to sign in by: upgrade first.") }
-        guard let secret = try await secondFactors.begin(of: user) else { throw HTTPProblem(.conflict, "A second factor is in force.") }
-        return try .newSecondFactor(secret, issuer: try await apps.find(space.appID)?.name ?? space.appID, user: account.label ?? "")
+        let account = try await check.confirm(
+            try fields.secret("password"), of: user, in: space, session: try context.session)
+        guard !account.isAnonymous else {
+            throw HTTPProblem(.conflict, "This user has nothing to sign in by: upgrade first.")
+        }
+        guard let secret = try await secondFactors.begin(of: user) else {
+            throw HTTPProblem(.conflict, "A second factor is in force.")
+        }
+        return try .newSecondFactor(
+            secret, issuer: try await apps.find(space.appID)?.name ?? space.appID, user: account.label ?? "")
     }
 }
 
-/// `POST /auth/me/totp/confirm` with `code`: from now on signing in asks for one. 200 with `{"recoveryCodes":[…]}`, shown this once.
+/// `POST /auth/me/totp/confirm` with `code`: from now on signing in asks for one. 200 with `{"recoveryCodes":[…]}`,
+/// shown this once.
 struct ConfirmSecondFactor: Endpoint {
     let attempts: AttemptStore
     let secondFactors: SecondFactorStore
@@ -29,18 +37,22 @@ struct ConfirmSecondFactor: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (space, user) = (try context.userSpace, try context.signedInUser)
         let code = try await BodyFields(request, ["code"]).requiredString("code")
-        return try .recoveryCodes(try await secondFactors.confirm(code, of: user, counting: .code(of: user, in: space), by: attempts))
+        return try .recoveryCodes(
+            try await secondFactors.confirm(code, of: user, counting: .code(of: user, in: space), by: attempts))
     }
 }
 
-/// `POST /auth/me/totp/recovery-codes` with `password`, where there is one, and `code`: ten new ones in place of the old.
+/// `POST /auth/me/totp/recovery-codes` with `password`, where there is one, and `code`: ten new ones in place of the
+/// old.
 struct RenewRecoveryCodes: Endpoint {
     let check: PasswordCheck
     let secondFactors: SecondFactorStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let user = try await check.confirm(request, context, secondFactors)
-        guard let codes = try await secondFactors.renewRecoveryCodes(of: user) else { throw HTTPProblem(.conflict, "There is no second factor.") }
+        guard let codes = try await secondFactors.renewRecoveryCodes(of: user) else {
+            throw HTTPProblem(.conflict, "There is no second factor.")
+        }
         return try .recoveryCodes(codes)
     }
 }
@@ -61,12 +73,16 @@ extension PasswordCheck {
     /// Password and code of the body.
     ///
     /// - Throws: as `confirm(_:of:in:)`; `conflict` when there is no second factor.
-    fileprivate func confirm(_ request: Request, _ context: ServiceContext, _ secondFactors: SecondFactorStore) async throws -> UUID {
+    fileprivate func confirm(_ request: Request, _ context: ServiceContext, _ secondFactors: SecondFactorStore)
+        async throws -> UUID
+    {
         let (space, user) = (try context.userSpace, try context.signedInUser)
         let fields = try await BodyFields(request, ["password", "code"])
         let code = try fields.requiredString("code")
         _ = try await confirm(try fields.secret("password"), of: user, in: space, session: try context.session)
-        guard try await secondFactors.isAsked(of: user) else { throw HTTPProblem(.conflict, "There is no second factor.") }
+        guard try await secondFactors.isAsked(of: user) else {
+            throw HTTPProblem(.conflict, "There is no second factor.")
+        }
         try await secondFactors.take(code, of: user, field: "code", counting: .code(of: user, in: space), by: attempts)
         return user
     }
@@ -77,7 +93,8 @@ extension Response {
     /// (https://github.com/google/google-authenticator/wiki/Key-Uri-Format).
     static func newSecondFactor(_ secret: [UInt8], issuer: String, user: String) throws -> Response {
         func encoded(_ text: String) -> String {
-            text.addingPercentEncoding(withAllowedCharacters: .alphanumerics.union(CharacterSet(charactersIn: "-._~"))) ?? ""
+            text.addingPercentEncoding(withAllowedCharacters: .alphanumerics.union(CharacterSet(charactersIn: "-._~")))
+                ?? ""
         }
         let text = Base32.encode(secret)
         let parameters = "secret=\(text)&issuer=\(encoded(issuer))&algorithm=SHA1&digits=6&period=30"

@@ -9,7 +9,8 @@ struct ListSessions: Endpoint {
     let sessions: SessionStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let list = try await sessions.list(of: try context.signedInUser, current: try context.principal.sessionID, in: try context.userSpace)
+        let list = try await sessions.list(
+            of: try context.signedInUser, current: try context.principal.sessionID, in: try context.userSpace)
         return .json(#"{"count":\#(list.count),"data":[\#(list.joined(separator: ","))]}"#)
     }
 }
@@ -34,7 +35,9 @@ struct EndSessions: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (space, user) = (try context.userSpace, try context.signedInUser)
         let keep = request.uri.queryParameters["keep"]
-        guard keep == nil || keep == "current" else { throw HTTPProblem(.invalidParameter, "It can be current only.", field: "keep") }
+        guard keep == nil || keep == "current" else {
+            throw HTTPProblem(.invalidParameter, "It can be current only.", field: "keep")
+        }
         let count = try await sessions.end(butFor: keep == nil ? nil : try context.session, of: user, in: space)
         return .json(#"{"count":\#(count)}"#)
     }

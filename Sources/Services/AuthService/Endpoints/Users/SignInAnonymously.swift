@@ -1,10 +1,11 @@
 import Hummingbird
 import MartletHTTP
 
-/// `POST /auth/anonymous` with `device`, `profile`, `private` if wanted; 201, signed in as a new user without name and password.
+/// `POST /auth/anonymous` with `device`, `profile`, `private` if wanted; 201, signed in as a new user without name and
+/// password.
 ///
-/// Not where an app demands invitations or verified addresses. Whoever loses the refresh token has lost the account. `POST /auth/me/upgrade` gives it
-/// a name and a password.
+/// Not where an app demands invitations or verified addresses. Whoever loses the refresh token has lost the account.
+/// `POST /auth/me/upgrade` gives it a name and a password.
 struct SignInAnonymously: Endpoint {
     let users: UserStore
     let attempts: AttemptStore

@@ -4,8 +4,9 @@ import MartletCore
 import MartletHTTP
 import MartletMail
 
-/// `POST /auth/signup` with `userName` or `email` or both, `password`, and if wanted `profile`, `private`, `device`, `invitation`, `language`;
-/// 201, signed in. Where the app demands verified addresses 202 with `{"user"}`, and logging in is for after `POST /auth/email/verify/confirm`.
+/// `POST /auth/signup` with `userName` or `email` or both, `password`, and if wanted `profile`, `private`, `device`,
+/// `invitation`, `language`; 201, signed in. Where the app demands verified addresses 202 with `{"user"}`, and logging
+/// in is for after `POST /auth/email/verify/confirm`.
 struct SignUp: Endpoint {
     let users: UserStore
     let attempts: AttemptStore
@@ -15,7 +16,8 @@ struct SignUp: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let space = try context.userSpace
-        let fields = try await BodyFields(request, ["userName", "email", "password", "profile", "private", "device", "invitation", "language"])
+        let fields = try await BodyFields(
+            request, ["userName", "email", "password", "profile", "private", "device", "invitation", "language"])
         let (userName, email) = try fields.userNameOrEmail()
         var user = NewUser(userName: userName, email: email)
         let password = Secret(try fields.requiredString("password"))
@@ -30,7 +32,8 @@ struct SignUp: Endpoint {
 
         try await attempts.begin(context.nameLimits(of: request))
         user.passwordHash = try await hasher.hash(password)
-        let made = try await users.create(user, session: session, needsVerifiedEmail: settings.requireVerifiedEmail, in: space)
+        let made = try await users.create(
+            user, session: session, needsVerifiedEmail: settings.requireVerifiedEmail, in: space)
         await mailing.verify(email, of: made.id, settings, languages, in: space)
         guard made.isSignedIn else { return .waitingForVerification(made.json) }
         return try signIns.answer(session.id, userID: made.id, user: made.json, in: space, status: .created)

@@ -5,8 +5,8 @@ import MartletHTTP
 import MartletMail
 import MartletPostgres
 
-/// `POST /auth/me/upgrade` with `userName` or `email` or both, and `password`: a user without a password gets what to sign in with, and keeps
-/// id, sessions and all data. 200 with the user; 409 for who has a password already.
+/// `POST /auth/me/upgrade` with `userName` or `email` or both, and `password`: a user without a password gets what to
+/// sign in with, and keeps id, sessions and all data. 200 with the user; 409 for who has a password already.
 struct UpgradeMe: Endpoint {
     let check: PasswordCheck
     let mailing: Mailing
@@ -29,7 +29,10 @@ struct UpgradeMe: Endpoint {
         _ = try await check.confirm(nil, of: id, in: space, session: try context.session)
         try await check.attempts.begin(context.nameLimits(of: request))
         change.passwordHash = try await check.hasher.hash(password)
-        guard let user = try await check.users.change(id, change, where: "password IS NULL AND u.email IS NOT DISTINCT FROM \(account.email)", in: space) else {
+        guard
+            let user = try await check.users.change(
+                id, change, where: "password IS NULL AND u.email IS NOT DISTINCT FROM \(account.email)", in: space)
+        else {
             throw HTTPProblem(.conflict, "This user has a password.")
         }
         await mailing.verify(email, of: id, settings, languages, in: space)

@@ -33,7 +33,9 @@ extension ServiceContext {
     /// - Throws: `invalid-token` when it is nobody.
     var signedInUser: UUID {
         get throws {
-            guard let text = try principal.userID else { throw HTTPProblem(.invalidToken, "Send an access token: Authorization: Bearer ….") }
+            guard let text = try principal.userID else {
+                throw HTTPProblem(.invalidToken, "Send an access token: Authorization: Bearer ….")
+            }
             guard let id = UUID(uuidString: text) else { throw HTTPProblem(.userNotFound) }
             return id
         }
@@ -49,7 +51,9 @@ extension ServiceContext {
     /// - Throws: `user-not-found`.
     var userID: UUID {
         get throws {
-            guard let id = parameters.get("id").flatMap({ UUID(uuidString: $0) }) else { throw HTTPProblem(.userNotFound) }
+            guard let id = parameters.get("id").flatMap({ UUID(uuidString: $0) }) else {
+                throw HTTPProblem(.userNotFound)
+            }
             return id
         }
     }
@@ -72,7 +76,9 @@ extension BodyFields {
     /// What the app calls the device.
     func device() throws -> String {
         let text = try string("device") ?? ""
-        guard text.unicodeScalars.count <= 200 else { throw HTTPProblem(.invalidBody, "This may have at most 200 characters.", field: "device") }
+        guard text.unicodeScalars.count <= 200 else {
+            throw HTTPProblem(.invalidBody, "This may have at most 200 characters.", field: "device")
+        }
         return text
     }
 

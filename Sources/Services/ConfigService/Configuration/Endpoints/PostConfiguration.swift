@@ -4,10 +4,12 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// `POST /remote`: asks for a configuration with what a client knows of itself, or, as the thesis' dashboard did, stores one.
+/// `POST /remote`: asks for a configuration with what a client knows of itself, or, as the thesis' dashboard did,
+/// stores one.
 ///
-/// Asking takes `appVersion`, and perhaps `theme`, `language`, `platform`, `osVersion`, `country`, `build` and `attributes`, an object for
-/// conditions; it answers as `ReadConfiguration`, 304 for `If-None-Match` included. With a `configuration` it is `UploadConfiguration`.
+/// Asking takes `appVersion`, and perhaps `theme`, `language`, `platform`, `osVersion`, `country`, `build` and
+/// `attributes`, an object for conditions; it answers as `ReadConfiguration`, 304 for `If-None-Match` included. With a
+/// `configuration` it is `UploadConfiguration`.
 struct PostConfiguration: Endpoint {
     let remote: RemoteConfiguration
     let upload: UploadConfiguration
@@ -15,22 +17,31 @@ struct PostConfiguration: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         try request.allowParameters()
         let fields = try await BodyFields(
-            request, Set(ConfigurationRequest.descriptions + ["appVersion", "theme", "attributes", "configuration", "live", "note"]),
+            request,
+            Set(
+                ConfigurationRequest.descriptions + [
+                    "appVersion", "theme", "attributes", "configuration", "live", "note",
+                ]),
             upTo: ConfigurationKind().maximumSizeInBytes + (64 << 10))
         if fields["configuration"] != nil { return try await upload.store(fields, context) }
-        for name in ["live", "note"] where fields[name] != nil { throw HTTPProblem(.invalidBody, "This goes with a configuration.", field: name) }
+        for name in ["live", "note"] where fields[name] != nil {
+            throw HTTPProblem(.invalidBody, "This goes with a configuration.", field: name)
+        }
         var described: [String: String] = [:]
         for name in ConfigurationRequest.descriptions { described[name] = try fields.string(name) }
         let asked = try ConfigurationRequest(
-            appVersion: try fields.requiredString("appVersion"), theme: try fields.string("theme"), described: described,
+            appVersion: try fields.requiredString("appVersion"), theme: try fields.string("theme"),
+            described: described,
             attributes: fields["attributes"], request, context)
         return try await remote.response(to: asked, request)
     }
 }
 
-/// Stores a configuration and publishes it in one call: `{"appVersion","theme","configuration":{…},"live":true,"note":""}`; master key.
+/// Stores a configuration and publishes it in one call:
+/// `{"appVersion","theme","configuration":{…},"live":true,"note":""}`; master key.
 ///
-/// `live` false only keeps it as the draft. 201 with `{"name","live","version":…}`; nothing is written when it has errors and is to be live.
+/// `live` false only keeps it as the draft. 201 with `{"name","live","version":…}`; nothing is written when it has
+/// errors and is to be live.
 struct UploadConfiguration: Sendable {
     let documents: DocumentStore
     let publisher: Publisher
@@ -60,10 +71,13 @@ struct UploadConfiguration: Sendable {
                 return try await publisher.add(draft, request, document, space, .publish, transaction).json
             }
         } else {
-            _ = try await documents.edit(key, in: space, if: .none, by: author, maximumDocuments: kind.maximumDocuments) { _ in draft }
+            _ = try await documents.edit(key, in: space, if: .none, by: author, maximumDocuments: kind.maximumDocuments)
+            { _ in draft }
             version = "null"
         }
-        var response = Response.json(#"{"name":\#(JSONValue.quote(name)),"live":\#(isLive),"version":\#(version),"findings":\#(findings.json.text)}"#)
+        var response = Response.json(
+            #"{"name":\#(JSONValue.quote(name)),"live":\#(isLive),"version":\#(version),"findings":\#(findings.json.text)}"#
+        )
         response.status = .created
         response.headers[.location] = "/config/\(key.kind.rawValue)/" + RelativeReference.encoded(name)
         return response

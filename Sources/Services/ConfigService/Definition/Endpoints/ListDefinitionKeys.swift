@@ -3,7 +3,8 @@ import Hummingbird
 import MartletCore
 import MartletHTTP
 
-/// `GET /definitions/keys`: what manifests of the app are or were signed with, the newest first, as a JWK set (RFC 7517, RFC 8037).
+/// `GET /definitions/keys`: what manifests of the app are or were signed with, the newest first, as a JWK set (RFC
+/// 7517, RFC 8037).
 struct ListDefinitionKeys: Endpoint {
     let keys: DefinitionKeyStore
 

@@ -4,8 +4,8 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// `POST /config/definition/{name}/preview` with perhaps `hours`, 24 and at most 168: `{"id","preview","expires","manifest"}`, by which an app that
-/// has its key sees the draft.
+/// `POST /config/definition/{name}/preview` with perhaps `hours`, 24 and at most 168:
+/// `{"id","preview","expires","manifest"}`, by which an app that has its key sees the draft.
 struct PreviewDefinition: Endpoint {
     let previews: DefinitionPreviews
     let kinds: Kinds
@@ -52,7 +52,8 @@ struct RevokePreview: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (key, _) = try context.managedDefinition(kinds, may: .update)
         try request.allowParameters()
-        guard let id = context.parameters.get("id").flatMap({ UUID(uuidString: $0) }), try await previews.revoke(id, of: key, in: try context.space)
+        guard let id = context.parameters.get("id").flatMap({ UUID(uuidString: $0) }),
+            try await previews.revoke(id, of: key, in: try context.space)
         else { throw HTTPProblem(.documentNotFound, "There is no such preview, or its time is over.") }
         return Response(status: .noContent)
     }
@@ -60,7 +61,9 @@ struct RevokePreview: Endpoint {
 
 extension ServiceContext {
     /// - Throws: as `managed`; `not-found` for other kinds.
-    fileprivate func managedDefinition(_ kinds: Kinds, may action: StaffAction) throws -> (key: DocumentKey, author: Author) {
+    fileprivate func managedDefinition(_ kinds: Kinds, may action: StaffAction) throws -> (
+        key: DocumentKey, author: Author
+    ) {
         let managed = try managed(kinds, may: action)
         guard managed.key.kind == .definition else { throw HTTPProblem(.notFound) }
         return managed

@@ -6,9 +6,11 @@ import MartletFlags
 import MartletHTTP
 import MartletLogic
 
-/// `GET /definitions/{name}/manifest?client=&capabilities=&unit=&preview=`: what the app consists of, signed; of its draft, for who was given a preview.
+/// `GET /definitions/{name}/manifest?client=&capabilities=&unit=&preview=`: what the app consists of, signed; of its
+/// draft, for who was given a preview.
 ///
-/// `{"manifest":{…},"signature":"…"}`, and for a client that says what it can show `compatible`, `missing` and `fallbacks`. With an `ETag`.
+/// `{"manifest":{…},"signature":"…"}`, and for a client that says what it can show `compatible`, `missing` and
+/// `fallbacks`. With an `ETag`.
 struct ReadManifest: Endpoint {
     let live: LiveDocuments
     let choice: DefinitionChoice
@@ -25,8 +27,10 @@ struct ReadManifest: Endpoint {
         }
         let document = try context.definition(in: space)
         let isStaged = (document.compiled as? CompiledDefinition)?.rollout != nil
-        let unit = await EvaluationContext(try Self.unit(request, capabilities), principal: try context.principal, now: Date())
-            .knowing(users, isStaged ? space.needsOfRules : .init())
+        let unit = await EvaluationContext(
+            try Self.unit(request, capabilities), principal: try context.principal, now: Date()
+        )
+        .knowing(users, isStaged ? space.needsOfRules : .init())
         let edition = try await choice.edition(of: document, for: unit.subject, with: capabilities, in: space)
         let answer = try await manifests.answer(
             of: edition, under: .init(document, in: space.space), saying: Self.compatibility(edition, capabilities))
@@ -65,6 +69,7 @@ struct ReadManifest: Endpoint {
             #"{"kind":\#(CanonicalText.quote(option.kind)),"path":\#(CanonicalText.quote(option.path)),"version":\#(option.version)}"#
         }
         let names = missing.map(CanonicalText.quote).joined(separator: ",")
-        return #","compatible":\#(missing.isEmpty),"missing":[\#(names)],"fallbacks":[\#(fallbacks.joined(separator: ","))]"#
+        return
+            #","compatible":\#(missing.isEmpty),"missing":[\#(names)],"fallbacks":[\#(fallbacks.joined(separator: ","))]"#
     }
 }

@@ -3,7 +3,8 @@ import Hummingbird
 import MartletAPI
 import MartletHTTP
 
-/// `GET /definitions/{name}/parts/{sha256}?preview=`: a part of the live version, of one that was live not long ago, or of the draft. It never changes.
+/// `GET /definitions/{name}/parts/{sha256}?preview=`: a part of the live version, of one that was live not long ago, or
+/// of the draft. It never changes.
 struct ReadPart: Endpoint {
     let live: LiveDocuments
     let choice: DefinitionChoice
@@ -18,7 +19,8 @@ struct ReadPart: Endpoint {
         }
         let part =
             if let token = request.uri.queryParameters["preview"] {
-                try await previews.draft(of: context.parameters.get("name") ?? "", in: space.space, by: token).definition.part(sha256.lowercased())
+                try await previews.draft(of: context.parameters.get("name") ?? "", in: space.space, by: token)
+                    .definition.part(sha256.lowercased())
             } else {
                 try await choice.part(sha256.lowercased(), of: try context.definition(in: space), in: space)
             }

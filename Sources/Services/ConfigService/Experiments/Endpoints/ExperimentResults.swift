@@ -5,8 +5,9 @@ import MartletCore
 import MartletHTTP
 import MartletStatistics
 
-/// `GET /config/experiment/{name}/results`: what the data say. Units are counted from exposures; analytics is asked for metrics that name an event,
-/// and others are as they were sent last. What it does not say now is as it said last; `conversions` tells.
+/// `GET /config/experiment/{name}/results`: what the data say. Units are counted from exposures; analytics is asked for
+/// metrics that name an event, and others are as they were sent last. What it does not say now is as it said last;
+/// `conversions` tells.
 struct ReadResults: Endpoint {
     let reader: ResultsReader
 
@@ -19,10 +20,15 @@ struct ReadResults: Endpoint {
         let conversions = try await reader.measure(measured, named: name, in: space)
         let days = try await reader.days(of: measured, in: space)
         let report = ExperimentReport(
-            experiment, units: count.units, multipleExposures: count.multiple, seen: conversions.seen, days.map { (metric: $0.metric, $0.observations) })
+            experiment, units: count.units, multipleExposures: count.multiple, seen: conversions.seen,
+            days.map { (metric: $0.metric, $0.observations) })
         let series = experiment.metrics.map { metric in
             JSONValue.Member(
-                metric.name, .array(days.filter { $0.metric == metric.name }.map { Self.day($0.day, MetricReport(metric, $0.observations, in: experiment)) }))
+                metric.name,
+                .array(
+                    days.filter { $0.metric == metric.name }.map {
+                        Self.day($0.day, MetricReport(metric, $0.observations, in: experiment))
+                    }))
         }
         let asOf = days.map(\.asOf).max().map { JSONValue.string($0.formatted(.iso8601)) } ?? .null
         let head = reader.head(name, experiment) + [.init("asOf", asOf), .init("conversions", conversions.json)]
@@ -41,7 +47,8 @@ struct ReadResults: Endpoint {
                         return .init(
                             comparison.variation,
                             .object([
-                                .init("units", .count(comparison.treatment.value.count)), .init("effect", .real(main?.effect.value)),
+                                .init("units", .count(comparison.treatment.value.count)),
+                                .init("effect", .real(main?.effect.value)),
                                 .init("sequential", main?.sequential.json ?? .null),
                             ]))
                     })),
@@ -49,8 +56,8 @@ struct ReadResults: Endpoint {
     }
 }
 
-/// `POST /config/experiment/{name}/results` with `metrics`, metric → variation → sums, and perhaps `units`, variation → number: what these
-/// data say. Nothing is stored.
+/// `POST /config/experiment/{name}/results` with `metrics`, metric → variation → sums, and perhaps `units`, variation →
+/// number: what these data say. Nothing is stored.
 struct ComputeResults: Endpoint {
     let reader: ResultsReader
 
@@ -64,7 +71,10 @@ struct ComputeResults: Endpoint {
             guard let metric = experiment.metrics.first(where: { $0.name == member.name }) else {
                 throw HTTPProblem(.invalidBody, "The experiment has no such metric.", field: "metrics." + member.name)
             }
-            return (metric: member.name, try metric.observations(member.value, of: experiment.variations, field: "metrics." + member.name))
+            return (
+                metric: member.name,
+                try metric.observations(member.value, of: experiment.variations, field: "metrics." + member.name)
+            )
         }
         let units = try Self.units(fields, experiment) ?? metrics.first.map { $0.1.mapValues(\.value.count) } ?? [:]
         let multiple = try fields.integer("multipleExposures", in: 0...1_000_000_000_000) ?? 0
@@ -76,12 +86,13 @@ struct ComputeResults: Endpoint {
         guard let value = fields["units"], value != .null else { return nil }
         let units = try BodyFields(value, Set(experiment.variations.map(\.key)))
         return Dictionary(
-            try experiment.variations.map { ($0.key, try units.integer($0.key, in: 0...1_000_000_000_000) ?? 0) }, uniquingKeysWith: { first, _ in first })
+            try experiment.variations.map { ($0.key, try units.integer($0.key, in: 0...1_000_000_000_000) ?? 0) },
+            uniquingKeysWith: { first, _ in first })
     }
 }
 
-/// `PUT /config/experiment/{name}/metrics/{metric}/observations` with `variations`, variation → sums from the beginning on, and perhaps
-/// `asOf`: what was observed by then. One a day (UTC) is kept. 204.
+/// `PUT /config/experiment/{name}/metrics/{metric}/observations` with `variations`, variation → sums from the beginning
+/// on, and perhaps `asOf`: what was observed by then. One a day (UTC) is kept. 204.
 struct SetObservations: Endpoint {
     let reader: ResultsReader
 
@@ -91,7 +102,9 @@ struct SetObservations: Endpoint {
         guard let metric = experiment.metrics.first(where: { $0.name == context.parameters.get("metric") }) else {
             throw HTTPProblem(.notFound, "The experiment has no such metric.")
         }
-        guard metric.event == nil else { throw HTTPProblem(.conflict, "The metric names an event: its sums come from analytics.") }
+        guard metric.event == nil else {
+            throw HTTPProblem(.conflict, "The metric names an event: its sums come from analytics.")
+        }
         let fields = try await BodyFields(request, ["variations", "asOf"])
         _ = try metric.observations(fields["variations"], of: experiment.variations, field: "variations")
         let now = Date()
@@ -100,7 +113,8 @@ struct SetObservations: Endpoint {
             throw HTTPProblem(.invalidBody, "This must be a time within the last 400 days.", field: "asOf")
         }
         try await reader.observations.set(
-            fields["variations"]?.text ?? "{}", of: metric.name, experiment: id, bucketVersion: experiment.bucketVersion, in: try context.space,
+            fields["variations"]?.text ?? "{}", of: metric.name, experiment: id,
+            bucketVersion: experiment.bucketVersion, in: try context.space,
             asOf: date, from: .author(author))
         return Response(status: .noContent)
     }

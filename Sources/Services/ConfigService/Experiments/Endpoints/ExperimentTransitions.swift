@@ -7,7 +7,8 @@ import MartletPostgres
 
 /// `POST /config/experiment/{name}/start` with perhaps `note`: publishes the draft as running. From draft or stopped.
 ///
-/// Refused with 422 when something is wrong with it, a pinned version does not exist, or another experiment has the same units.
+/// Refused with 422 when something is wrong with it, a pinned version does not exist, or another experiment has the
+/// same units.
 struct StartExperiment: Endpoint {
     let publisher: Publisher
     let kinds: Kinds
@@ -23,8 +24,12 @@ struct StartExperiment: Endpoint {
                 if draft["start"] ?? .null == .null { changes.append(.init("start", .string(now.formatted(.iso8601)))) }
                 let content = draft.merging(.object(changes))
                 let (experiment, findings) = ExperimentKind.read(content)
-                if let end = experiment.end, end <= now { throw HTTPProblem(.conflict, "The period of the experiment is over: change its end.", field: "end") }
-                let all = findings + ExperimentKind.relations(of: experiment, named: transition.publication.key.name, in: space)
+                if let end = experiment.end, end <= now {
+                    throw HTTPProblem(.conflict, "The period of the experiment is over: change its end.", field: "end")
+                }
+                let all =
+                    findings
+                    + ExperimentKind.relations(of: experiment, named: transition.publication.key.name, in: space)
                 guard !all.contains(where: { $0.severity == .error }) else {
                     throw HTTPProblem(.documentRefused, "Nothing was published: see findings.", findings: all.limited)
                 }
@@ -33,7 +38,8 @@ struct StartExperiment: Endpoint {
     }
 }
 
-/// `POST /config/experiment/{name}/stop` with perhaps `note`: nobody takes part any more; clients are served what is live. From running.
+/// `POST /config/experiment/{name}/stop` with perhaps `note`: nobody takes part any more; clients are served what is
+/// live. From running.
 struct StopExperiment: Endpoint {
     let publisher: Publisher
     let kinds: Kinds
@@ -42,14 +48,16 @@ struct StopExperiment: Endpoint {
         let transition = try await ExperimentTransition(request, context, kinds, publisher)
         return .json(
             try await transition.run(from: [.running]) { draft, live, _, _ in
-                let changes = JSONValue.object([.init("state", .string("stopped")), .init("stoppedAt", .string(Date().formatted(.iso8601)))])
+                let changes = JSONValue.object([
+                    .init("state", .string("stopped")), .init("stoppedAt", .string(Date().formatted(.iso8601))),
+                ])
                 return .init(content: live.merging(changes), draft: draft.merging(changes))
             })
     }
 }
 
-/// `POST /config/experiment/{name}/decide` with `variation` and perhaps `note`: the experiment ends, and the variation's configuration is
-/// published, in one transaction. From running or stopped.
+/// `POST /config/experiment/{name}/decide` with `variation` and perhaps `note`: the experiment ends, and the
+/// variation's configuration is published, in one transaction. From running or stopped.
 struct DecideExperiment: Endpoint {
     let publisher: Publisher
     let kinds: Kinds
@@ -64,9 +72,13 @@ struct DecideExperiment: Endpoint {
                 guard let variation = experiment.variations.first(where: { $0.key == key }) else {
                     throw HTTPProblem(.invalidBody, "There is no such variation.", field: "variation")
                 }
-                let decision = JSONValue.object([.init("variation", .string(key)), .init("at", .string(Date().formatted(.iso8601)))])
+                let decision = JSONValue.object([
+                    .init("variation", .string(key)), .init("at", .string(Date().formatted(.iso8601))),
+                ])
                 let changes = JSONValue.object([.init("state", .string("decided")), .init("decision", decision)])
-                let winner = experiment.configuration.flatMap { name in variation.configuration.map { (DocumentKey(.configuration, name), $0) } }
+                let winner = experiment.configuration.flatMap { name in
+                    variation.configuration.map { (DocumentKey(.configuration, name), $0) }
+                }
                 return .init(content: live.merging(changes), draft: draft.merging(changes), winner: winner)
             })
     }
@@ -89,7 +101,8 @@ struct ExperimentTransition: Sendable {
     }
 
     init(
-        _ request: Request, _ context: ServiceContext, _ kinds: Kinds, _ publisher: Publisher, _ known: Set<String> = ["note"]
+        _ request: Request, _ context: ServiceContext, _ kinds: Kinds, _ publisher: Publisher,
+        _ known: Set<String> = ["note"]
     ) async throws {
         let key = try context.documentKey(kinds)
         guard key.kind == .experiment else { throw HTTPProblem(.notFound) }
@@ -113,21 +126,26 @@ struct ExperimentTransition: Sendable {
             guard states.contains(state) else { throw HTTPProblem(.conflict, "The experiment is \(state.rawValue).") }
             let new = try change(draft, live ?? draft, document, space)
             let isDraftLive = live == draft
-            try await DocumentStore.setDraft((isDraftLive ? new.content : new.draft).text, of: document.id, by: publication.author, transaction)
-            let published = try await publisher.add(new.content.text, publication, document, space, .publish, checked: new.findings, transaction)
+            try await DocumentStore.setDraft(
+                (isDraftLive ? new.content : new.draft).text, of: document.id, by: publication.author, transaction)
+            let published = try await publisher.add(
+                new.content.text, publication, document, space, .publish, checked: new.findings, transaction)
             guard let (key, pinned) = new.winner else { return published.json }
             let configuration = try await publish(pinned, as: key, space, transaction)
             return published.json.dropLast() + #","configuration":"# + configuration + "}"
         }
     }
 
-    private func liveContent(_ document: DocumentStore.Document, _ transaction: PostgresTransaction) async throws -> JSONValue? {
+    private func liveContent(_ document: DocumentStore.Document, _ transaction: PostgresTransaction) async throws
+        -> JSONValue?
+    {
         guard let version = document.liveVersion else { return nil }
         let content = try await VersionStore.content(version, of: publication.key, in: publication.space, transaction)
         return try content.map { try JSONValue(parsing: $0.utf8) }
     }
 
-    /// Makes a pinned version what is live of a configuration. The draft follows unless it has changes that were not published.
+    /// Makes a pinned version what is live of a configuration. The draft follows unless it has changes that were not
+    /// published.
     private func publish(
         _ pinned: PinnedVersion, as key: DocumentKey, _ space: LiveSpace, _ transaction: PostgresTransaction
     ) async throws -> String {
@@ -135,14 +153,21 @@ struct ExperimentTransition: Sendable {
         request.key = key
         if request.note.isEmpty { request.note = "Decided by the experiment \(publication.key.name)." }
         let content = try await VersionStore.content(pinned.version, of: pinned.key, in: request.space, transaction)
-        guard let content, let document = try await DocumentStore.lock(key, request.space, transaction), let draft = document.draft else {
-            throw HTTPProblem(.documentNotFound, "There is no configuration \(key.name), or no version \(pinned.version) of \(pinned.key.name).")
+        guard let content, let document = try await DocumentStore.lock(key, request.space, transaction),
+            let draft = document.draft
+        else {
+            throw HTTPProblem(
+                .documentNotFound,
+                "There is no configuration \(key.name), or no version \(pinned.version) of \(pinned.key.name).")
         }
         let named = try pinned.key.name == key.name ? content : Self.withoutTheme(content)
         var before: String?
-        if let live = document.liveVersion { before = try await VersionStore.content(live, of: key, in: request.space, transaction) }
+        if let live = document.liveVersion {
+            before = try await VersionStore.content(live, of: key, in: request.space, transaction)
+        }
         if before == draft { try await DocumentStore.setDraft(named, of: document.id, by: request.author, transaction) }
-        return try await publisher.add(named, request, document, space, .publish, source: pinned.version, transaction).json
+        return try await publisher.add(named, request, document, space, .publish, source: pinned.version, transaction)
+            .json
     }
 
     /// A configuration may repeat the theme of its name, and now it gets another name.

@@ -18,15 +18,20 @@ struct ResultsReader: Sendable {
     /// The experiment in the path as it is published, or its draft while it never was; `id` is what exposures call it.
     ///
     /// - Throws: `document-not-found`, `document-refused` for a draft with errors.
-    func experiment(_ context: ServiceContext, may action: StaffAction) async throws -> (name: String, id: String, ExperimentDocument) {
+    func experiment(_ context: ServiceContext, may action: StaffAction) async throws -> (
+        name: String, id: String, ExperimentDocument
+    ) {
         let key = try context.documentKey(kinds)
         guard key.kind == .experiment else { throw HTTPProblem(.notFound) }
         _ = try context.author(may: action, .experiments)
         let space = try context.space
-        if let published = try await live.current(space)[key], let compiled = published.compiled as? CompiledExperiment {
+        if let published = try await live.current(space)[key], let compiled = published.compiled as? CompiledExperiment
+        {
             return (key.name, ExperimentDocument.id(of: key.name, from: published.firstVersion), compiled.document)
         }
-        guard let document = try await documents.read(key, in: space), let draft = document.draft else { throw HTTPProblem(.documentNotFound) }
+        guard let document = try await documents.read(key, in: space), let draft = document.draft else {
+            throw HTTPProblem(.documentNotFound)
+        }
         let (experiment, findings) = ExperimentKind.read(try JSONValue(parsing: draft.utf8))
         guard !findings.contains(where: { $0.severity == .error }) else {
             throw HTTPProblem(.documentRefused, "The draft has errors: see findings.", findings: findings.limited)
@@ -44,9 +49,11 @@ struct ResultsReader: Sendable {
 
     func days(of measured: MeasuredExperiment, in space: ConfigSpace) async throws -> [Day] {
         let experiment = measured.experiment
-        return try await observations.list(measured.id, bucketVersion: experiment.bucketVersion, in: space).compactMap { row in
+        return try await observations.list(measured.id, bucketVersion: experiment.bucketVersion, in: space).compactMap {
+            row in
             // What was observed when the experiment had other variations or metrics is left out.
-            guard let metric = experiment.metrics.first(where: { $0.name == row.metric }), metric.hasSums(from: row.source),
+            guard let metric = experiment.metrics.first(where: { $0.name == row.metric }),
+                metric.hasSums(from: row.source),
                 let content = try? JSONValue(parsing: row.content.utf8),
                 let observations = try? metric.observations(content, of: experiment.variations, field: "")
             else { return nil }
@@ -54,15 +61,19 @@ struct ResultsReader: Sendable {
         }
     }
 
-    /// Asks analytics for what the experiment's metrics name and is not known well enough, as far as it gets, and keeps the answers as today's. Of an
-    /// experiment that is over what was kept a day later stays: events do not.
-    func measure(_ measured: MeasuredExperiment, named name: String, in space: ConfigSpace, at now: Date = Date()) async throws -> Measurement {
+    /// Asks analytics for what the experiment's metrics name and is not known well enough, as far as it gets, and keeps
+    /// the answers as today's. Of an experiment that is over what was kept a day later stays: events do not.
+    func measure(_ measured: MeasuredExperiment, named name: String, in space: ConfigSpace, at now: Date = Date())
+        async throws -> Measurement
+    {
         guard var question = measured.question(named: name, in: space, at: now) else { return Measurement() }
         let metrics = question.metrics
         question.metrics = []
         let kept = try await kept(of: measured, in: space)
         let wanted = metrics.filter { metric in
-            !(kept[metric.name].map { measured.isComplete(at: $0.asOf) || now.timeIntervalSince($0.asOf) < conversions.limits.validity } ?? false)
+            !(kept[metric.name].map {
+                measured.isComplete(at: $0.asOf) || now.timeIntervalSince($0.asOf) < conversions.limits.validity
+            } ?? false)
         }
         var problems: [String: Conversions.Problem] = [:]
         if !wanted.isEmpty {
@@ -76,8 +87,12 @@ struct ResultsReader: Sendable {
         return Measurement(
             metrics: metrics.map { metric in
                 let problem = problems[metric.name], asOf = found[metric.name]?.asOf
-                let isNew = !isWanted.contains(metric.name) || (asOf.map { now.timeIntervalSince($0) < conversions.limits.validity } ?? false)
-                return .init(name: metric.name, state: problem != nil ? .failed : isNew ? .current : .pending, asOf: asOf, problem: problem)
+                let isNew =
+                    !isWanted.contains(metric.name)
+                    || (asOf.map { now.timeIntervalSince($0) < conversions.limits.validity } ?? false)
+                return .init(
+                    name: metric.name, state: problem != nil ? .failed : isNew ? .current : .pending, asOf: asOf,
+                    problem: problem)
             }, seen: found.values.max { $0.asOf < $1.asOf }?.seen)
     }
 
@@ -86,7 +101,8 @@ struct ResultsReader: Sendable {
         of measured: MeasuredExperiment, in space: ConfigSpace
     ) async throws -> [String: (asOf: Date, seen: MeasuredExperiment.Seen?)] {
         let experiment = measured.experiment
-        let rows = try await observations.latest(measured.id, bucketVersion: experiment.bucketVersion, in: space).filter { row in
+        let rows = try await observations.latest(measured.id, bucketVersion: experiment.bucketVersion, in: space).filter
+        { row in
             experiment.metrics.contains { $0.name == row.metric && $0.hasSums(from: row.source) }
         }
         let pairs = rows.compactMap { row -> (String, (asOf: Date, seen: MeasuredExperiment.Seen?))? in
@@ -98,7 +114,8 @@ struct ResultsReader: Sendable {
 
     /// Keeps what analytics answered of a metric, unless it cannot be.
     private func keep(
-        _ sums: ExperimentSums, of question: ExperimentQuestion.Metric, _ measured: MeasuredExperiment, in space: ConfigSpace, asOf date: Date
+        _ sums: ExperimentSums, of question: ExperimentQuestion.Metric, _ measured: MeasuredExperiment,
+        in space: ConfigSpace, asOf date: Date
     ) async throws -> Conversions.Problem? {
         let experiment = measured.experiment
         guard let metric = experiment.metrics.first(where: { $0.name == question.name }) else { return .unusable }
@@ -106,13 +123,16 @@ struct ResultsReader: Sendable {
         do {
             _ = try metric.observations(content, of: experiment.variations, field: metric.name)
         } catch {
-            logger.warning("what analytics says of an experiment is not kept", metadata: ["experiment.metric": "\(metric.name)", "error.cause": "\(error)"])
+            logger.warning(
+                "what analytics says of an experiment is not kept",
+                metadata: ["experiment.metric": "\(metric.name)", "error.cause": "\(error)"])
             return .unusable
         }
         let units = sums.units.filter { unit in experiment.variations.contains { $0.key == unit.key } }
         let seen = MeasuredExperiment.Seen(units: units, multipleExposures: sums.multipleExposures)
         try await observations.set(
-            content.text, of: metric.name, experiment: measured.id, bucketVersion: experiment.bucketVersion, in: space, asOf: date,
+            content.text, of: metric.name, experiment: measured.id, bucketVersion: experiment.bucketVersion, in: space,
+            asOf: date,
             from: .analytics(question: question.text, seen: seen.text))
         return nil
     }
@@ -120,7 +140,8 @@ struct ResultsReader: Sendable {
     func head(_ name: String, _ experiment: ExperimentDocument) -> [JSONValue.Member] {
         [
             .init("experiment", .string(name)), .init("state", .string(experiment.state.rawValue)),
-            .init("bucketVersion", .count(experiment.bucketVersion)), .init("alpha", .real(experiment.guardRails.alpha)),
+            .init("bucketVersion", .count(experiment.bucketVersion)),
+            .init("alpha", .real(experiment.guardRails.alpha)),
         ]
     }
 }

@@ -3,7 +3,8 @@ import MartletAPI
 import MartletHTTP
 import NIOCore
 
-/// What experiments have of end users: which variations they were given. Devices are nobody's: who uses one is not known here.
+/// What experiments have of end users: which variations they were given. Devices are nobody's: who uses one is not
+/// known here.
 struct ExperimentUserData: UserDataHolder {
     static let rowsPerSlice = 500
 
@@ -12,7 +13,8 @@ struct ExperimentUserData: UserDataHolder {
     func erase(_ request: UserDataRequest) async throws -> UserErasure {
         let (user, space) = try Self.owner(request)
         let count = try await exposures.erase(user: user, in: space, limit: Self.rowsPerSlice)
-        return UserErasure(erased: count > 0 ? ["exposures": count] : [:], next: count == Self.rowsPerSlice ? "exposures" : nil)
+        return UserErasure(
+            erased: count > 0 ? ["exposures": count] : [:], next: count == Self.rowsPerSlice ? "exposures" : nil)
     }
 
     func export(_ request: UserDataRequest) async throws -> UserDataPortion {
@@ -27,8 +29,12 @@ struct ExperimentUserData: UserDataHolder {
     }
 
     private static func owner(_ request: UserDataRequest) throws -> (user: String, space: ConfigSpace) {
-        guard (1...32).contains(request.app.utf8.count) else { throw HTTPProblem(.invalidBody, "This is no app's id.", field: "app") }
-        guard let user = UUID(uuidString: request.user) else { throw HTTPProblem(.invalidBody, "This is no user's id.", field: "user") }
+        guard (1...32).contains(request.app.utf8.count) else {
+            throw HTTPProblem(.invalidBody, "This is no app's id.", field: "app")
+        }
+        guard let user = UUID(uuidString: request.user) else {
+            throw HTTPProblem(.invalidBody, "This is no user's id.", field: "user")
+        }
         return (user.uuidString.lowercased(), ConfigSpace(appID: request.app, environment: request.environment))
     }
 }

@@ -18,8 +18,9 @@ struct Exposure: Sendable, Hashable {
 
 /// Writes exposures down behind the answers that they belong to, many at a time.
 ///
-/// What this copy has written lately it does not write again; the table keeps each once in any case. While the database is away as many
-/// wait as there is room for. Those beyond are counted and forgotten: they come again with the unit's next request.
+/// What this copy has written lately it does not write again; the table keeps each once in any case. While the database
+/// is away as many wait as there is room for. Those beyond are counted and forgotten: they come again with the unit's
+/// next request.
 final class ExposureLog: Service {
     static let maximumWaiting = 20_000
     static let maximumPerStatement = 1_000
@@ -57,7 +58,8 @@ final class ExposureLog: Service {
     func record(_ assignments: [Assignment], in space: ConfigSpace, at date: Date = Date()) {
         for assignment in assignments {
             let exposure = Exposure(
-                space: space, experiment: assignment.experimentID, bucketVersion: assignment.bucketVersion, variation: assignment.variation,
+                space: space, experiment: assignment.experimentID, bucketVersion: assignment.bucketVersion,
+                variation: assignment.variation,
                 unit: ExposureStore.unit(assignment.unit, assignment.unitID))
             if !state.withLock({ $0.take(exposure, date) }) { dropped.increment() }
         }
@@ -79,10 +81,12 @@ final class ExposureLog: Service {
         await Task { await self.flush() }.value
     }
 
-    /// Takes away what belongs to experiments that were deleted, and what was on its way while a user was erased. Any copy may.
+    /// Takes away what belongs to experiments that were deleted, and what was on its way while a user was erased. Any
+    /// copy may.
     func clean() async {
         do {
-            while try await store.clean(limit: Self.maximumPerStatement) == Self.maximumPerStatement, !Task.isCancelled {}
+            while try await store.clean(limit: Self.maximumPerStatement) == Self.maximumPerStatement, !Task.isCancelled
+            {}
         } catch {
             logger.debug("exposures not cleaned", metadata: ["error.cause": "\(error)"])
         }
@@ -99,7 +103,8 @@ final class ExposureLog: Service {
             do {
                 try await store.add(batch)
             } catch {
-                logger.debug("exposures not written", metadata: ["exposures": "\(batch.count)", "error.cause": "\(error)"])
+                logger.debug(
+                    "exposures not written", metadata: ["exposures": "\(batch.count)", "error.cause": "\(error)"])
                 return state.withLock { $0.waiting.insert(contentsOf: batch, at: 0) }
             }
         }

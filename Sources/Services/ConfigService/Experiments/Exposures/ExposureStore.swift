@@ -17,7 +17,8 @@ struct ExposureStore: Sendable {
         var since: Date?
     }
 
-    /// What stands for a unit in the table: the first 128 bits of SHA-256 of `user:<id>` or `device:<id>`, in hexadecimal digits.
+    /// What stands for a unit in the table: the first 128 bits of SHA-256 of `user:<id>` or `device:<id>`, in
+    /// hexadecimal digits.
     static func unit(_ kind: ExperimentDocument.Unit, _ id: String) -> String {
         Hexadecimal.text(Credential.digest(of: kind.rawValue + ":" + id).prefix(16))
     }
@@ -41,7 +42,9 @@ struct ExposureStore: Sendable {
     }
 
     /// Experiment → bucket version → the variation that the unit was given first.
-    func history(of unit: ExperimentUnit, experiments: [String], in space: ConfigSpace) async throws -> [String: [Int: String]] {
+    func history(of unit: ExperimentUnit, experiments: [String], in space: ConfigSpace) async throws -> [String: [Int:
+        String]]
+    {
         let units = ExperimentDocument.Unit.allCases.compactMap { kind in unit[kind].map { Self.unit(kind, $0) } }
         let rows = try await postgres.query(
             """
@@ -51,7 +54,9 @@ struct ExposureStore: Sendable {
             ORDER BY first_seen DESC, variation DESC
             """)
         var history: [String: [Int: String]] = [:]
-        for row in rows { history[try row.decode(0), default: [:]][try row.decode(1)] = try row.decode(2, as: String.self) }
+        for row in rows {
+            history[try row.decode(0), default: [:]][try row.decode(1)] = try row.decode(2, as: String.self)
+        }
         return history
     }
 
@@ -68,7 +73,11 @@ struct ExposureStore: Sendable {
         var count = Count()
         for row in rows {
             let units: Int = try row.decode(1)
-            if let variation: String = try row.decode(0) { count.units[variation] = units } else { count.multiple = units }
+            if let variation: String = try row.decode(0) {
+                count.units[variation] = units
+            } else {
+                count.multiple = units
+            }
             let first: Date = try row.decode(2)
             count.since = min(count.since ?? first, first)
         }
@@ -80,7 +89,8 @@ struct ExposureStore: Sendable {
     /// As the user, and as the device that OpenFeature's targeting key with the user's id is taken for.
     private static func units(of user: String) -> [String] { [unit(.user, user), unit(.device, user)] }
 
-    /// Deletes at most `limit` exposures of a user; returns how many. That the user was erased is remembered for what is not written yet.
+    /// Deletes at most `limit` exposures of a user; returns how many. That the user was erased is remembered for what
+    /// is not written yet.
     func erase(user id: String, in space: ConfigSpace, limit: Int) async throws -> Int {
         try await postgres.execute(
             """
@@ -123,7 +133,8 @@ struct ExposureStore: Sendable {
             """)
     }
 
-    /// Deletes exposures of ended experiments, and those that were just being written when their user was erased: at most `limit` of each.
+    /// Deletes exposures of ended experiments, and those that were just being written when their user was erased: at
+    /// most `limit` of each.
     ///
     /// - Returns: the larger of both numbers.
     func clean(limit: Int) async throws -> Int {

@@ -4,10 +4,11 @@ import MartletHTTP
 import NIOCore
 import Synchronization
 
-/// Asks analytics what it counted of an experiment's metrics that name an event: a few at a time, each call for a limited time.
+/// Asks analytics what it counted of an experiment's metrics that name an event: a few at a time, each call for a
+/// limited time.
 ///
-/// What is answered is for the caller to keep, so that whoever asks again goes on with the others. What is too much in company is asked for alone, and
-/// alone not again for a while.
+/// What is answered is for the caller to keep, so that whoever asks again goes on with the others. What is too much in
+/// company is asked for alone, and alone not again for a while.
 final class Conversions: Sendable {
     /// Why there are no new sums.
     enum Problem: String, Error {
@@ -29,7 +30,8 @@ final class Conversions: Sendable {
         var experiments = 4
         /// What was answered is not asked again for so long.
         var validity: TimeInterval = 30
-        /// What was too much by itself is not asked again for so long, and what was too much in company is asked for alone.
+        /// What was too much by itself is not asked again for so long, and what was too much in company is asked for
+        /// alone.
         var pause: Duration = .seconds(300)
     }
 
@@ -73,17 +75,20 @@ final class Conversions: Sendable {
     convenience init(of analytics: ServiceAddress, calls: ServiceCalls) {
         let limits = Limits()
         self.init(limits: limits) { question in
-            let answer = try await calls.post("/internal/analytics/experiments", question, to: analytics, upTo: 1 << 20, within: limits.call)
+            let answer = try await calls.post(
+                "/internal/analytics/experiments", question, to: analytics, upTo: 1 << 20, within: limits.call)
             return try JSONDecoder().decode(ExperimentSums.self, from: Data(answer.body.readableBytesView))
         }
     }
 
-    /// Asks for metrics, those first that were never answered, then those whose answer is oldest, until they are there or the time is over.
+    /// Asks for metrics, those first that were never answered, then those whose answer is oldest, until they are there
+    /// or the time is over.
     ///
     /// - Parameters:
     ///   - question: without metrics.
     ///   - keep: takes the sums of a metric; what it throws ends the asking.
-    /// - Returns: what there is to say of metrics that have no new sums. Others that are not there were not asked for yet.
+    /// - Returns: what there is to say of metrics that have no new sums. Others that are not there were not asked for
+    ///   yet.
     func sums(
         of wanted: [Wanted], _ question: ExperimentQuestion, of subject: Subject,
         keep: (ExperimentQuestion.Metric, ExperimentSums) async throws -> Problem?
@@ -102,7 +107,11 @@ final class Conversions: Sendable {
                 for metric in part.metrics { problems[metric.name] = try await keep(metric, sums) }
             } catch Problem.tooLarge {
                 remember(part.metrics, subject)
-                if part.metrics.count == 1 { problems[part.metrics[0].name] = .tooLarge } else { pieces += part.metrics.map { [$0] } }
+                if part.metrics.count == 1 {
+                    problems[part.metrics[0].name] = .tooLarge
+                } else {
+                    pieces += part.metrics.map { [$0] }
+                }
             } catch let problem as Problem {
                 // The next one would not be answered either.
                 for metric in part.metrics { problems[metric.name] = problem }
@@ -113,12 +122,15 @@ final class Conversions: Sendable {
     }
 
     /// Nil for metrics that have to be asked for alone.
-    private func plan(_ wanted: [Wanted], _ subject: Subject) -> (pieces: [[ExperimentQuestion.Metric]], problems: [String: Problem]) {
+    private func plan(_ wanted: [Wanted], _ subject: Subject) -> (
+        pieces: [[ExperimentQuestion.Metric]], problems: [String: Problem]
+    ) {
         let heavy = state.withLock { state in
             state.heavy = state.heavy.filter { $0.value.until > .now }
             return state.heavy.mapValues(\.isAlone)
         }
-        var light: [ExperimentQuestion.Metric] = [], alone: [ExperimentQuestion.Metric] = [], problems: [String: Problem] = [:]
+        var light: [ExperimentQuestion.Metric] = [], alone: [ExperimentQuestion.Metric] = [],
+            problems: [String: Problem] = [:]
         for metric in wanted.sorted(by: { ($0.asOf ?? .distantPast) < ($1.asOf ?? .distantPast) }).map(\.metric) {
             switch heavy[Heavy(subject: subject, question: metric.text)] {
             case nil: light.append(metric)
@@ -126,7 +138,9 @@ final class Conversions: Sendable {
             case true: problems[metric.name] = .tooLarge
             }
         }
-        let pieces = stride(from: 0, to: light.count, by: limits.metrics).map { Array(light[$0..<min($0 + limits.metrics, light.count)]) }
+        let pieces = stride(from: 0, to: light.count, by: limits.metrics).map {
+            Array(light[$0..<min($0 + limits.metrics, light.count)])
+        }
         return (pieces + alone.map { [$0] }, problems)
     }
 

@@ -18,19 +18,28 @@ extension ExperimentReport {
             .init("units", .object(experiment.variations.map { .init($0.key, .count(units[$0.key] ?? 0)) })),
             .init("multipleExposures", .count(multipleExposures)), .init("sampleRatioP", .real(sampleRatioP)),
             .init("guardRails", .array(guardRails.map(\.json))), .init("hint", hint.json),
-            .init("metrics", .array(metrics.map { $0.json(hint(of: $0), experiment.variations.first?.key ?? "", alpha: experiment.guardRails.alpha) })),
+            .init(
+                "metrics",
+                .array(
+                    metrics.map {
+                        $0.json(
+                            hint(of: $0), experiment.variations.first?.key ?? "", alpha: experiment.guardRails.alpha)
+                    })),
         ]
     }
 }
 
 extension ExperimentReport.GuardRail {
-    fileprivate var json: JSONValue { .object([.init("code", .string(code)), .init("met", .bool(isMet)), .init("message", .string(message))]) }
+    fileprivate var json: JSONValue {
+        .object([.init("code", .string(code)), .init("met", .bool(isMet)), .init("message", .string(message))])
+    }
 }
 
 extension ExperimentReport.Hint {
     fileprivate var json: JSONValue {
         .object([
-            .init("advice", .string(advice.rawValue)), .init("variation", variation.map { .string($0) } ?? .null), .init("reason", .string(reason)),
+            .init("advice", .string(advice.rawValue)), .init("variation", variation.map { .string($0) } ?? .null),
+            .init("reason", .string(reason)),
         ])
     }
 }
@@ -38,9 +47,15 @@ extension ExperimentReport.Hint {
 extension MetricReport {
     fileprivate func json(_ hint: ExperimentReport.Hint, _ baseline: String, alpha: Double) -> JSONValue {
         .object([
-            .init("name", .string(metric.name)), .init("kind", .string(metric.kind.rawValue)), .init("goal", .string(metric.isLessBetter ? "decrease" : "increase")),
+            .init("name", .string(metric.name)), .init("kind", .string(metric.kind.rawValue)),
+            .init("goal", .string(metric.isLessBetter ? "decrease" : "increase")),
             .init("hint", hint.json),
-            .init("control", .object([.init("variation", .string(baseline)), .init("units", .count(control.value.count)), .init("mean", .real(mean(control)))])),
+            .init(
+                "control",
+                .object([
+                    .init("variation", .string(baseline)), .init("units", .count(control.value.count)),
+                    .init("mean", .real(mean(control))),
+                ])),
             .init("variations", .array(comparisons.map { json($0, alpha: alpha) })),
         ])
     }
@@ -51,7 +66,8 @@ extension MetricReport {
             .init("mean", .real(mean(comparison.treatment))), .init("relative", json(comparison.relative, alpha)),
             .init("absolute", json(comparison.absolute, alpha)), .init("fixedPHolm", .real(comparison.fixedHolm)),
             .init("sequentialPHolm", .real(comparison.sequentialHolm)),
-            .init("adjustment", comparison.adjustment.map(Self.json) ?? .null), .init("smallestEffect", .real(comparison.smallestEffect)),
+            .init("adjustment", comparison.adjustment.map(Self.json) ?? .null),
+            .init("smallestEffect", .real(comparison.smallestEffect)),
             .init("neededUnits", .count(comparison.neededUnits)),
         ])
     }
@@ -76,7 +92,8 @@ extension MetricReport {
     private func json(_ belief: Belief, _ alpha: Double) -> JSONValue {
         let isLess = metric.isLessBetter
         return .object([
-            .init("mean", .real(belief.mean)), .init("chanceToWin", .real(isLess ? 1 - belief.chanceToWin : belief.chanceToWin)),
+            .init("mean", .real(belief.mean)),
+            .init("chanceToWin", .real(isLess ? 1 - belief.chanceToWin : belief.chanceToWin)),
             .init("interval", belief.credibleInterval(alpha: alpha).json),
             .init("riskOfTaking", .real(isLess ? belief.riskOfControl : belief.riskOfTreatment)),
             .init("riskOfStaying", .real(isLess ? belief.riskOfTreatment : belief.riskOfControl)),
@@ -84,7 +101,9 @@ extension MetricReport {
     }
 
     private static func json(_ adjustment: Adjustment) -> JSONValue {
-        .object([.init("theta", .real(adjustment.theta)), .init("varianceReduction", .real(adjustment.varianceReduction))])
+        .object([
+            .init("theta", .real(adjustment.theta)), .init("varianceReduction", .real(adjustment.varianceReduction)),
+        ])
     }
 }
 

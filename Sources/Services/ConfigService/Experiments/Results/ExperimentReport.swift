@@ -42,7 +42,8 @@ struct ExperimentReport: Sendable {
     private(set) var metrics: [MetricReport]
 
     init(
-        _ experiment: ExperimentDocument, units: [String: Int], multipleExposures: Int, seen: MeasuredExperiment.Seen? = nil,
+        _ experiment: ExperimentDocument, units: [String: Int], multipleExposures: Int,
+        seen: MeasuredExperiment.Seen? = nil,
         _ observations: [(metric: String, [String: Observation])]
     ) {
         self.experiment = experiment
@@ -51,7 +52,8 @@ struct ExperimentReport: Sendable {
         self.seen = seen
         let counts = experiment.variations.map { units[$0.key] ?? 0 }, weights = experiment.variations.map(\.weight)
         let total = Double(counts.reduce(0, +)), weight = weights.reduce(0, +)
-        sampleRatioP = experiment.phase == 0 && weights.allSatisfy { $0 / weight * total >= Self.minimumForRatio }
+        sampleRatioP =
+            experiment.phase == 0 && weights.allSatisfy { $0 / weight * total >= Self.minimumForRatio }
             ? MartletStatistics.sampleRatioP(counts: counts, weights: weights) : nil
         metrics = experiment.metrics.compactMap { metric in
             observations.last { $0.metric == metric.name }.map { MetricReport(metric, $0.1, in: experiment) }
@@ -64,8 +66,12 @@ struct ExperimentReport: Sendable {
         let places = metrics.indices.flatMap { metric in metrics[metric].comparisons.indices.map { (metric, $0) } }
             .filter { metrics[$0].comparisons[$1].main != nil }
         let tests = places.compactMap { metrics[$0].comparisons[$1].main }
-        for (place, p) in zip(places, holm(tests.map(\.fixed.p))) { metrics[place.0].comparisons[place.1].fixedHolm = p }
-        for (place, p) in zip(places, holm(tests.map(\.sequential.p))) { metrics[place.0].comparisons[place.1].sequentialHolm = p }
+        for (place, p) in zip(places, holm(tests.map(\.fixed.p))) {
+            metrics[place.0].comparisons[place.1].fixedHolm = p
+        }
+        for (place, p) in zip(places, holm(tests.map(\.sequential.p))) {
+            metrics[place.0].comparisons[place.1].sequentialHolm = p
+        }
     }
 
     // MARK: Guard rails
@@ -73,13 +79,19 @@ struct ExperimentReport: Sendable {
     var guardRails: [GuardRail] {
         let rails = experiment.guardRails
         let least = experiment.variations.map { units[$0.key] ?? 0 }.min() ?? 0
-        let ratio = sampleRatioP.map { "The probability of such a split by chance is \($0); below \(rails.sampleRatioThreshold) something is broken." }
+        let ratio = sampleRatioP.map {
+            "The probability of such a split by chance is \($0); below \(rails.sampleRatioThreshold) something is broken."
+        }
         return [
-            GuardRail(code: "enough-data", isMet: least >= rails.minimumUnits, message: "The smallest variation has \(least) units of \(rails.minimumUnits)."),
+            GuardRail(
+                code: "enough-data", isMet: least >= rails.minimumUnits,
+                message: "The smallest variation has \(least) units of \(rails.minimumUnits)."),
             GuardRail(code: "sample-ratio", isMet: !isSplitBroken, message: ratio ?? unknownRatio),
             GuardRail(
                 code: "single-variation", isMet: multipleExposures * 100 <= units.values.reduce(multipleExposures, +),
-                message: "\(multipleExposures) units were given more than one variation and are left out; more than 1 % is suspicious."),
+                message:
+                    "\(multipleExposures) units were given more than one variation and are left out; more than 1 % is suspicious."
+            ),
         ] + (seen.map(guardRails) ?? [])
     }
 
@@ -96,10 +108,14 @@ struct ExperimentReport: Sendable {
                 "\(all) persons of \(units.values.reduce(multipleExposures, +)) units were seen."
             }
         return [
-            GuardRail(code: "units-seen", isMet: strange == nil && (all > 0 || units.values.allSatisfy { $0 == 0 }), message: message),
+            GuardRail(
+                code: "units-seen", isMet: strange == nil && (all > 0 || units.values.allSatisfy { $0 == 0 }),
+                message: message),
             GuardRail(
                 code: "single-variation-seen", isMet: seen.multipleExposures * 100 <= all,
-                message: "Events of \(seen.multipleExposures) persons say more than one variation; they count with 0. More than 1 % is suspicious."),
+                message:
+                    "Events of \(seen.multipleExposures) persons say more than one variation; they count with 0. More than 1 % is suspicious."
+            ),
         ]
     }
 
@@ -117,7 +133,9 @@ struct ExperimentReport: Sendable {
     var hint: Hint { metrics.first.map(hint) ?? Hint(advice: .wait, reason: "Nothing was observed of any metric yet.") }
 
     func hint(of report: MetricReport) -> Hint {
-        if let broken = guardRails.first(where: { !$0.isMet && $0.code != "enough-data" }) { return Hint(advice: .distrust, reason: broken.message) }
+        if let broken = guardRails.first(where: { !$0.isMet && $0.code != "enough-data" }) {
+            return Hint(advice: .distrust, reason: broken.message)
+        }
         if let early = guardRails.first(where: { !$0.isMet }) { return Hint(advice: .wait, reason: early.message) }
         let least = report.comparisons.map(\.treatment.value.count).reduce(report.control.value.count, min)
         guard least >= experiment.guardRails.minimumUnits else {
@@ -128,16 +146,21 @@ struct ExperimentReport: Sendable {
         let found = report.comparisons.filter { ($0.sequentialHolm ?? 1) <= alpha }
         let better = found.filter { ($0.main?.effect.value ?? 0) * sign > 0 }
         if let best = better.max(by: { ($0.main?.effect.value ?? 0) * sign < ($1.main?.effect.value ?? 0) * sign }) {
-            let reason = "Better than the control: the sequential p, corrected over all metrics and variations, is \(best.sequentialHolm ?? 1)."
+            let reason =
+                "Better than the control: the sequential p, corrected over all metrics and variations, is \(best.sequentialHolm ?? 1)."
             return Hint(advice: .take, variation: best.variation, reason: reason)
         }
         if !found.isEmpty, found.count == report.comparisons.count {
             return Hint(advice: .stay, reason: "Every variation is worse than the control.")
         }
         if let minimum = report.metric.minimumEffect, report.comparisons.allSatisfy({ excludes(minimum, $0, sign) }) {
-            return Hint(advice: .stay, reason: "The sequential intervals exclude that any variation is better by \(minimum) or more.")
+            return Hint(
+                advice: .stay,
+                reason: "The sequential intervals exclude that any variation is better by \(minimum) or more.")
         }
-        let needed = report.comparisons.compactMap(\.neededUnits).max().map { " \($0) units of control and variation are needed for the smallest effect that matters." }
+        let needed = report.comparisons.compactMap(\.neededUnits).max().map {
+            " \($0) units of control and variation are needed for the smallest effect that matters."
+        }
         return Hint(advice: .wait, reason: "Nothing can be told from chance yet." + (needed ?? ""))
     }
 

@@ -4,9 +4,9 @@ import MartletCore
 
 /// Who was given what of an experiment (config's exposures) beside what they did (analytics' events).
 ///
-/// A unit of analytics is a person with an event that says its variation; what it did before does not count. Who was given a variation and sent no
-/// such event did nothing that is counted: it is a unit with 0. So units are as many as were given the variation, or were seen with it, if those
-/// are more.
+/// A unit of analytics is a person with an event that says its variation; what it did before does not count. Who was
+/// given a variation and sent no such event did nothing that is counted: it is a unit with 0. So units are as many as
+/// were given the variation, or were seen with it, if those are more.
 struct MeasuredExperiment: Sendable {
     /// What analytics saw; nil where it was not asked, or did not answer.
     struct Seen: Sendable {
@@ -31,7 +31,8 @@ struct MeasuredExperiment: Sendable {
         let from = max(since.timeIntervalSince1970, end.timeIntervalSince1970 - Self.maximumDays * 86_400 + 86_400)
         // The second that is not over counts: its events may have been answered.
         let question = ExperimentQuestion(
-            appID: space.appID, environment: space.environment, experiment: name, variations: experiment.variations.map(\.key),
+            appID: space.appID, environment: space.environment, experiment: name,
+            variations: experiment.variations.map(\.key),
             from: Int(from.rounded(.down)), to: Int(end.timeIntervalSince1970.rounded(.down)) + 1, metrics: metrics)
         return question.to > question.from ? question : nil
     }
@@ -44,12 +45,15 @@ struct MeasuredExperiment: Sendable {
         .object(
             experiment.variations.map { variation in
                 let sums = sums[variation.key] ?? .init(units: 0, sum: 0)
-                return .init(variation.key, Self.content(sums, units: max(sums.units, exposures.units[variation.key] ?? 0)))
+                return .init(
+                    variation.key, Self.content(sums, units: max(sums.units, exposures.units[variation.key] ?? 0)))
             })
     }
 
     private static func content(_ sums: ExperimentSums.Sums, units: Int) -> JSONValue {
-        func pair(_ pair: ExperimentSums.Pair) -> JSONValue { .object([.init("sum", .real(pair.sum)), .init("sumOfSquares", .real(pair.sumOfSquares))]) }
+        func pair(_ pair: ExperimentSums.Pair) -> JSONValue {
+            .object([.init("sum", .real(pair.sum)), .init("sumOfSquares", .real(pair.sumOfSquares))])
+        }
         var members: [JSONValue.Member] = [.init("units", .count(units)), .init("sum", .real(sums.sum))]
         if let squares = sums.sumOfSquares { members.append(.init("sumOfSquares", .real(squares))) }
         if let denominator = sums.denominator { members.append(.init("denominator", pair(denominator))) }
@@ -68,7 +72,8 @@ extension ExperimentDocument {
 }
 
 extension ExperimentDocument.Metric {
-    /// Whether sums are of this metric: those that were sent of one that names no event, and those that analytics answered to the same question.
+    /// Whether sums are of this metric: those that were sent of one that names no event, and those that analytics
+    /// answered to the same question.
     func hasSums(from source: ObservationStore.Source) -> Bool {
         switch source {
         case .author: event == nil
@@ -86,6 +91,7 @@ extension ExperimentDocument.Metric {
             case .ratio: .ratio
             }
         return .init(
-            name: name, kind: kind, event: event, property: property, denominatorEvent: denominatorEvent, covariateDays: hasCovariate ? covariateDays : nil)
+            name: name, kind: kind, event: event, property: property, denominatorEvent: denominatorEvent,
+            covariateDays: hasCovariate ? covariateDays : nil)
     }
 }

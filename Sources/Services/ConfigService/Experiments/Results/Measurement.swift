@@ -35,7 +35,8 @@ struct Measurement: Sendable {
         return .object([
             .init("source", .string("analytics")), .init("problem", problem.map { .string($0.rawValue) } ?? .null),
             .init("complete", .bool(metrics.allSatisfy { $0.state == .current })),
-            .init("seen", seen.map { MeasuredExperiment.Seen.json($0.units) } ?? .null), .init("multipleExposures", .count(seen?.multipleExposures)),
+            .init("seen", seen.map { MeasuredExperiment.Seen.json($0.units) } ?? .null),
+            .init("multipleExposures", .count(seen?.multipleExposures)),
             .init("metrics", .object(metrics.map { .init($0.name, $0.json) })),
         ])
     }
@@ -44,7 +45,8 @@ struct Measurement: Sendable {
 extension Measurement.Metric {
     fileprivate var json: JSONValue {
         .object([
-            .init("state", .string(state.rawValue)), .init("asOf", asOf.map { .string($0.formatted(.iso8601)) } ?? .null),
+            .init("state", .string(state.rawValue)),
+            .init("asOf", asOf.map { .string($0.formatted(.iso8601)) } ?? .null),
             .init("problem", problem.map { .string($0.rawValue) } ?? .null),
         ])
     }
@@ -56,7 +58,9 @@ extension MeasuredExperiment.Seen {
     }
 
     /// For keeping.
-    var text: String { JSONValue.object([.init("units", Self.json(units)), .init("multipleExposures", .count(multipleExposures))]).text }
+    var text: String {
+        JSONValue.object([.init("units", Self.json(units)), .init("multipleExposures", .count(multipleExposures))]).text
+    }
 
     /// Nil for what is no such text.
     init?(_ text: String) {

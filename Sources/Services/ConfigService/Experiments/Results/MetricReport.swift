@@ -33,7 +33,8 @@ struct MetricReport: Sendable {
     let control: Observation
     var comparisons: [Comparison]
 
-    init(_ metric: ExperimentDocument.Metric, _ observations: [String: Observation], in experiment: ExperimentDocument) {
+    init(_ metric: ExperimentDocument.Metric, _ observations: [String: Observation], in experiment: ExperimentDocument)
+    {
         self.metric = metric
         let none = Observation(value: Sums(count: 0, sum: 0))
         let baseline = experiment.variations.first
@@ -48,7 +49,8 @@ struct MetricReport: Sendable {
     }
 
     private static func compare(
-        _ control: Observation, _ treatment: Observation, _ variation: ExperimentDocument.Variation, _ metric: ExperimentDocument.Metric,
+        _ control: Observation, _ treatment: Observation, _ variation: ExperimentDocument.Variation,
+        _ metric: ExperimentDocument.Metric,
         _ rails: ExperimentDocument.GuardRails, share: Double
     ) -> Comparison {
         var (a, b) = (Estimate(control.value), Estimate(treatment.value))
@@ -65,23 +67,31 @@ struct MetricReport: Sendable {
         let size = SampleSize(alpha: rails.alpha, power: rails.power)
         let needed = metric.minimumEffect.flatMap {
             a.measuredMean == 0 || a.variance <= 0
-                ? nil : size.units(toFind: $0 * a.measuredMean, controlVariance: a.variance, treatmentVariance: a.variance, share: share)
+                ? nil
+                : size.units(
+                    toFind: $0 * a.measuredMean, controlVariance: a.variance, treatmentVariance: a.variance,
+                    share: share)
         }
         return Comparison(
-            variation: variation.key, treatment: treatment, absolute: scaled(a, b, .absolute, metric, rails), relative: relative, adjustment: adjustment,
-            smallestEffect: (try? relative.get()).map { size.smallestEffect(standardError: $0.effect.standardError) }, neededUnits: needed)
+            variation: variation.key, treatment: treatment, absolute: scaled(a, b, .absolute, metric, rails),
+            relative: relative, adjustment: adjustment,
+            smallestEffect: (try? relative.get()).map { size.smallestEffect(standardError: $0.effect.standardError) },
+            neededUnits: needed)
     }
 
     private static func scaled(
-        _ a: Estimate, _ b: Estimate, _ scale: Effect.Scale, _ metric: ExperimentDocument.Metric, _ rails: ExperimentDocument.GuardRails
+        _ a: Estimate, _ b: Estimate, _ scale: Effect.Scale, _ metric: ExperimentDocument.Metric,
+        _ rails: ExperimentDocument.GuardRails
     ) -> Result<Comparison.Scaled, Effect.Obstacle> {
         do throws(Effect.Obstacle) {
             let effect = try Effect(control: a, treatment: b, scale)
             let relative = metric.priorDeviation.map { Prior(mean: metric.priorMean, standardDeviation: $0) }
-            let prior = scale == .relative ? relative : a.measuredMean == 0 ? nil : relative?.absolute(baseline: a.measuredMean)
+            let prior =
+                scale == .relative ? relative : a.measuredMean == 0 ? nil : relative?.absolute(baseline: a.measuredMean)
             return .success(
                 Comparison.Scaled(
-                    effect: effect, fixed: effect.fixedHorizon(alpha: rails.alpha), sequential: effect.sequential(alpha: rails.alpha, tuning: rails.tuning),
+                    effect: effect, fixed: effect.fixedHorizon(alpha: rails.alpha),
+                    sequential: effect.sequential(alpha: rails.alpha, tuning: rails.tuning),
                     belief: Belief(effect, prior: prior)))
         } catch {
             return .failure(error)

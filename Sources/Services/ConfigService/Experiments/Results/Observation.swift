@@ -24,15 +24,21 @@ extension ExperimentDocument.Metric {
     /// Reads `{"<variation>":{"units","sum","sumOfSquares",…}}`, every variation of which must be there.
     ///
     /// - Throws: `invalid-body`, naming the field.
-    func observations(_ value: JSONValue?, of variations: [ExperimentDocument.Variation], field: String) throws -> [String: Observation] {
-        guard case .object(let members)? = value else { throw HTTPProblem(.invalidBody, "This must be an object of sums by variation.", field: field) }
+    func observations(_ value: JSONValue?, of variations: [ExperimentDocument.Variation], field: String) throws
+        -> [String: Observation]
+    {
+        guard case .object(let members)? = value else {
+            throw HTTPProblem(.invalidBody, "This must be an object of sums by variation.", field: field)
+        }
         if let unknown = members.first(where: { member in !variations.contains { $0.key == member.name } }) {
             throw HTTPProblem(.invalidBody, "There is no such variation.", field: field + "." + unknown.name)
         }
         var observations: [String: Observation] = [:]
         for variation in variations {
             let field = field + "." + variation.key
-            guard let value = value?[variation.key] else { throw HTTPProblem(.invalidBody, "This field is required.", field: field) }
+            guard let value = value?[variation.key] else {
+                throw HTTPProblem(.invalidBody, "This field is required.", field: field)
+            }
             observations[variation.key] = try observation(value, field)
         }
         return observations
@@ -41,20 +47,28 @@ extension ExperimentDocument.Metric {
     private func observation(_ value: JSONValue, _ field: String) throws -> Observation {
         let sums: Set<String> = kind == .proportion ? ["units", "sum"] : ["units", "sum", "sumOfSquares"]
         try Self.check(value, sums.union(otherName.map { [$0, "sumOfProducts"] } ?? []), field)
-        guard case .number(let literal)? = value["units"], let units = Int(literal), (0...Self.maximumUnits).contains(units) else {
+        guard case .number(let literal)? = value["units"], let units = Int(literal),
+            (0...Self.maximumUnits).contains(units)
+        else {
             throw HTTPProblem(.invalidBody, "This must be a whole number, not negative.", field: field + ".units")
         }
         var observation = Observation(value: try Self.sums(value, units, hasSquares: kind != .proportion, field))
         guard let otherName else { return observation }
-        guard let second = value[otherName] else { throw HTTPProblem(.invalidBody, "This field is required.", field: "\(field).\(otherName)") }
+        guard let second = value[otherName] else {
+            throw HTTPProblem(.invalidBody, "This field is required.", field: "\(field).\(otherName)")
+        }
         try Self.check(second, ["sum", "sumOfSquares"], "\(field).\(otherName)")
         let other = try Self.sums(second, units, hasSquares: true, "\(field).\(otherName)")
         observation.other = other
         observation.sumOfProducts = try Self.number(value["sumOfProducts"], field + ".sumOfProducts")
         // |cov(X, Y)| ≤ σ(X) σ(Y), by Cauchy and Schwarz; of a proportion σ has no Bessel's correction.
         let limit = (observation.value.variance * other.variance).squareRoot()
-        guard let pair = observation.paired, abs(pair.covariance) <= limit * 1.01 + 1e-9 * abs(observation.sumOfProducts) / Double(max(1, units)) else {
-            throw HTTPProblem(.invalidBody, "No values can have this sum with those sums of squares.", field: field + ".sumOfProducts")
+        guard let pair = observation.paired,
+            abs(pair.covariance) <= limit * 1.01 + 1e-9 * abs(observation.sumOfProducts) / Double(max(1, units))
+        else {
+            throw HTTPProblem(
+                .invalidBody, "No values can have this sum with those sums of squares.", field: field + ".sumOfProducts"
+            )
         }
         return observation
     }
@@ -63,27 +77,34 @@ extension ExperimentDocument.Metric {
         let sum = try number(value["sum"], field + ".sum")
         guard hasSquares else {
             guard sum >= 0, sum <= Double(units) else {
-                throw HTTPProblem(.invalidBody, "A proportion's sum is from 0 to the number of units.", field: field + ".sum")
+                throw HTTPProblem(
+                    .invalidBody, "A proportion's sum is from 0 to the number of units.", field: field + ".sum")
             }
             return Sums(count: units, sum: sum)
         }
         let squares = try number(value["sumOfSquares"], field + ".sumOfSquares")
         let least = units == 0 ? 0 : sum * sum / Double(units)
         guard squares >= least * (1 - 1e-9), units > 0 || (sum == 0 && squares == 0) else {
-            throw HTTPProblem(.invalidBody, "No \(units) values with this sum have so small a sum of squares.", field: field + ".sumOfSquares")
+            throw HTTPProblem(
+                .invalidBody, "No \(units) values with this sum have so small a sum of squares.",
+                field: field + ".sumOfSquares")
         }
         return Sums(count: units, sum: sum, sumOfSquares: squares)
     }
 
     private static func number(_ value: JSONValue?, _ field: String) throws -> Double {
         guard case .number(let literal)? = value, let number = Double(literal), abs(number) <= maximumNumber else {
-            throw HTTPProblem(.invalidBody, value == nil ? "This field is required." : "This must be a number, at most 1e60.", field: field)
+            throw HTTPProblem(
+                .invalidBody, value == nil ? "This field is required." : "This must be a number, at most 1e60.",
+                field: field)
         }
         return number
     }
 
     private static func check(_ value: JSONValue, _ known: Set<String>, _ field: String) throws {
-        guard case .object(let members) = value else { throw HTTPProblem(.invalidBody, "This must be an object.", field: field) }
+        guard case .object(let members) = value else {
+            throw HTTPProblem(.invalidBody, "This must be an object.", field: field)
+        }
         for member in members where !known.contains(member.name) {
             throw HTTPProblem(.invalidBody, "This field is not known here.", field: field + "." + member.name)
         }

@@ -42,13 +42,17 @@ struct ObservationStore: Sendable {
         }
 
         fileprivate init(author: String, question: String?, seen: String?) {
-            self = author == Self.analyticsAuthor.text ? .analytics(question: question, seen: seen) : .author(Author(text: author))
+            self =
+                author == Self.analyticsAuthor.text
+                ? .analytics(question: question, seen: seen) : .author(Author(text: author))
         }
     }
 
-    /// Sets a day's observation of a metric; an older one of the same day goes. Of an experiment that was deleted nothing is kept.
+    /// Sets a day's observation of a metric; an older one of the same day goes. Of an experiment that was deleted
+    /// nothing is kept.
     func set(
-        _ content: String, of metric: String, experiment: String, bucketVersion: Int, in space: ConfigSpace, asOf date: Date, from source: Source
+        _ content: String, of metric: String, experiment: String, bucketVersion: Int, in space: ConfigSpace,
+        asOf date: Date, from source: Source
     ) async throws {
         let columns = source.columns
         try await postgres.execute(
@@ -85,7 +89,9 @@ struct ObservationStore: Sendable {
         try await list(experiment, bucketVersion, in: space, days: 1)
     }
 
-    private func list(_ experiment: String, _ bucketVersion: Int, in space: ConfigSpace, days: Int) async throws -> [Row] {
+    private func list(_ experiment: String, _ bucketVersion: Int, in space: ConfigSpace, days: Int) async throws
+        -> [Row]
+    {
         let rows = try await postgres.query(
             """
             SELECT metric, day::text, as_of, content, author, question, seen FROM (

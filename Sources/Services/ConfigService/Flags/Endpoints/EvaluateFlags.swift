@@ -23,7 +23,8 @@ struct EvaluateFlags: Endpoint {
             if let wanted = request.uri.queryParameters["flagConfigEtag"] { try await catchUp(to: wanted, space) }
             let now = Date()
             let current = try await live.current(space)
-            let asked = await EvaluationContext(json, principal: principal, now: now).knowing(users, current.needsOfFlags)
+            let asked = await EvaluationContext(json, principal: principal, now: now).knowing(
+                users, current.needsOfFlags)
             let evaluation = await FlagEvaluation(in: current, for: asked, at: now, by: experiments)
             return try .evaluated(evaluation.tag, to: request) {
                 let answers = evaluation.answers.map(\.ofrep)
@@ -41,10 +42,12 @@ struct EvaluateFlags: Endpoint {
     }
 }
 
-/// `POST /flags/evaluate` with `{"context":{…}}`: all flags by key, for the app on a device and who is signed in there; 304 for who has them.
+/// `POST /flags/evaluate` with `{"context":{…}}`: all flags by key, for the app on a device and who is signed in there;
+/// 304 for who has them.
 ///
-/// `{"version":n,"flags":{key:{"type","value","variant","reason"}},"experiments":{experiment:variation}}`; version is null where none were published. `user`, with the
-/// roles of that user, and `userId` are the signed-in user's, whatever the context says; without `targetingKey`, buckets go by the user.
+/// `{"version":n,"flags":{key:{"type","value","variant","reason"}},"experiments":{experiment:variation}}`; version is
+/// null where none were published. `user`, with the roles of that user, and `userId` are the signed-in user's, whatever
+/// the context says; without `targetingKey`, buckets go by the user.
 struct EvaluateForApp: Endpoint {
     let live: LiveDocuments
     let experiments: Experiments

@@ -5,7 +5,8 @@ import MartletHTTP
 
 /// `GET /ofrep/v1/events`: says when flags have to be fetched again, as server-sent events (OFREP's ADR 8).
 ///
-/// `{"type":"refetchEvaluation","etag":…,"lastModified":…}`: what flags and experiments are live (`LiveSpace.flagsTag`), and seconds since 1970. Who comes back fetches first.
+/// `{"type":"refetchEvaluation","etag":…,"lastModified":…}`: what flags and experiments are live
+/// (`LiveSpace.flagsTag`), and seconds since 1970. Who comes back fetches first.
 struct FollowFlags: Endpoint {
     let streams: EventStreams
 
@@ -18,7 +19,9 @@ struct FollowFlags: Endpoint {
 
     private static func event(_ space: LiveSpace) -> ServerSentEvent {
         let last = ([space[FlagsKind.key]].compactMap(\.self) + space.documents(of: .experiment)).map(\.published).max()
-        let etag = space.flagsTag.map { #","etag":"\#($0)","lastModified":\#(Int(last?.timeIntervalSince1970 ?? 0))"# } ?? ""
-        return ServerSentEvent(id: String(space.generation), event: "message", data: #"{"type":"refetchEvaluation"\#(etag)}"#)
+        let etag =
+            space.flagsTag.map { #","etag":"\#($0)","lastModified":\#(Int(last?.timeIntervalSince1970 ?? 0))"# } ?? ""
+        return ServerSentEvent(
+            id: String(space.generation), event: "message", data: #"{"type":"refetchEvaluation"\#(etag)}"#)
     }
 }

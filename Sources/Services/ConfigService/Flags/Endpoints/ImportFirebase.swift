@@ -5,11 +5,11 @@ import MartletCore
 import MartletFlags
 import MartletHTTP
 
-/// `POST /config/flags/default/import-firebase` with an exported Firebase Remote Config template: it becomes the draft. With `If-Match`, or
-/// `If-None-Match: *` for the first one.
+/// `POST /config/flags/default/import-firebase` with an exported Firebase Remote Config template: it becomes the draft.
+/// With `If-Match`, or `If-None-Match: *` for the first one.
 ///
-/// Answers as `PUT` does. 422 `document-refused` where something cannot be said here, with each of these by its place in the template; nothing
-/// is written then.
+/// Answers as `PUT` does. 422 `document-refused` where something cannot be said here, with each of these by its place
+/// in the template; nothing is written then.
 struct ImportFirebase: Endpoint {
     let documents: DocumentStore
     let live: LiveDocuments
@@ -30,10 +30,14 @@ struct ImportFirebase: Endpoint {
         let draft = try imported.document.draft(upTo: kind.maximumSizeInBytes)
         let space = try context.space
         let edited = try await documents.edit(
-            key, in: space, if: condition, by: author, maximumDocuments: kind.maximumDocuments) { _ in draft }
-        let findings = imported.issues.map(Finding.init) + kind.check(imported.document, named: key.name, in: try await live.current(space))
+            key, in: space, if: condition, by: author, maximumDocuments: kind.maximumDocuments
+        ) { _ in draft }
+        let findings =
+            imported.issues.map(Finding.init)
+            + kind.check(imported.document, named: key.name, in: try await live.current(space))
         var response = Response.edited(edited, findings, isNew: condition.isForNew)
-        response.headers[.location] = condition.isForNew ? "/config/\(key.kind.rawValue)/" + RelativeReference.encoded(key.name) : nil
+        response.headers[.location] =
+            condition.isForNew ? "/config/\(key.kind.rawValue)/" + RelativeReference.encoded(key.name) : nil
         return response
     }
 }

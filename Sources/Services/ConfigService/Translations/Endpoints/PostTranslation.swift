@@ -5,13 +5,14 @@ import MartletCore
 import MartletHTTP
 import MartletLocalization
 
-/// `POST /translation` with the master key: texts of one language of an app version, and perhaps their publication, in one call.
+/// `POST /translation` with the master key: texts of one language of an app version, and perhaps their publication, in
+/// one call.
 ///
 ///     {"version": "1.2.0", "language": "de", "strings": {"greeting": "Hallo %@", "dogs|==|plural.one": "Ein Hund", …},
 ///      "sourceLanguage": "en", "published": true, "publish": true, "note": "…"}
 ///
-/// They are merged into the draft, which is made if need be; `published` turns the language on or off. With `publish` the draft is published in the
-/// same transaction, or nothing is written.
+/// They are merged into the draft, which is made if need be; `published` turns the language on or off. With `publish`
+/// the draft is published in the same transaction, or nothing is written.
 struct PostTranslation: Endpoint {
     let documents: DocumentStore
     let publisher: Publisher
@@ -20,9 +21,11 @@ struct PostTranslation: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let author = try context.author(may: .update, .languages)
         let fields = try await BodyFields(
-            request, ["version", "language", "strings", "sourceLanguage", "published", "publish", "note"], upTo: LocalizationLimits.documentSizeInBytes)
+            request, ["version", "language", "strings", "sourceLanguage", "published", "publish", "note"],
+            upTo: LocalizationLimits.documentSizeInBytes)
         let change = try Change(fields)
-        let publication = Publisher.Request(key: change.key, space: try context.space, note: try fields.note(), author: author)
+        let publication = Publisher.Request(
+            key: change.key, space: try context.space, note: try fields.note(), author: author)
         guard try fields.flag("publish") ?? false else {
             let edited = try await documents.edit(
                 change.key, in: publication.space, if: .none, by: author, maximumDocuments: kind.maximumDocuments
@@ -31,7 +34,8 @@ struct PostTranslation: Endpoint {
         }
         return .json(
             try await publisher.run(publication, createIfMissing: true) { document, space, transaction in
-                let draft = try change.applied(to: document.lastVersion == 0 && document.draft == "{}" ? nil : document.draft)
+                let draft = try change.applied(
+                    to: document.lastVersion == 0 && document.draft == "{}" ? nil : document.draft)
                 let revision = try await DocumentStore.setDraft(draft, of: document.id, by: author, transaction)
                 let published = try await publisher.add(draft, publication, document, space, .publish, transaction).json
                 return #"{"revision":\#(revision),"published":\#(published)}"#
@@ -47,15 +51,24 @@ struct PostTranslation: Endpoint {
 
         init(_ fields: BodyFields) throws {
             key = try DocumentKey(checking: try fields.requiredString("version"), of: .translation)
-            if let problem = TranslationKind().problem(withName: key.name) { throw HTTPProblem(.invalidBody, problem, field: "version") }
-            guard let language = LanguageTag(try fields.requiredString("language")) else { throw Self.noLanguage("language") }
-            guard let source = try fields.string("sourceLanguage").map({ LanguageTag($0) }) ?? language else { throw Self.noLanguage("sourceLanguage") }
-            guard let strings = fields["strings"] else { throw HTTPProblem(.invalidBody, "This field is required.", field: "strings") }
+            if let problem = TranslationKind().problem(withName: key.name) {
+                throw HTTPProblem(.invalidBody, problem, field: "version")
+            }
+            guard let language = LanguageTag(try fields.requiredString("language")) else {
+                throw Self.noLanguage("language")
+            }
+            guard let source = try fields.string("sourceLanguage").map({ LanguageTag($0) }) ?? language else {
+                throw Self.noLanguage("sourceLanguage")
+            }
+            guard let strings = fields["strings"] else {
+                throw HTTPProblem(.invalidBody, "This field is required.", field: "strings")
+            }
             self.language = language
             sourceLanguage = source
             isPublished = try fields.flag("published")
             do {
-                texts = try CatalogueFormat.json.read(Array(strings.text.utf8), .init(language: language, sourceLanguage: source))
+                texts = try CatalogueFormat.json.read(
+                    Array(strings.text.utf8), .init(language: language, sourceLanguage: source))
             } catch let fault as LocalizationFault {
                 throw HTTPProblem(.invalidBody, fault.reason, field: "strings" + fault.place)
             }

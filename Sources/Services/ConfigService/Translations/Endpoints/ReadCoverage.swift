@@ -6,7 +6,8 @@ import MartletLocalization
 
 /// `GET /config/translation/{version}/coverage?version=`: how far each language is.
 ///
-///     {"sourceLanguage": "en", "keys": 120, "data": [{"language": "de", "published": true, "missing": 3, "needsReview": 1}]}
+///     {"sourceLanguage": "en", "keys": 120, "data": [{"language": "de", "published": true, "missing": 3,
+///     "needsReview": 1}]}
 struct ReadCoverage: Endpoint {
     let documents: DocumentStore
     let versions: VersionStore
@@ -21,13 +22,15 @@ struct ReadCoverage: Endpoint {
         let coverage = catalogue.coverage
         let rows = coverage.map { row in
             JSONValue.object([
-                .init("language", .string(row.language.text)), .init("published", .bool(published.contains(row.language))),
+                .init("language", .string(row.language.text)),
+                .init("published", .bool(published.contains(row.language))),
                 .init("missing", .number(String(row.missing))), .init("needsReview", .number(String(row.needsReview))),
             ])
         }
         return .json(
             JSONValue.object([
-                .init("sourceLanguage", .string(catalogue.sourceLanguage.text)), .init("keys", .number(String(coverage.first?.keys ?? 0))),
+                .init("sourceLanguage", .string(catalogue.sourceLanguage.text)),
+                .init("keys", .number(String(coverage.first?.keys ?? 0))),
                 .init("data", .array(rows)),
             ]).text)
     }

@@ -5,11 +5,13 @@ import MartletCore
 import MartletHTTP
 import MartletLocalization
 
-/// `GET /translation/{language}/{version}`: the texts of an app version's live translations in a language, or in the next of its parents that is
-/// published (`Content-Language` says which). `ETag`, 304 and gzip are of this language alone; `Translation-Version` is the publication: `"1.2.0~7"`.
-/// An app version without translations of its own has those of the newest version that is not above it.
+/// `GET /translation/{language}/{version}`: the texts of an app version's live translations in a language, or in the
+/// next of its parents that is published (`Content-Language` says which). `ETag`, 304 and gzip are of this language
+/// alone; `Translation-Version` is the publication: `"1.2.0~7"`. An app version without translations of its own has
+/// those of the newest version that is not above it.
 ///
-/// `GET /translationVersion/{language}/{version}~{number}`: the same of one published version, which must be the live one.
+/// `GET /translationVersion/{language}/{version}~{number}`: the same of one published version, which must be the live
+/// one.
 ///
 /// In the test environment `en-XA` is a pseudo-locale.
 struct ReadTranslation: Endpoint {
@@ -35,7 +37,9 @@ struct ReadTranslation: Endpoint {
             throw HTTPProblem(.documentNotFound, "This language is not published for this app version.")
         }
         var headers: HTTPFields = [.contentLanguage: table.language.text]
-        if let version = HTTPField.Name(HeaderName.translationVersion) { headers[version] = "\"\(document.key.name)~\(document.version)\"" }
+        if let version = HTTPField.Name(HeaderName.translationVersion) {
+            headers[version] = "\"\(document.key.name)~\(document.version)\""
+        }
         return try .stored(table.stored, to: request, headers: headers)
     }
 
@@ -44,7 +48,9 @@ struct ReadTranslation: Endpoint {
         guard isVersioned else { return (text, nil) }
         let parts = text.split(separator: "~", omittingEmptySubsequences: false)
         guard parts.count == 2, let number = Int(parts[1]), number > 0 else {
-            throw HTTPProblem(.versionNotFound, "A version of translations is called like 1.2.0~7: the app version, and the number of the publication.")
+            throw HTTPProblem(
+                .versionNotFound,
+                "A version of translations is called like 1.2.0~7: the app version, and the number of the publication.")
         }
         return (String(parts[0]), number)
     }

@@ -7,11 +7,12 @@ import MartletLocalization
 import NIOCore
 import Synchronization
 
-/// `POST /config/translation/{version}/import?format=&language=&sourceLanguage=&mode=&placeholders=&dryRun=` with a file as the body: its texts come into
-/// the draft, which is made if there is none.
+/// `POST /config/translation/{version}/import?format=&language=&sourceLanguage=&mode=&placeholders=&dryRun=` with a
+/// file as the body: its texts come into the draft, which is made if there is none.
 ///
-/// `mode=replace` removes what the file lacks from the languages that it has; `merge`, which is the default, does not. `If-Match` is taken where it is
-/// sent. 200 with the counts of keys added, changed, unchanged and removed, and what is wrong or doubtful then. With `dryRun=true` nothing is written.
+/// `mode=replace` removes what the file lacks from the languages that it has; `merge`, which is the default, does not.
+/// `If-Match` is taken where it is sent. 200 with the counts of keys added, changed, unchanged and removed, and what is
+/// wrong or doubtful then. With `dryRun=true` nothing is written.
 struct ImportTranslations: Endpoint {
     private enum Mode: String, CaseIterable {
         case merge, replace
@@ -24,7 +25,9 @@ struct ImportTranslations: Endpoint {
         let key = try context.translationKey(kinds)
         _ = try context.author(may: .update, key.kind.area)
         try request.allowParameters(["format", "language", "sourceLanguage", "mode", "placeholders", "dryRun"])
-        if let problem = TranslationKind().problem(withName: key.name) { throw HTTPProblem(.invalidName, problem, field: "name") }
+        if let problem = TranslationKind().problem(withName: key.name) {
+            throw HTTPProblem(.invalidName, problem, field: "name")
+        }
         let format = try request.format
         let replaces = try request.choice("mode", Mode.self) == .replace
         let space = try context.space
@@ -33,11 +36,13 @@ struct ImportTranslations: Endpoint {
 
         let known = try await documents.read(key, in: space)
         let author = try context.author(may: known?.draft == nil ? .create : .update, key.kind.area)
-        let options = try request.options(format, sourceLanguage: try known?.draft.map { try Catalogue(draft: $0).sourceLanguage })
+        let options = try request.options(
+            format, sourceLanguage: try known?.draft.map { try Catalogue(draft: $0).sourceLanguage })
         let file = try Self.read(bytes, format, options)
         let merge = { @Sendable (draft: String?) throws -> (catalogue: Catalogue, changes: Catalogue.Changes) in
             var catalogue = try draft.map { try Catalogue(draft: $0) } ?? Catalogue(sourceLanguage: file.sourceLanguage)
-            let changes = catalogue.merge(file, Catalogue.MergeRule(format, replaces: replaces, of: options.language, in: catalogue))
+            let changes = catalogue.merge(
+                file, Catalogue.MergeRule(format, replaces: replaces, of: options.language, in: catalogue))
             return (catalogue, changes)
         }
         if try request.flag("dryRun") {
@@ -47,7 +52,9 @@ struct ImportTranslations: Endpoint {
             return Self.answer(merged.catalogue, merged.changes, revision: nil)
         }
         let result = Mutex<(catalogue: Catalogue, changes: Catalogue.Changes)?>(nil)
-        let edited = try await documents.edit(key, in: space, if: condition, by: author, maximumDocuments: kinds[key.kind]?.maximumDocuments ?? 0) {
+        let edited = try await documents.edit(
+            key, in: space, if: condition, by: author, maximumDocuments: kinds[key.kind]?.maximumDocuments ?? 0
+        ) {
             let merged = try merge($0)
             result.withLock { $0 = merged }
             return try merged.catalogue.draft()
@@ -56,7 +63,9 @@ struct ImportTranslations: Endpoint {
         return Self.answer(catalogue, changes, revision: edited.revision)
     }
 
-    private static func read(_ bytes: [UInt8], _ format: CatalogueFormat, _ options: CatalogueFormat.Options) throws -> Catalogue {
+    private static func read(_ bytes: [UInt8], _ format: CatalogueFormat, _ options: CatalogueFormat.Options) throws
+        -> Catalogue
+    {
         do {
             return try format.read(bytes, options)
         } catch let fault as LocalizationFault where fault.place == "language" {
@@ -76,10 +85,11 @@ struct ImportTranslations: Endpoint {
     }
 }
 
-/// `GET /config/translation/{version}/export?format=&language=&version=&placeholders=&encoding=&report=`: the texts of the draft, of what is live, or of a
-/// version by its number, as a file. `language=en-XA` exports the pseudo-locale.
+/// `GET /config/translation/{version}/export?format=&language=&version=&placeholders=&encoding=&report=`: the texts of
+/// the draft, of what is live, or of a version by its number, as a file. `language=en-XA` exports the pseudo-locale.
 ///
-/// What the format cannot hold is left out; `Skipped-Texts` counts it, and `report=true` answers with the keys and reasons instead of the file.
+/// What the format cannot hold is left out; `Skipped-Texts` counts it, and `report=true` answers with the keys and
+/// reasons instead of the file.
 struct ExportTranslations: Endpoint {
     let documents: DocumentStore
     let versions: VersionStore
@@ -92,7 +102,9 @@ struct ExportTranslations: Endpoint {
         let format = try request.format
         var catalogue = try await documents.catalogue(key, in: try context.space, request, versions)
         let options = try request.options(format, sourceLanguage: catalogue.sourceLanguage)
-        if let language = options.language, language.text == PseudoLocale.language { catalogue.addPseudoLocale(language) }
+        if let language = options.language, language.text == PseudoLocale.language {
+            catalogue.addPseudoLocale(language)
+        }
         let export: CatalogueFormat.Export
         do {
             export = try format.write(catalogue, options)
@@ -100,13 +112,17 @@ struct ExportTranslations: Endpoint {
             throw HTTPProblem(.invalidParameter, fault.reason, field: fault.place)
         }
         if try request.flag("report") {
-            let skipped = export.skipped.prefix(1_000).map { JSONValue.object([.init("key", .string($0.place)), .init("reason", .string($0.reason))]).text }
+            let skipped = export.skipped.prefix(1_000).map {
+                JSONValue.object([.init("key", .string($0.place)), .init("reason", .string($0.reason))]).text
+            }
             return .page(skipped)
         }
-        let name = [key.name, options.language?.text].compactMap(\.self).joined(separator: "-") + "." + format.fileExtension
+        let name =
+            [key.name, options.language?.text].compactMap(\.self).joined(separator: "-") + "." + format.fileExtension
         let headers: HTTPFields = [
             .contentType: format.contentType + (format == .strings ? "; charset=\(options.encoding.rawValue)" : ""),
-            .contentDisposition: "attachment; filename=\"\(name)\"", .skipped: String(export.skipped.count), .cacheControl: "no-store",
+            .contentDisposition: "attachment; filename=\"\(name)\"", .skipped: String(export.skipped.count),
+            .cacheControl: "no-store",
         ]
         return Response(status: .ok, headers: headers, body: .whole(ByteBuffer(bytes: export.bytes)))
     }
@@ -122,7 +138,10 @@ extension Request {
     fileprivate var format: CatalogueFormat {
         get throws {
             guard let format = try choice("format", CatalogueFormat.self) else {
-                throw HTTPProblem(.invalidParameter, "This is required: \(CatalogueFormat.allCases.map(\.rawValue).joined(separator: ", ")).", field: "format")
+                throw HTTPProblem(
+                    .invalidParameter,
+                    "This is required: \(CatalogueFormat.allCases.map(\.rawValue).joined(separator: ", ")).",
+                    field: "format")
             }
             return format
         }
@@ -130,9 +149,13 @@ extension Request {
 
     /// - Parameter sourceLanguage: the catalogue's; nil: it is new, so that the request says it, or the file.
     /// - Throws: `invalid-parameter`.
-    fileprivate func options(_ format: CatalogueFormat, sourceLanguage: LanguageTag?) throws -> CatalogueFormat.Options {
+    fileprivate func options(_ format: CatalogueFormat, sourceLanguage: LanguageTag?) throws -> CatalogueFormat.Options
+    {
         let language = try self.language("language")
-        guard let source = try sourceLanguage ?? self.language("sourceLanguage") ?? language ?? (format == .xcstrings ? LanguageTag("en") : nil) else {
+        guard
+            let source = try sourceLanguage ?? self.language("sourceLanguage") ?? language
+                ?? (format == .xcstrings ? LanguageTag("en") : nil)
+        else {
             throw HTTPProblem(.invalidParameter, "The draft is new: name its source language.", field: "sourceLanguage")
         }
         var options = CatalogueFormat.Options(language: language, sourceLanguage: source)

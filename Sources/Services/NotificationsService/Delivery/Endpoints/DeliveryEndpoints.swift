@@ -7,7 +7,8 @@ import MartletHTTP
 import MartletPostgres
 import NIOCore
 
-/// `GET /notifications/messages/{id}/deliveries?state=&cursor=&limit=`: what became of the message on each device, in the order of installations.
+/// `GET /notifications/messages/{id}/deliveries?state=&cursor=&limit=`: what became of the message on each device, in
+/// the order of installations.
 struct ListDeliveries: Endpoint {
     let spaces: Spaces
     let records: DeliveryRecords
@@ -20,7 +21,9 @@ struct ListDeliveries: Endpoint {
         let message = try await context.message(records, spaces)
         let list = try await records.list(of: message, state: state, after: after, limit: limit + 1)
         let page = list.prefix(limit)
-        return .page(page.map(\.json), next: list.count > limit ? page.last.map { $0.installation.uuidString.lowercased() } : nil)
+        return .page(
+            page.map(\.json), next: list.count > limit ? page.last.map { $0.installation.uuidString.lowercased() } : nil
+        )
     }
 }
 
@@ -42,21 +45,24 @@ struct ExportDeliveries: Endpoint {
             try await writer.write(ByteBuffer(string: DeliveryRecords.exportHeader))
             var last: UUID?
             repeat {
-                let (text, installation) = try await records.exportLines(of: message, state: state, after: last, limit: Self.pageLength)
+                let (text, installation) = try await records.exportLines(
+                    of: message, state: state, after: last, limit: Self.pageLength)
                 if !text.isEmpty { try await writer.write(ByteBuffer(string: text)) }
                 last = installation
             } while last != nil
             try await writer.finish(nil)
         }
         let headers: HTTPFields = [
-            .contentType: "text/csv; charset=utf-8", .contentDisposition: #"attachment; filename="deliveries.csv""#, .cacheControl: "no-store",
+            .contentType: "text/csv; charset=utf-8", .contentDisposition: #"attachment; filename="deliveries.csv""#,
+            .cacheControl: "no-store",
             .xContentTypeOptions: "nosniff",
         ]
         return Response(status: .ok, headers: headers, body: body)
     }
 }
 
-/// `POST /installations/{id}/opened` `{"message":"…"}`, with the installation's secret: its user came to the app by the message. Nothing to say the second time.
+/// `POST /installations/{id}/opened` `{"message":"…"}`, with the installation's secret: its user came to the app by the
+/// message. Nothing to say the second time.
 struct ReportOpened: Endpoint {
     let access: InstallationAccess
     let records: DeliveryRecords
@@ -65,8 +71,12 @@ struct ReportOpened: Endpoint {
         try request.allowParameters()
         let claim = try await access.check(request, context)
         let text = try await BodyFields(request, ["message"], upTo: 1 << 10).requiredString("message")
-        guard let message = UUID(uuidString: text) else { throw HTTPProblem(.invalidBody, "A message's id is a UUID.", field: "message") }
-        guard try await records.noteOpened(message, by: claim.id, in: claim.space) else { throw HTTPProblem(.messageNotFound) }
+        guard let message = UUID(uuidString: text) else {
+            throw HTTPProblem(.invalidBody, "A message's id is a UUID.", field: "message")
+        }
+        guard try await records.noteOpened(message, by: claim.id, in: claim.space) else {
+            throw HTTPProblem(.messageNotFound)
+        }
         return Response(status: .noContent)
     }
 }
@@ -77,7 +87,8 @@ extension Request {
         get throws {
             guard let state = uri.queryParameters["state"].map(String.init) else { return nil }
             guard DeliveryRecords.states.contains(state) else {
-                throw HTTPProblem(.invalidParameter, "There are \(DeliveryRecords.states.joined(separator: ", ")).", field: "state")
+                throw HTTPProblem(
+                    .invalidParameter, "There are \(DeliveryRecords.states.joined(separator: ", ")).", field: "state")
             }
             return state
         }
@@ -89,8 +100,12 @@ extension ServiceContext {
     ///
     /// - Throws: `invalid-id`; `message-not-found`.
     fileprivate func message(_ records: DeliveryRecords, _ spaces: Spaces) async throws -> UUID {
-        guard let id = parameters.get("id").flatMap({ UUID(uuidString: $0) }) else { throw HTTPProblem(.invalidID, "A message's id is a UUID.") }
-        guard try await records.hasMessage(id, in: try await spaces.space(of: try principal)) else { throw HTTPProblem(.messageNotFound) }
+        guard let id = parameters.get("id").flatMap({ UUID(uuidString: $0) }) else {
+            throw HTTPProblem(.invalidID, "A message's id is a UUID.")
+        }
+        guard try await records.hasMessage(id, in: try await spaces.space(of: try principal)) else {
+            throw HTTPProblem(.messageNotFound)
+        }
         return id
     }
 }

@@ -2,11 +2,12 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// What push services have answered and PostgreSQL does not know yet, in a file of this copy's own: after a death the next one on this machine
-/// writes it down, so that only what was under way is sent again.
+/// What push services have answered and PostgreSQL does not know yet, in a file of this copy's own: after a death the
+/// next one on this machine writes it down, so that only what was under way is sent again.
 ///
-/// A help and no more: what the disk does not take is missing, and nothing waits for the disk, as what was written survives the process though not a loss
-/// of power. The file is locked for as long as its writer lives, and cleared when PostgreSQL knows what is in it.
+/// A help and no more: what the disk does not take is missing, and nothing waits for the disk, as what was written
+/// survives the process though not a loss of power. The file is locked for as long as its writer lives, and cleared
+/// when PostgreSQL knows what is in it.
 final class DeliveryJournal: Sendable {
     /// Beyond which it is made smaller although there is something in it that is not known yet.
     static let usualSizeInBytes = 1 << 20
@@ -23,7 +24,8 @@ final class DeliveryJournal: Sendable {
         var isTorn = false
 
         mutating func write(_ bytes: [UInt8]) {
-            guard descriptor >= 0, !isTorn, !bytes.isEmpty, size + bytes.count <= DeliveryJournal.maximumSizeInBytes else { return }
+            guard descriptor >= 0, !isTorn, !bytes.isEmpty, size + bytes.count <= DeliveryJournal.maximumSizeInBytes
+            else { return }
             isTorn = Glibc.write(descriptor, bytes, bytes.count) != bytes.count
             size += bytes.count
         }
@@ -41,7 +43,8 @@ final class DeliveryJournal: Sendable {
     ///
     /// - Throws: `POSIXError`, `CocoaError`.
     func begin() throws {
-        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        try FileManager.default.createDirectory(
+            atPath: directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         let name = directory + "/" + UUID().uuidString.lowercased()
         let descriptor = open(name, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw POSIXError(.init(rawValue: errno) ?? .EIO) }
@@ -65,7 +68,9 @@ final class DeliveryJournal: Sendable {
     /// - Parameter rest: what it does not know; nil: that is more than so many.
     func clear(but rest: (_ atMost: Int) -> [DeliveryResult]?) {
         state.withLock { state in
-            guard state.size > 0, let rest = rest(state.size < Self.usualSizeInBytes ? 0 : .max), ftruncate(state.descriptor, 0) == 0 else { return }
+            guard state.size > 0, let rest = rest(state.size < Self.usualSizeInBytes ? 0 : .max),
+                ftruncate(state.descriptor, 0) == 0
+            else { return }
             (state.size, state.isTorn) = (0, false)
             state.write(rest.compactMap(\.line).flatMap(\.self))
         }
@@ -119,7 +124,9 @@ final class LeftJournal: Sendable {
     /// A line that is none, as a torn last one, is left out.
     func results() throws -> [DeliveryResult] {
         let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: false)
-        guard let data = try file.read(upToCount: DeliveryJournal.maximumSizeInBytes), let end = data.lastIndex(of: UInt8(ascii: "\n")) else { return [] }
+        guard let data = try file.read(upToCount: DeliveryJournal.maximumSizeInBytes),
+            let end = data.lastIndex(of: UInt8(ascii: "\n"))
+        else { return [] }
         return data[..<end].split(separator: UInt8(ascii: "\n")).compactMap { DeliveryResult(line: $0) }
     }
 

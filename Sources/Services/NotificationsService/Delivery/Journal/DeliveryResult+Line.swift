@@ -1,6 +1,7 @@
 import Foundation
 
-/// A line of the journal: message, installation, attempt, claim, state, microseconds until the next attempt, reason and receipt, with tabs between them.
+/// A line of the journal: message, installation, attempt, claim, state, microseconds until the next attempt, reason and
+/// receipt, with tabs between them.
 extension DeliveryResult {
     private static let tab = UInt8(ascii: "\t")
 
@@ -13,7 +14,8 @@ extension DeliveryResult {
             case .again(_, _, counts: false): ("", 0, nil, nil)
             }
         guard !state.isEmpty else { return nil }
-        var line = Array("\(message.uuidString)\t\(installation.uuidString)\t\(attempt)\t\(claim)\t\(state)\t\(delay)\t".utf8)
+        var line = Array(
+            "\(message.uuidString)\t\(installation.uuidString)\t\(attempt)\t\(claim)\t\(state)\t\(delay)\t".utf8)
         for (text, end) in [(reason, Self.tab), (receipt, UInt8(ascii: "\n"))] {
             // What push services say may be anything.
             line += (text ?? "").utf8.lazy.filter { $0 >= 0x20 }
@@ -23,8 +25,11 @@ extension DeliveryResult {
     }
 
     init?(line: some Collection<UInt8>) {
-        let fields = line.split(separator: Self.tab, omittingEmptySubsequences: false).map { String(decoding: $0, as: UTF8.self) }
-        guard fields.count == 8, let message = UUID(uuidString: fields[0]), let installation = UUID(uuidString: fields[1]), let attempt = Int(fields[2]),
+        let fields = line.split(separator: Self.tab, omittingEmptySubsequences: false).map {
+            String(decoding: $0, as: UTF8.self)
+        }
+        guard fields.count == 8, let message = UUID(uuidString: fields[0]),
+            let installation = UUID(uuidString: fields[1]), let attempt = Int(fields[2]),
             let claim = Int(fields[3]), let delay = Int(fields[5])
         else { return nil }
         let (reason, receipt) = (fields[6].isEmpty ? nil : fields[6], fields[7].isEmpty ? nil : fields[7])

@@ -15,7 +15,9 @@ extension DeliverySender {
         for left in journal?.left() ?? [] {
             let results = try left.results()
             for first in stride(from: 0, to: results.count, by: Self.maximumPerStatement) {
-                try await queue.write(Array(results[first..<min(first + Self.maximumPerStatement, results.count)]), within: statementLimit)
+                try await queue.write(
+                    Array(results[first..<min(first + Self.maximumPerStatement, results.count)]), within: statementLimit
+                )
             }
             left.discard()
             if !results.isEmpty {

@@ -52,7 +52,8 @@ struct ClaimedDelivery: Sendable {
     var lane: DeliveryLane { DeliveryLane(space: space, service: service) }
 }
 
-/// What is held back together: a space's deliveries that were planned for a push service; nil: for one that is not known.
+/// What is held back together: a space's deliveries that were planned for a push service; nil: for one that is not
+/// known.
 struct DeliveryLane: Hashable, Sendable {
     var space: Int32
     var service: PushService?

@@ -5,8 +5,9 @@ extension DeliveryQueue {
     /// Rows that one statement changes at the most.
     static let pageLength = 5_000
 
-    /// Takes back what copies have left behind that ended without giving it back. It may have left: it is sent again, with the same `apns-id` and
-    /// collapse id, so that a device shows it once; of a message that is to arrive at most once it is `unknown`.
+    /// Takes back what copies have left behind that ended without giving it back. It may have left: it is sent again,
+    /// with the same `apns-id` and collapse id, so that a device shows it once; of a message that is to arrive at most
+    /// once it is `unknown`.
     ///
     /// - Returns: how many.
     func rescue() async throws -> Int {
@@ -26,8 +27,9 @@ extension DeliveryQueue {
         ).first?.decode(0) ?? 0
     }
 
-    /// Broken credentials that are due to be tried with one message, which is told to one copy only; the next time is set. The longer a credential has been
-    /// broken, the longer that is: a minute at first, a quarter of an hour at last.
+    /// Broken credentials that are due to be tried with one message, which is told to one copy only; the next time is
+    /// set. The longer a credential has been broken, the longer that is: a minute at first, a quarter of an hour at
+    /// last.
     func trials() async throws -> [Trial] {
         try await postgres.query(
             """
@@ -103,7 +105,8 @@ extension DeliveryQueue {
             """)
     }
 
-    /// Ends messages that a version could not read for a time in which no other has sent anything of them. What is queued of them is `cancelled` by `close`.
+    /// Ends messages that a version could not read for a time in which no other has sent anything of them. What is
+    /// queued of them is `cancelled` by `close`.
     ///
     /// - Returns: how many.
     func failUnreadable(_ messages: [UUID], after time: Duration) async throws -> Int {
@@ -119,7 +122,9 @@ extension DeliveryQueue {
 
     /// Those of the messages that are there and not finished.
     func unfinished(_ messages: [UUID]) async throws -> [UUID] {
-        try await postgres.query("SELECT id FROM notifications.messages WHERE id = ANY (\(messages)) AND finished IS NULL").map { try $0.decode(0) }
+        try await postgres.query(
+            "SELECT id FROM notifications.messages WHERE id = ANY (\(messages)) AND finished IS NULL"
+        ).map { try $0.decode(0) }
     }
 
     /// Those of the messages that are not to be sent any more, for now or for good.

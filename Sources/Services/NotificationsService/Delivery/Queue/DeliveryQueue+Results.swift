@@ -2,7 +2,8 @@ import Foundation
 import MartletPostgres
 
 extension DeliveryQueue {
-    /// Writes down what became of deliveries, and counts it. What is not this copy's any more, because the lease ran out, stays as it is.
+    /// Writes down what became of deliveries, and counts it. What is not this copy's any more, because the lease ran
+    /// out, stays as it is.
     ///
     /// Harmless to repeat where nobody knows whether it was done.
     func write(_ results: [DeliveryResult], within limit: Duration) async throws {
@@ -10,8 +11,10 @@ extension DeliveryQueue {
         var again: [Again] = []
         for result in results {
             switch result.verdict {
-            case .ended(let end, let reason, let receipt): ended.append(Ended(result: result, end: end, reason: reason, receipt: receipt))
-            case .again(let delay, let reason, let counts): again.append(Again(result: result, delay: delay, reason: reason, counts: counts))
+            case .ended(let end, let reason, let receipt):
+                ended.append(Ended(result: result, end: end, reason: reason, receipt: receipt))
+            case .again(let delay, let reason, let counts):
+                again.append(Again(result: result, delay: delay, reason: reason, counts: counts))
             }
         }
         if !ended.isEmpty { try await write(ended, within: limit) }
@@ -61,14 +64,15 @@ extension DeliveryQueue {
             """, timeout: limit)
     }
 
-    /// Delivery `d` is the one of `w`, and still this copy's. Said so that the planner goes by the primary key: an index of what is `sending` looks cheap to
-    /// it, and would be read from end to end for each row.
+    /// Delivery `d` is the one of `w`, and still this copy's. Said so that the planner goes by the primary key: an
+    /// index of what is `sending` looks cheap to it, and would be read from end to end for each row.
     private static let isOurs: PostgresQuery = """
         d.message = w.message AND d.installation = w.installation AND d.attempts = w.attempt AND d.claims = w.claim
             AND coalesce(d.state, '') = 'sending'
         """
 
-    /// Adds what a part of the statement returns (`message, variant, state`) to the counts, in one order for all copies.
+    /// Adds what a part of the statement returns (`message, variant, state`) to the counts, in one order for all
+    /// copies.
     static func counting(_ part: StaticString) -> PostgresQuery {
         """
         INSERT INTO notifications.delivery_counts AS c (message, variant, accepted, failed, unknown, cancelled)
@@ -80,10 +84,13 @@ extension DeliveryQueue {
         """
     }
 
-    /// Keeps deliveries that take longer than a part of their lease. Rows that somebody writes to, most likely their results, are not waited for.
+    /// Keeps deliveries that take longer than a part of their lease. Rows that somebody writes to, most likely their
+    /// results, are not waited for.
     ///
     /// - Returns: those that were kept; the others are being written, or somebody else's.
-    func renew(_ deliveries: some Collection<InFlightDeliveries.Entry>, lease: Duration, within limit: Duration) async throws -> [InFlightDeliveries.Key] {
+    func renew(_ deliveries: some Collection<InFlightDeliveries.Entry>, lease: Duration, within limit: Duration)
+        async throws -> [InFlightDeliveries.Key]
+    {
         try await postgres.query(
             """
             WITH ours AS MATERIALIZED (

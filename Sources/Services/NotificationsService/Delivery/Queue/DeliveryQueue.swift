@@ -3,8 +3,8 @@ import MartletPostgres
 
 /// The deliveries that wait, as all copies of the service share them.
 ///
-/// `queued` → `sending` under a lease → `accepted`, `failed`, `unknown`, or `queued` again. Who claims a delivery counts its claims up, which nothing counts
-/// down; a result is written only by who has the latest.
+/// `queued` → `sending` under a lease → `accepted`, `failed`, `unknown`, or `queued` again. Who claims a delivery
+/// counts its claims up, which nothing counts down; a result is written only by who has the latest.
 struct DeliveryQueue: Sendable {
     /// Told when deliveries were queued or messages go on, stop or end.
     static let channel = "notifications_deliveries"
@@ -21,8 +21,9 @@ struct DeliveryQueue: Sendable {
         var services: [PushService]
     }
 
-    /// What there is to work on: of each space its oldest message first, as much of one space as of another. What is for a service whose credential is
-    /// broken is left alone; where there are credentials and each is, so is that of which the service is not known.
+    /// What there is to work on: of each space its oldest message first, as much of one space as of another. What is
+    /// for a service whose credential is broken is left alone; where there are credentials and each is, so is that of
+    /// which the service is not known.
     ///
     /// One look into the index for each message and service: what is due later, or for another service, is not read.
     ///
@@ -53,11 +54,13 @@ struct DeliveryQueue: Sendable {
         }
     }
 
-    /// Takes deliveries that are due, for as long as the lease. Those that another copy is taking are left to it; what has been paused is not taken.
+    /// Takes deliveries that are due, for as long as the lease. Those that another copy is taking are left to it; what
+    /// has been paused is not taken.
     ///
     /// Badges are raised or set in the same statement, once for a delivery however often it is sent.
     func claim(_ shares: [ClaimShare], lease: Duration) async throws -> [ClaimedDelivery] {
-        let query = shares.allSatisfy { $0.badge == nil } ? Self.plainClaim(shares, lease) : Self.badgeClaim(shares, lease)
+        let query =
+            shares.allSatisfy { $0.badge == nil } ? Self.plainClaim(shares, lease) : Self.badgeClaim(shares, lease)
         return try await postgres.query(query, timeout: Self.claimLimit).map { try ClaimedDelivery($0) }
     }
 
@@ -74,8 +77,8 @@ struct DeliveryQueue: Sendable {
         """
     }
 
-    /// Two messages may be for one installation: each has a number of its own. Installations are locked in one order, so that copies do not block
-    /// each other for good.
+    /// Two messages may be for one installation: each has a number of its own. Installations are locked in one order,
+    /// so that copies do not block each other for good.
     private static func badgeClaim(_ shares: [ClaimShare], _ lease: Duration) -> PostgresQuery {
         """
         WITH picked AS MATERIALIZED (\(picked(shares))), wanted AS (
@@ -100,7 +103,8 @@ struct DeliveryQueue: Sendable {
         """
     }
 
-    /// `raises`: the delivery is to have a number of its own and has none yet; `fixed`: what its first attempt sets the installation's badge to.
+    /// `raises`: the delivery is to have a number of its own and has none yet; `fixed`: what its first attempt sets the
+    /// installation's badge to.
     private static func picked(_ shares: [ClaimShare]) -> PostgresQuery {
         """
         SELECT q.place, q.message, q.space, q.installation, s.badge = -1 AND q.badge IS NULL AS raises,

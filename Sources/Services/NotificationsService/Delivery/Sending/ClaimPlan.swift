@@ -1,7 +1,7 @@
 import Foundation
 
-/// Who gets how much of the room that there is: each space as much as any other, and of a space each message, by each of its push services. So one app's
-/// million does not hold up another's single push, nor its own next message.
+/// Who gets how much of the room that there is: each space as much as any other, and of a space each message, by each
+/// of its push services. So one app's million does not hold up another's single push, nor its own next message.
 struct ClaimPlan {
     /// Rows that one statement claims at the most.
     static let maximumRows = 1_000
@@ -22,7 +22,9 @@ struct ClaimPlan {
     /// - Parameters:
     ///   - ofSpace: how many of the space.
     ///   - ofLane: how many of what the work is of; nil: any number.
-    mutating func shares(_ work: [DeliveryQueue.Work], ofSpace: (Int32) -> Int, ofLane: (DeliveryQueue.Work) -> Int?) -> [ClaimShare] {
+    mutating func shares(_ work: [DeliveryQueue.Work], ofSpace: (Int32) -> Int, ofLane: (DeliveryQueue.Work) -> Int?)
+        -> [ClaimShare]
+    {
         var lanes: [DeliveryLane: Int] = [:]
         for item in work where lanes[item.lane] == nil { lanes[item.lane] = ofLane(item) ?? Int.max }
         let open = Dictionary(grouping: work.filter { lanes[$0.lane, default: 0] > 0 }, by: \.lane.space)

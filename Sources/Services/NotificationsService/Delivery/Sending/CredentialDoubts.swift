@@ -1,7 +1,7 @@
 import Foundation
 
-/// When a credential counts as broken: a push service may refuse one for a moment that is good the next, so it has to do so several times, for a while,
-/// without believing it in between.
+/// When a credential counts as broken: a push service may refuse one for a moment that is good the next, so it has to
+/// do so several times, for a while, without believing it in between.
 struct CredentialDoubts {
     private struct Doubt {
         var version: Date?

@@ -3,7 +3,8 @@ import Synchronization
 
 /// Deliveries of one message that were claimed together.
 final class DeliveryBatch: Sendable {
-    /// Of FCM, and of each host of browsers' services, so many are under way of one batch; APNs' client has queue and connections of its own.
+    /// Of FCM, and of each host of browsers' services, so many are under way of one batch; APNs' client has queue and
+    /// connections of its own.
     static let maximumUnderWay = 100
 
     let message: UUID
@@ -46,9 +47,12 @@ final class DeliveryBatch: Sendable {
     /// Nothing that comes of it is of interest any more.
     func cancel() { task.withLock { $0 }?.cancel() }
 
-    /// Runs `body` for each claim. What has been stopped before its turn comes is handed to `unsent`; a body that APNs' client has not sent yet is
-    /// cancelled, which is safe there and nowhere else.
-    func forEach(_ body: @escaping @Sendable (ClaimedDelivery) async -> Void, unsent: @escaping @Sendable (ClaimedDelivery) -> Void) async {
+    /// Runs `body` for each claim. What has been stopped before its turn comes is handed to `unsent`; a body that APNs'
+    /// client has not sent yet is cancelled, which is safe there and nowhere else.
+    func forEach(
+        _ body: @escaping @Sendable (ClaimedDelivery) async -> Void,
+        unsent: @escaping @Sendable (ClaimedDelivery) -> Void
+    ) async {
         let apns = claims.filter { $0.device?.service == .apns }
         // One host that is slow holds up no other.
         let others = Dictionary(grouping: claims.filter { $0.device?.service != .apns }) { $0.device?.host ?? "" }
@@ -60,7 +64,8 @@ final class DeliveryBatch: Sendable {
     }
 
     /// Nobody waits for each of them: the last one ends what waits for a stop.
-    private func sendAll(_ claims: [ClaimedDelivery], _ body: @escaping @Sendable (ClaimedDelivery) async -> Void) async {
+    private func sendAll(_ claims: [ClaimedDelivery], _ body: @escaping @Sendable (ClaimedDelivery) async -> Void) async
+    {
         left.store(claims.count, ordering: .relaxed)
         await withDiscardingTaskGroup { group in
             for claim in claims {
@@ -74,7 +79,8 @@ final class DeliveryBatch: Sendable {
     }
 
     private func sendSome(
-        _ claims: [ClaimedDelivery], _ body: @escaping @Sendable (ClaimedDelivery) async -> Void, _ unsent: @Sendable (ClaimedDelivery) -> Void
+        _ claims: [ClaimedDelivery], _ body: @escaping @Sendable (ClaimedDelivery) async -> Void,
+        _ unsent: @Sendable (ClaimedDelivery) -> Void
     ) async {
         await withTaskGroup(of: Void.self) { group in
             for (number, claim) in claims.enumerated() {

@@ -10,7 +10,9 @@ extension DeliverySender {
             await attempt("journals not read") { try await self.readLeftJournals() }
             await attempt("deliveries not rescued") { try await self.rescue() }
             await attempt("unreadable messages not ended") { try await self.endUnreadable() }
-            await attempt("deliveries not ended") { while try await self.queue.close() == DeliveryQueue.pageLength, !Task.isCancelled {} }
+            await attempt("deliveries not ended") {
+                while try await self.queue.close() == DeliveryQueue.pageLength, !Task.isCancelled {}
+            }
             await attempt("messages not ended") { _ = try await self.queue.finish() }
             await attempt("tokens not forgotten") { try await self.forgetTokens() }
             await attempt("broken credentials not tried") { try await self.tryBrokenCredentials() }
@@ -68,7 +70,9 @@ extension DeliverySender {
         let old = messageCache.unreadable(for: settings.patienceWithUnreadable)
         guard !old.isEmpty else { return }
         let count = try await queue.failUnreadable(old, after: settings.patienceWithUnreadable)
-        if count > 0 { logger.warning("messages that cannot be read have failed", metadata: ["message.count": "\(count)"]) }
+        if count > 0 {
+            logger.warning("messages that cannot be read have failed", metadata: ["message.count": "\(count)"])
+        }
         messageCache.forget(old, except: try await queue.unfinished(old))
     }
 
@@ -133,7 +137,8 @@ extension DeliverySender {
             } catch {
                 guard ContinuousClock.now < end else {
                     return logger.warning(
-                        "results of deliveries were not written", metadata: ["delivery.count": "\(results.count)", "error.cause": "\(error)"])
+                        "results of deliveries were not written",
+                        metadata: ["delivery.count": "\(results.count)", "error.cause": "\(error)"])
                 }
                 warn("results not written yet", error)
                 try? await Task.sleep(for: Self.retryDelay)

@@ -4,14 +4,19 @@ import MartletPush
 import Synchronization
 
 extension DeliverySender {
-    /// What one answer says of others: tokens to forget, credentials that are no good, services that want to be left alone.
+    /// What one answer says of others: tokens to forget, credentials that are no good, services that want to be left
+    /// alone.
     ///
     /// - Returns: how long nothing is sent with the same; nil: it is not held.
-    func learn(_ outcome: PushOutcome, _ device: Device, _ sendCredentials: PushTransport.SendCredentials) async -> Duration? {
+    func learn(_ outcome: PushOutcome, _ device: Device, _ sendCredentials: PushTransport.SendCredentials) async
+        -> Duration?
+    {
         let own = Holds.Place(space: device.space, service: device.service, isSandbox: device.isSandbox)
         let everybody = Holds.Place(space: nil, service: device.service, isSandbox: device.isSandbox)
         let lane = DeliveryLane(space: device.space, service: device.service)
-        if outcome.believesCredential, sendCredentials.current.isBroken(device.service.credential) { await markGood(device) }
+        if outcome.believesCredential, sendCredentials.current.isBroken(device.service.credential) {
+            await markGood(device)
+        }
         guard case .failed(let failure) = outcome else {
             state.withLock { state in
                 state.holds.clear([own, everybody])
@@ -36,8 +41,8 @@ extension DeliverySender {
         return nil
     }
 
-    /// What an answer says of the host that a browser named. One that is silent, slow or not there is left alone for a while; what it answers, whatever it
-    /// is, is an answer.
+    /// What an answer says of the host that a browser named. One that is silent, slow or not there is left alone for a
+    /// while; what it answers, whatever it is, is an answer.
     ///
     /// - Parameter time: how long it took, in seconds.
     func learn(_ outcome: PushOutcome, of host: Holds.Place, after time: TimeInterval) {
@@ -45,7 +50,8 @@ extension DeliverySender {
         state.withLock { state in
             switch outcome {
             case _ where time >= Self.slowAnswer: _ = state.holds.backOff(host, atLeast: Self.slowHold, at: now)
-            case .failed(let failure) where ["answer-timeout", "connection-lost", "unreachable"].contains(failure.reason):
+            case .failed(let failure)
+            where ["answer-timeout", "connection-lost", "unreachable"].contains(failure.reason):
                 _ = state.holds.backOff(host, atLeast: Self.slowHold, at: now)
             case .failed(let failure) where failure.status == nil: break
             case .accepted, .failed: state.holds.clear([host])
@@ -58,7 +64,9 @@ extension DeliverySender {
 
     /// A trial has shown that the credential is good, whatever was said of it before.
     private func markGood(_ device: Device) async {
-        logger.notice("a push credential is good again", metadata: ["push.service": "\(device.service.rawValue)", "space.id": "\(device.space)"])
+        logger.notice(
+            "a push credential is good again",
+            metadata: ["push.service": "\(device.service.rawValue)", "space.id": "\(device.space)"])
         do {
             try await transport.credentials.markGood(device.service.credential, in: device.space)
             wakes.continuation.yield()
@@ -69,13 +77,20 @@ extension DeliverySender {
 
     /// It was refused, as far as is known for the first time since it was last held.
     private func doubt(_ device: Device, _ sendCredentials: PushTransport.SendCredentials, _ reason: String) async {
-        let (lane, time, version) = (DeliveryLane(space: device.space, service: device.service), now(), sendCredentials.current.versions[device.service.credential])
+        let (lane, time, version) = (
+            DeliveryLane(space: device.space, service: device.service), now(),
+            sendCredentials.current.versions[device.service.credential]
+        )
         let isBroken = state.withLock { $0.doubts.note(lane, version: version, patience: settings.patience, at: time) }
-        if isBroken, !sendCredentials.current.isBroken(device.service.credential) { await markBroken(device.service, device.space, sendCredentials, reason, isTried: true) }
+        if isBroken, !sendCredentials.current.isBroken(device.service.credential) {
+            await markBroken(device.service, device.space, sendCredentials, reason, isTried: true)
+        }
     }
 
     /// Whether others would fare no better now.
-    private static func isUnreachable(_ reason: String) -> Bool { !["cancelled", "shut-down", "queue-full"].contains(reason) }
+    private static func isUnreachable(_ reason: String) -> Bool {
+        !["cancelled", "shut-down", "queue-full"].contains(reason)
+    }
 
     private func hold(_ place: Holds.Place, atLeast delay: TimeInterval) -> (length: Duration, isNew: Bool) {
         let time = now()
@@ -85,25 +100,35 @@ extension DeliverySender {
         }
     }
 
-    private func forget(_ device: Device, _ since: Date, _ failure: PushFailure, _ sendCredentials: PushTransport.SendCredentials) async {
-        let token = GoneToken(space: device.space, installation: device.id, token: device.token, unlessRegisteredSince: since)
+    private func forget(
+        _ device: Device, _ since: Date, _ failure: PushFailure, _ sendCredentials: PushTransport.SendCredentials
+    ) async {
+        let token = GoneToken(
+            space: device.space, installation: device.id, token: device.token, unlessRegisteredSince: since)
         // What APNs has not said itself is known to be no token at all.
         let isDoubtful = device.service == .apns && failure.status != nil && failure.reason == TokenRateBreaker.reason
         let time = now()
         let trips = state.withLock { state in
-            if device.service == .apns, state.breaker.note(device.space, bad: isDoubtful ? token : nil, at: time) { return true }
+            if device.service == .apns, state.breaker.note(device.space, bad: isDoubtful ? token : nil, at: time) {
+                return true
+            }
             if !isDoubtful, state.gone.count < Self.maximumGone { state.gone.append(token) }
             return false
         }
         if trips { await markBroken(.apns, device.space, sendCredentials, TokenRateBreaker.sentence, isTried: false) }
     }
 
-    private func markBroken(_ service: PushService, _ space: Int32, _ sendCredentials: PushTransport.SendCredentials, _ reason: String, isTried: Bool) async {
+    private func markBroken(
+        _ service: PushService, _ space: Int32, _ sendCredentials: PushTransport.SendCredentials, _ reason: String,
+        isTried: Bool
+    ) async {
         let kind = service.credential
         logger.warning(
-            "a push credential is held", metadata: ["push.service": "\(service.rawValue)", "space.id": "\(space)", "error.cause": "\(reason)"])
+            "a push credential is held",
+            metadata: ["push.service": "\(service.rawValue)", "space.id": "\(space)", "error.cause": "\(reason)"])
         do {
-            try await transport.credentials.markBroken(kind, in: space, version: sendCredentials.current.versions[kind], reason: reason, isTried: isTried)
+            try await transport.credentials.markBroken(
+                kind, in: space, version: sendCredentials.current.versions[kind], reason: reason, isTried: isTried)
         } catch {
             warn("a credential was not marked", error)
         }

@@ -20,11 +20,13 @@ extension DeliverySender {
         case .notSent, .deviceGone, .messageRejected, .backOff(.device, _): return
         }
         let time = now()
-        guard let count = state.withLock({ $0.warnings.note("\(device.service.rawValue) \(device.space)", at: time) }) else { return }
+        guard let count = state.withLock({ $0.warnings.note("\(device.service.rawValue) \(device.space)", at: time) })
+        else { return }
         logger.warning(
             "pushes do not get through",
             metadata: [
-                "push.service": "\(device.service.rawValue)", "space.id": "\(device.space)", "error.cause": "\(failure.reason)", "error.count": "\(count)",
+                "push.service": "\(device.service.rawValue)", "space.id": "\(device.space)",
+                "error.cause": "\(failure.reason)", "error.count": "\(count)",
             ])
     }
 }

@@ -7,8 +7,8 @@ import Synchronization
 
 /// Sends what is due. Any number of copies may, in any number of processes: they share the queue by leases.
 ///
-/// Claims in batches, sends each by its push service, writes results down in batches; all at the same time, and never more in hand than
-/// `DeliverySettings.concurrency`. After a graceful shutdown what has not left is given back at once.
+/// Claims in batches, sends each by its push service, writes results down in batches; all at the same time, and never
+/// more in hand than `DeliverySettings.concurrency`. After a graceful shutdown what has not left is given back at once.
 final class DeliverySender: Service {
     struct State {
         var batches: [ObjectIdentifier: DeliveryBatch] = [:]
@@ -38,7 +38,8 @@ final class DeliverySender: Service {
     let wasNotified = Atomic(true)
 
     init(
-        queue: DeliveryQueue, messageCache: MessageCache, transport: PushTransport, installations: InstallationStore, settings: DeliverySettings, logger: Logger,
+        queue: DeliveryQueue, messageCache: MessageCache, transport: PushTransport, installations: InstallationStore,
+        settings: DeliverySettings, logger: Logger,
         now: @escaping @Sendable () -> Date = { Date() }
     ) {
         self.queue = queue
@@ -87,11 +88,15 @@ final class DeliverySender: Service {
     /// Waits for the answers to what has left, and until all of it is written down.
     private func drain() async {
         let end = ContinuousClock.now + settings.shutdownGrace
-        while !Task.isCancelled, ContinuousClock.now < end, inFlight.count > 0 { try? await Task.sleep(for: .milliseconds(10)) }
+        while !Task.isCancelled, ContinuousClock.now < end, inFlight.count > 0 {
+            try? await Task.sleep(for: .milliseconds(10))
+        }
         for batch in state.withLock({ Array($0.batches.values) }) { batch.cancel() }
         // What never left is given back.
         let last = ContinuousClock.now + .seconds(1)
-        while !Task.isCancelled, ContinuousClock.now < last, inFlight.count > 0 { try? await Task.sleep(for: .milliseconds(10)) }
+        while !Task.isCancelled, ContinuousClock.now < last, inFlight.count > 0 {
+            try? await Task.sleep(for: .milliseconds(10))
+        }
     }
 
     func begin(_ batch: DeliveryBatch) {

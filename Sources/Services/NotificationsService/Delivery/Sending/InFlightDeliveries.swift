@@ -49,7 +49,8 @@ final class InFlightDeliveries: Sendable {
         state.withLock { state in
             for claim in claims {
                 let entry = Entry(
-                    message: claim.message, lane: claim.lane, installation: claim.installation, attempt: claim.attempt, claim: claim.claim,
+                    message: claim.message, lane: claim.lane, installation: claim.installation, attempt: claim.attempt,
+                    claim: claim.claim,
                     isOnce: once.contains(claim.message), leased: time)
                 state.entries[claim.key] = entry
                 state.counts[claim.message, default: 0] += 1
@@ -91,13 +92,16 @@ final class InFlightDeliveries: Sendable {
     }
 
     /// Those whose lease was last known to be whole before that time.
-    func leased(before time: ContinuousClock.Instant) -> [Entry] { state.withLock { $0.entries.values.filter { $0.leased < time } } }
+    func leased(before time: ContinuousClock.Instant) -> [Entry] {
+        state.withLock { $0.entries.values.filter { $0.leased < time } }
+    }
 
     func renewed(_ keys: [Key], at time: ContinuousClock.Instant) {
         state.withLock { state in for key in keys { state.entries[key]?.leased = time } }
     }
 
-    /// Whether the delivery is still this copy's for certain: behind a long standstill of the process it may be another's.
+    /// Whether the delivery is still this copy's for certain: behind a long standstill of the process it may be
+    /// another's.
     func isLeased(_ claim: ClaimedDelivery, for lease: Duration) -> Bool {
         let now = ContinuousClock.now
         return state.withLock { $0.entries[claim.key].map { now < $0.leased + lease } ?? false }

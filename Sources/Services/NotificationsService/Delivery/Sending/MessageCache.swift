@@ -71,7 +71,9 @@ final class MessageCache: Sendable {
                 state.entries[id]?.lastUse = state.uses
                 found[id] = state.entries[id]?.message
             }
-            while state.entries.count > Self.maximumCount, let oldest = state.entries.min(by: { $0.value.lastUse < $1.value.lastUse })?.key {
+            while state.entries.count > Self.maximumCount,
+                let oldest = state.entries.min(by: { $0.value.lastUse < $1.value.lastUse })?.key
+            {
                 state.entries[oldest] = nil
             }
             return found
@@ -100,7 +102,9 @@ final class MessageCache: Sendable {
         let content = try MessageContent(try JSONValue(parsing: try row.decode(3, as: PostgresJSON.self).bytes))
         let id: UUID = try row.decode(0)
         let users = try (4...5).compactMap { column -> Set<String>? in
-            guard let json = try row.decode(column, as: PostgresJSON?.self), case .array(let names) = try JSONValue(parsing: json.bytes) else { return nil }
+            guard let json = try row.decode(column, as: PostgresJSON?.self),
+                case .array(let names) = try JSONValue(parsing: json.bytes)
+            else { return nil }
             return Set(names.compactMap { if case .string(let name) = $0 { name } else { nil } })
         }
         return OutgoingMessage(

@@ -1,7 +1,8 @@
 import Foundation
 
-/// How many deliveries that are to arrive at most once a copy of the service may have in hand. Each of them ends as `unknown` when the copy dies, whether
-/// it had left or not: so there are few, as many as are sent at once, and at first, while nobody has answered yet, very few.
+/// How many deliveries that are to arrive at most once a copy of the service may have in hand. Each of them ends as
+/// `unknown` when the copy dies, whether it had left or not: so there are few, as many as are sent at once, and at
+/// first, while nobody has answered yet, very few.
 struct OnceWindow {
     static let first = 10
     static let most = 200

@@ -25,7 +25,9 @@ struct PushTransport: Sendable {
     func obstacle(_ device: Device, _ sendCredentials: SendCredentials, isTrial: Bool, isKnown: Bool) -> Verdict? {
         let kind = device.service.credential
         guard sendCredentials.current.versions[kind] != nil else { return .failed("no-credential") }
-        guard !sendCredentials.current.canSend(by: device.service), !(isTrial && sendCredentials.current.has(device.service)) else { return nil }
+        guard !sendCredentials.current.canSend(by: device.service),
+            !(isTrial && sendCredentials.current.has(device.service))
+        else { return nil }
         let delay = isKnown ? Verdict.notSentDelay : .seconds(300) * Double.random(in: 1...1.3)
         return .again(after: delay, reason: "credential-broken", counts: false)
     }
@@ -34,14 +36,16 @@ struct PushTransport: Sendable {
         switch push {
         case .apns(let notification):
             guard let credential = sendCredentials.current.apns else { break }
-            let outcome = try? await clients.apns.send(notification, key: credential.key(for: device.environment), to: device.environment)
+            let outcome = try? await clients.apns.send(
+                notification, key: credential.key(for: device.environment), to: device.environment)
             return outcome ?? .failed(PushFailure(.notSent, reason: "no-certificates"))
         case .fcm(let message):
             guard let client = sendCredentials.fcm else { break }
             return await client.send(message)
         case .webPush(let message, let subscription):
             guard let key = sendCredentials.current.webPush else { break }
-            let outcome = await clients.webPush(device.host ?? "", of: device.space).send(message, to: subscription, as: key)
+            let outcome = await clients.webPush(device.host ?? "", of: device.space).send(
+                message, to: subscription, as: key)
             // Each browser says itself where it is reached: nothing follows for others, and nobody is asked for ever.
             guard case .failed(let failure) = outcome, failure.reason == "unreachable" else { return outcome }
             return .failed(PushFailure(.backOff(.device, atLeast: .seconds(60)), reason: failure.reason))

@@ -1,6 +1,7 @@
 import Foundation
 
-/// What lasts is told once, and again every few minutes: the first of its kind gets a line, the next ones are counted into the one after.
+/// What lasts is told once, and again every few minutes: the first of its kind gets a line, the next ones are counted
+/// into the one after.
 struct RareWarnings {
     static let interval: TimeInterval = 300
     private static let maximumKinds = 1_000

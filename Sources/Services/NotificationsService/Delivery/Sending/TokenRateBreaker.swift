@@ -1,12 +1,13 @@
 import Foundation
 
-/// Stops forgetting tokens when most likely not the tokens are wrong: a credential of which more than a fifth of at least 50 answers within a minute
-/// are `BadDeviceToken` has sandbox and production mixed up.
+/// Stops forgetting tokens when most likely not the tokens are wrong: a credential of which more than a fifth of at
+/// least 50 answers within a minute are `BadDeviceToken` has sandbox and production mixed up.
 ///
 /// Tokens that were called bad wait here until enough is known, a minute at the most.
 struct TokenRateBreaker {
     static let reason = "BadDeviceToken"
-    static let sentence = "Too many tokens are bad (BadDeviceToken): sandbox and production are most likely mixed up. No tokens were forgotten."
+    static let sentence =
+        "Too many tokens are bad (BadDeviceToken): sandbox and production are most likely mixed up. No tokens were forgotten."
     static let minimumAnswers = 50
     static let maximumShare = 0.2
     static let window: TimeInterval = 60
@@ -43,9 +44,12 @@ struct TokenRateBreaker {
         record.buckets[record.buckets.count - 1].answers += 1
         if let bad {
             record.buckets[record.buckets.count - 1].bad += 1
-            if now >= record.ignoresUntil, record.waiting.count < Self.maximumWaiting { record.waiting.append((bad, now + Self.window)) }
+            if now >= record.ignoresUntil, record.waiting.count < Self.maximumWaiting {
+                record.waiting.append((bad, now + Self.window))
+            }
         }
-        let trips = record.answers >= Self.minimumAnswers && Double(record.bad) > Self.maximumShare * Double(record.answers)
+        let trips =
+            record.answers >= Self.minimumAnswers && Double(record.bad) > Self.maximumShare * Double(record.answers)
         records[space] = trips ? Record(ignoresUntil: now + Self.window) : record
         return trips
     }
@@ -58,8 +62,14 @@ struct TokenRateBreaker {
             taken += record.waiting.filter { isKnown || $0.until <= now }.map(\.token)
             let rest = isKnown ? [] : record.waiting.filter { $0.until > now }
             let last = record.buckets.last?.number ?? 0
-            let isOver = Double(Int(now.timeIntervalSinceReferenceDate / Self.bucketLength) - last) * Self.bucketLength >= Self.window
-            if rest.isEmpty, isOver, record.ignoresUntil <= now { records[space] = nil } else { records[space]?.waiting = rest }
+            let isOver =
+                Double(Int(now.timeIntervalSinceReferenceDate / Self.bucketLength) - last) * Self.bucketLength
+                >= Self.window
+            if rest.isEmpty, isOver, record.ignoresUntil <= now {
+                records[space] = nil
+            } else {
+                records[space]?.waiting = rest
+            }
         }
         return taken
     }

@@ -20,7 +20,8 @@ struct APNsCredential: Sendable {
     }
 }
 
-/// The same as it is kept: `{"key","keyId","teamId","bundleIds","sandbox":{"key","keyId"}}`, where `key` is the text of the `.p8` file.
+/// The same as it is kept: `{"key","keyId","teamId","bundleIds","sandbox":{"key","keyId"}}`, where `key` is the text of
+/// the `.p8` file.
 struct APNsKeyFile: CredentialContent {
     static let kind = CredentialKind.apns
     private static let maximumBundleIDs = 20
@@ -42,11 +43,14 @@ struct APNsKeyFile: CredentialContent {
         teamID = try fields.requiredString("teamId")
         if let value = fields["sandbox"], value != .null {
             let inner = try HTTPProblem.inside("sandbox") { try BodyFields(value, ["key", "keyId"]) }
-            sandbox = try HTTPProblem.inside("sandbox") { Part(key: try inner.requiredString("key"), keyID: try inner.requiredString("keyId")) }
+            sandbox = try HTTPProblem.inside("sandbox") {
+                Part(key: try inner.requiredString("key"), keyID: try inner.requiredString("keyId"))
+            }
         }
         bundleIDs = try fields.strings("bundleIds", upTo: Self.maximumBundleIDs) ?? []
         guard !bundleIDs.isEmpty, Set(bundleIDs).count == bundleIDs.count, bundleIDs.allSatisfy(BundleID.isOne) else {
-            throw HTTPProblem(.invalidBody, "It is a list of 1 to \(Self.maximumBundleIDs) different bundle ids.", field: "bundleIds")
+            throw HTTPProblem(
+                .invalidBody, "It is a list of 1 to \(Self.maximumBundleIDs) different bundle ids.", field: "bundleIds")
         }
         try check(main)
         if let sandbox { try HTTPProblem.inside("sandbox") { try check(sandbox) } }
@@ -54,7 +58,8 @@ struct APNsKeyFile: CredentialContent {
 
     var shown: JSONValue {
         var members: [JSONValue.Member] = [
-            .init("keyId", .string(main.keyID)), .init("teamId", .string(teamID)), .init("bundleIds", .array(bundleIDs.map { .string($0) })),
+            .init("keyId", .string(main.keyID)), .init("teamId", .string(teamID)),
+            .init("bundleIds", .array(bundleIDs.map { .string($0) })),
         ]
         if let sandbox { members.append(.init("sandbox", .object([.init("keyId", .string(sandbox.keyID))]))) }
         return .object(members)
@@ -63,7 +68,9 @@ struct APNsKeyFile: CredentialContent {
     /// Ready to sign with; nil: what is kept is no key, which `init` does not let happen.
     var credential: APNsCredential? {
         guard let production = try? key(main) else { return nil }
-        guard let sandbox else { return APNsCredential(production: production, sandbox: production, bundleIDs: bundleIDs) }
+        guard let sandbox else {
+            return APNsCredential(production: production, sandbox: production, bundleIDs: bundleIDs)
+        }
         return (try? key(sandbox)).map { APNsCredential(production: production, sandbox: $0, bundleIDs: bundleIDs) }
     }
 
@@ -93,7 +100,9 @@ enum BundleID {
         (1...155).contains(text.utf8.count)
             && text.utf8.allSatisfy { byte in
                 switch byte {
-                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"): true
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                    UInt8(ascii: "0")...UInt8(ascii: "9"):
+                    true
                 default: byte == UInt8(ascii: ".") || byte == UInt8(ascii: "-")
                 }
             }

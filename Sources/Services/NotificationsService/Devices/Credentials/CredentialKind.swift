@@ -11,7 +11,8 @@ enum CredentialKind: String, Codable, Sendable, CaseIterable {
 protocol CredentialContent: Codable, Sendable {
     static var kind: CredentialKind { get }
 
-    /// What `PUT /notifications/credentials/:kind` brings, checked: that keys can be read and what belongs to them is there.
+    /// What `PUT /notifications/credentials/:kind` brings, checked: that keys can be read and what belongs to them is
+    /// there.
     ///
     /// - Throws: `HTTPProblem`: `invalid-json`, `invalid-body` with the field, `payload-too-large`. No secret is in it.
     init(_ request: Request) async throws

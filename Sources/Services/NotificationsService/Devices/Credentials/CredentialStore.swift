@@ -12,13 +12,17 @@ struct CredentialStore: Sendable {
 
     /// All of the space, without anything secret.
     func list(in space: Int32) async throws -> [StoredCredential] {
-        try await postgres.query("SELECT \(Self.columns) FROM notifications.credentials WHERE space = \(space) ORDER BY kind")
-            .map { try stored($0, space) }
+        try await postgres.query(
+            "SELECT \(Self.columns) FROM notifications.credentials WHERE space = \(space) ORDER BY kind"
+        )
+        .map { try stored($0, space) }
     }
 
     func read(_ kind: CredentialKind, in space: Int32) async throws -> StoredCredential? {
-        try await postgres.query("SELECT \(Self.columns) FROM notifications.credentials WHERE space = \(space) AND kind = \(kind.rawValue)")
-            .first.map { try stored($0, space) }
+        try await postgres.query(
+            "SELECT \(Self.columns) FROM notifications.credentials WHERE space = \(space) AND kind = \(kind.rawValue)"
+        )
+        .first.map { try stored($0, space) }
     }
 
     /// Takes the place of what there was of the kind; nothing is known against it yet.
@@ -40,21 +44,28 @@ struct CredentialStore: Sendable {
 
     /// False: there was none.
     func delete(_ kind: CredentialKind, in space: Int32) async throws -> Bool {
-        try await change("DELETE FROM notifications.credentials WHERE space = \(space) AND kind = \(kind.rawValue) RETURNING space")
+        try await change(
+            "DELETE FROM notifications.credentials WHERE space = \(space) AND kind = \(kind.rawValue) RETURNING space")
     }
 
     /// The credential with its secret; nil: there is none, or it was sealed under another internal secret.
-    func content<Content: CredentialContent>(_: Content.Type = Content.self, in space: Int32) async throws -> (content: Content, stored: StoredCredential)? {
+    func content<Content: CredentialContent>(_: Content.Type = Content.self, in space: Int32) async throws -> (
+        content: Content, stored: StoredCredential
+    )? {
         let rows = try await postgres.query(
-            "SELECT \(Self.columns) FROM notifications.credentials WHERE space = \(space) AND kind = \(Content.kind.rawValue)")
-        guard let row = rows.first, let content = sealing.value(Content.self, in: try row.decode(6), for: Self.label(Content.kind, space)) else { return nil }
+            "SELECT \(Self.columns) FROM notifications.credentials WHERE space = \(space) AND kind = \(Content.kind.rawValue)"
+        )
+        guard let row = rows.first,
+            let content = sealing.value(Content.self, in: try row.decode(6), for: Self.label(Content.kind, space))
+        else { return nil }
         return (content, try stored(row, space))
     }
 
     /// - Parameters:
     ///   - version: nothing is done to one that was stored later; nil: to whichever there is.
     ///   - isTried: the first time in a minute.
-    func markBroken(_ kind: CredentialKind, in space: Int32, version: Date?, reason: String, isTried: Bool) async throws {
+    func markBroken(_ kind: CredentialKind, in space: Int32, version: Date?, reason: String, isTried: Bool) async throws
+    {
         _ = try await change(
             """
             UPDATE notifications.credentials SET broken = now(), broken_reason = \(reason),
@@ -77,7 +88,8 @@ struct CredentialStore: Sendable {
     func current(_ space: Int32, known: PushCredentials.Current?) async throws -> PushCredentials.Current {
         var current = PushCredentials.Current()
         let rows = try await postgres.query(
-            "SELECT kind, updated, broken_reason, sealed FROM notifications.credentials WHERE space = \(space) AND kind <> \(CredentialKind.smtp.rawValue)")
+            "SELECT kind, updated, broken_reason, sealed FROM notifications.credentials WHERE space = \(space) AND kind <> \(CredentialKind.smtp.rawValue)"
+        )
         for row in rows {
             // One of a kind that a later version knows spoils no other.
             guard let kind = CredentialKind(rawValue: try row.decode(0)) else { continue }
@@ -114,11 +126,14 @@ struct CredentialStore: Sendable {
     /// One that does not open counts as broken since it was stored.
     private func stored(_ row: PostgresRow, _ space: Int32) throws -> StoredCredential {
         let (kind, updated) = (try row.word(0, as: CredentialKind.self), try row.decode(3, as: Date.self))
-        var broken = try row.decode(4, as: Date?.self).map { (since: $0, reason: try row.decode(5, as: String?.self) ?? "") }
+        var broken = try row.decode(4, as: Date?.self).map {
+            (since: $0, reason: try row.decode(5, as: String?.self) ?? "")
+        }
         if sealing.open(try row.decode(6), for: Self.label(kind, space)) == nil {
             broken = (updated, "It was sealed under another internal.secret. Store it again.")
         }
         return StoredCredential(
-            kind: kind, shown: try JSONValue(parsing: row.decode(1, as: PostgresJSON.self).bytes), author: try row.decode(2), updated: updated, broken: broken)
+            kind: kind, shown: try JSONValue(parsing: row.decode(1, as: PostgresJSON.self).bytes),
+            author: try row.decode(2), updated: updated, broken: broken)
     }
 }

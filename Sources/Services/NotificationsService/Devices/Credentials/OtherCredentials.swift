@@ -5,7 +5,8 @@ import MartletCore
 import MartletHTTP
 import MartletPush
 
-/// The key of a Google service account as it is kept: `{"serviceAccount": <the JSON of the file, as an object or its text>}`.
+/// The key of a Google service account as it is kept: `{"serviceAccount": <the JSON of the file, as an object or its
+/// text>}`.
 struct FCMAccountFile: CredentialContent {
     static let kind = CredentialKind.fcm
 
@@ -27,13 +28,16 @@ struct FCMAccountFile: CredentialContent {
 
     var shown: JSONValue {
         guard let account else { return .object([]) }
-        return .object([.init("projectId", .string(account.projectID)), .init("clientEmail", .string(account.clientEmail))])
+        return .object([
+            .init("projectId", .string(account.projectID)), .init("clientEmail", .string(account.clientEmail)),
+        ])
     }
 
     var account: FCMServiceAccount? { try? FCMServiceAccount(json: Secret(json)) }
 }
 
-/// The key that browsers know the app's messages by, as it is kept: `{"subject","privateKey"}`. Without `privateKey` one is made.
+/// The key that browsers know the app's messages by, as it is kept: `{"subject","privateKey"}`. Without `privateKey`
+/// one is made.
 ///
 /// Subscriptions are made for one key: with another one, browsers have to subscribe again.
 struct VAPIDKeyFile: CredentialContent {

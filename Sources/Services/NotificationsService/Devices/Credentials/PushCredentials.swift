@@ -8,8 +8,9 @@ import Synchronization
 
 /// The push credentials of spaces, ready to sign with: remembered, and at most two seconds behind what is stored.
 ///
-/// A change is told by NOTIFY at once. What is remembered is compared with the table every two seconds where it is used, so that nothing hangs on
-/// that; keys that have not changed stay the same objects, with the tokens they have made.
+/// A change is told by NOTIFY at once. What is remembered is compared with the table every two seconds where it is
+/// used, so that nothing hangs on that; keys that have not changed stay the same objects, with the tokens they have
+/// made.
 final class PushCredentials: Sendable {
     static let channel = "notifications_credentials"
     private static let lifetime: Duration = .seconds(2)
@@ -76,21 +77,28 @@ final class PushCredentials: Sendable {
         if let known, isFresh { return known }
         let current = try await store.current(space, known: known)
         state.withLock { state in
-            state.entries[space] = Entry(current: current, readAt: state.changes == changes ? now : nil, lastUse: state.uses)
-            guard state.entries.count > Self.maximumSpaces, let oldest = state.entries.min(by: { $0.value.lastUse < $1.value.lastUse })?.key else { return }
+            state.entries[space] = Entry(
+                current: current, readAt: state.changes == changes ? now : nil, lastUse: state.uses)
+            guard state.entries.count > Self.maximumSpaces,
+                let oldest = state.entries.min(by: { $0.value.lastUse < $1.value.lastUse })?.key
+            else { return }
             state.entries[oldest] = nil
         }
         return current
     }
 
-    /// Holds the credential, in all copies, until it is stored anew, a push with it is accepted, or it is said to be good.
+    /// Holds the credential, in all copies, until it is stored anew, a push with it is accepted, or it is said to be
+    /// good.
     ///
     /// - Parameters:
     ///   - isTried: whether one message is sent with it now and then, to see; else somebody has to act.
     ///   - reason: the push service's word, or a sentence; 200 characters are kept.
     ///   - version: which one, as `Current.versions` has it: another that was stored meanwhile is not to blame.
-    func markBroken(_ kind: CredentialKind, in space: Int32, version: Date?, reason: String, isTried: Bool = false) async throws {
-        try await store.markBroken(kind, in: space, version: version, reason: String(reason.prefix(200)), isTried: isTried)
+    func markBroken(_ kind: CredentialKind, in space: Int32, version: Date?, reason: String, isTried: Bool = false)
+        async throws
+    {
+        try await store.markBroken(
+            kind, in: space, version: version, reason: String(reason.prefix(200)), isTried: isTried)
         forget(space)
     }
 
@@ -104,7 +112,11 @@ final class PushCredentials: Sendable {
     func forget(_ space: Int32?) {
         state.withLock { state in
             state.changes += 1
-            if let space { state.entries[space]?.readAt = nil } else { for space in state.entries.keys { state.entries[space]?.readAt = nil } }
+            if let space {
+                state.entries[space]?.readAt = nil
+            } else {
+                for space in state.entries.keys { state.entries[space]?.readAt = nil }
+            }
         }
     }
 }

@@ -8,7 +8,9 @@ import MartletPush
 
 extension CredentialKind {
     /// What is uploaded for each kind.
-    static let contents: [any CredentialContent.Type] = [APNsKeyFile.self, FCMAccountFile.self, VAPIDKeyFile.self, SMTPCredential.self]
+    static let contents: [any CredentialContent.Type] = [
+        APNsKeyFile.self, FCMAccountFile.self, VAPIDKeyFile.self, SMTPCredential.self,
+    ]
 }
 
 /// `GET /notifications/credentials`: what is known of each, without anything secret.
@@ -31,12 +33,15 @@ struct ReadCredential: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (space, _) = try await context.notifications(may: .read, spaces)
         try request.allowParameters()
-        guard let credential = try await store.read(try context.credentialKind, in: space.id) else { throw HTTPProblem(.credentialNotFound) }
+        guard let credential = try await store.read(try context.credentialKind, in: space.id) else {
+            throw HTTPProblem(.credentialNotFound)
+        }
         return .json(credential.json.text)
     }
 }
 
-/// `PUT /notifications/credentials/{kind}` with `CredentialContent`: 200 with what is shown of it. The one before is gone.
+/// `PUT /notifications/credentials/{kind}` with `CredentialContent`: 200 with what is shown of it. The one before is
+/// gone.
 struct PutCredential: Endpoint {
     let spaces: Spaces
     let credentials: PushCredentials
@@ -45,7 +50,9 @@ struct PutCredential: Endpoint {
         let (space, author) = try await context.notifications(may: .update, spaces)
         try request.allowParameters()
         let kind = try context.credentialKind
-        guard let type = CredentialKind.contents.first(where: { $0.kind == kind }) else { throw HTTPProblem(.credentialNotFound) }
+        guard let type = CredentialKind.contents.first(where: { $0.kind == kind }) else {
+            throw HTTPProblem(.credentialNotFound)
+        }
         let content: any CredentialContent = try await type.init(request)
         let stored = try await credentials.store.put(content, by: author, in: space.id)
         credentials.forget(space.id)
@@ -61,7 +68,9 @@ struct DeleteCredential: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (space, _) = try await context.notifications(may: .delete, spaces)
         try request.allowParameters()
-        guard try await credentials.store.delete(try context.credentialKind, in: space.id) else { throw HTTPProblem(.credentialNotFound) }
+        guard try await credentials.store.delete(try context.credentialKind, in: space.id) else {
+            throw HTTPProblem(.credentialNotFound)
+        }
         credentials.forget(space.id)
         return Response(status: .noContent)
     }
@@ -76,7 +85,9 @@ struct ReadPushKey: Endpoint {
         let principal = try context.principal
         guard principal.kind == .client || principal.kind == .master else { throw HTTPProblem(.forbidden) }
         try request.allowParameters()
-        guard let key = try await credentials.current(try await spaces.space(of: principal).id).webPush else { throw HTTPProblem(.credentialNotFound) }
+        guard let key = try await credentials.current(try await spaces.space(of: principal).id).webPush else {
+            throw HTTPProblem(.credentialNotFound)
+        }
         return try .encoding(["publicKey": key.publicKey])
     }
 }
@@ -88,7 +99,9 @@ extension ServiceContext {
     var credentialKind: CredentialKind {
         get throws {
             guard let kind = parameters.get("kind").flatMap({ CredentialKind(rawValue: $0) }) else {
-                throw HTTPProblem(.credentialNotFound, "There are \(CredentialKind.allCases.map(\.rawValue).joined(separator: ", ")).")
+                throw HTTPProblem(
+                    .credentialNotFound, "There are \(CredentialKind.allCases.map(\.rawValue).joined(separator: ", "))."
+                )
             }
             return kind
         }
@@ -102,7 +115,10 @@ extension StoredCredential {
         if case .object(let shown) = shown { members += shown }
         members += [.init("author", .string(author)), .init("updated", .time(updated))]
         members.append(
-            .init("broken", broken.map { .object([.init("since", .time($0.since)), .init("reason", .string($0.reason))]) } ?? .null))
+            .init(
+                "broken",
+                broken.map { .object([.init("since", .time($0.since)), .init("reason", .string($0.reason))]) } ?? .null)
+        )
         return .object(members)
     }
 }

@@ -5,10 +5,11 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// `PUT /installations/{id}` with `InstallationFields`: 200, or 201 for a new one, whose secret is the one that came with it.
+/// `PUT /installations/{id}` with `InstallationFields`: 200, or 201 for a new one, whose secret is the one that came
+/// with it.
 ///
-/// The user is who is signed in: without an access token, nobody, and nobody any more when the token's session ends (`SignOut`). Once done, the secret
-/// opens it and no other does.
+/// The user is who is signed in: without an access token, nobody, and nobody any more when the token's session ends
+/// (`SignOut`). Once done, the secret opens it and no other does.
 struct PutInstallation: Endpoint {
     let access: InstallationAccess
     let store: InstallationStore
@@ -19,7 +20,9 @@ struct PutInstallation: Endpoint {
         let fields = try await InstallationFields(request)
         let principal = try context.principal
         do {
-            let (installation, isNew) = try await store.change(claim, bringsToken: fields.bringsToken, making: fields.platform) { installation in
+            let (installation, isNew) = try await store.change(
+                claim, bringsToken: fields.bringsToken, making: fields.platform
+            ) { installation in
                 try fields.replace(&installation)
                 installation.userID = principal.userID
                 installation.sessionID = principal.sessionID.flatMap { UUID(uuidString: $0) }
@@ -39,12 +42,15 @@ struct ReadInstallation: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         try request.allowParameters()
         let claim = try await access.check(request, context)
-        guard let installation = try await store.read(claim.id, in: claim.space.id) else { throw HTTPProblem(.installationNotFound) }
+        guard let installation = try await store.read(claim.id, in: claim.space.id) else {
+            throw HTTPProblem(.installationNotFound)
+        }
         return .json(installation.json.text)
     }
 }
 
-/// `PATCH /installations/{id}` with what is different now: 200. `{"badge":0}` when the app was opened. Whose it is stays.
+/// `PATCH /installations/{id}` with what is different now: 200. `{"badge":0}` when the app was opened. Whose it is
+/// stays.
 struct PatchInstallation: Endpoint {
     let access: InstallationAccess
     let store: InstallationStore
@@ -53,7 +59,9 @@ struct PatchInstallation: Endpoint {
         try request.allowParameters()
         let claim = try await access.claim(request, context)
         let fields = try await InstallationFields(request)
-        let (installation, _) = try await store.change(claim, bringsToken: fields.bringsToken) { try fields.merge(into: &$0) }
+        let (installation, _) = try await store.change(claim, bringsToken: fields.bringsToken) {
+            try fields.merge(into: &$0)
+        }
         return .json(installation.json.text)
     }
 }
@@ -80,13 +88,16 @@ struct ChangeChannel: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         try request.allowParameters()
         let claim = try await access.claim(request, context)
-        guard let channel = context.parameters.get("channel"), ChannelName.isOne(channel) else { throw HTTPProblem(.invalidName, ChannelName.sentence) }
+        guard let channel = context.parameters.get("channel"), ChannelName.isOne(channel) else {
+            throw HTTPProblem(.invalidName, ChannelName.sentence)
+        }
         try await request.allowNoBody()
         _ = try await store.change(claim, bringsToken: false) { installation in
             var channels = Set(installation.channels)
             if isMember { channels.insert(channel) } else { channels.remove(channel) }
             guard channels.count <= InstallationFields.maximumChannels else {
-                throw HTTPProblem(.limitExceeded, "An installation may be in \(InstallationFields.maximumChannels) channels.")
+                throw HTTPProblem(
+                    .limitExceeded, "An installation may be in \(InstallationFields.maximumChannels) channels.")
             }
             installation.channels = channels.sorted()
         }

@@ -5,7 +5,8 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// `GET /notifications/installations`: a page in the order of ids, with the parameters of `InstallationFilter`, `limit` and `cursor`.
+/// `GET /notifications/installations`: a page in the order of ids, with the parameters of `InstallationFilter`, `limit`
+/// and `cursor`.
 struct ListInstallations: Endpoint {
     let spaces: Spaces
     let store: InstallationStore
@@ -14,7 +15,8 @@ struct ListInstallations: Endpoint {
         let (space, _) = try await context.notifications(may: .read, spaces)
         try request.allowParameters(InstallationFilter.parameters.union(["limit", "cursor"]))
         let limit = try request.number("limit", default: 100, in: 1...500)
-        let page = try await store.list(InstallationFilter(request), in: space, after: try request.id("cursor"), limit: limit)
+        let page = try await store.list(
+            InstallationFilter(request), in: space, after: try request.id("cursor"), limit: limit)
         return .page(page.map(\.json.text), next: page.count == limit ? page.last?.id.uuidString.lowercased() : nil)
     }
 }
@@ -39,7 +41,9 @@ struct ReadManagedInstallation: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (space, _) = try await context.notifications(may: .read, spaces)
         try request.allowParameters()
-        guard let installation = try await store.read(try context.installationID, in: space.id) else { throw HTTPProblem(.installationNotFound) }
+        guard let installation = try await store.read(try context.installationID, in: space.id) else {
+            throw HTTPProblem(.installationNotFound)
+        }
         return .json(installation.json.text)
     }
 }
@@ -52,7 +56,9 @@ struct DeleteManagedInstallation: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (space, _) = try await context.notifications(may: .delete, spaces)
         try request.allowParameters()
-        guard try await store.delete(try context.installationID, in: space.id) else { throw HTTPProblem(.installationNotFound) }
+        guard try await store.delete(try context.installationID, in: space.id) else {
+            throw HTTPProblem(.installationNotFound)
+        }
         return Response(status: .noContent)
     }
 }

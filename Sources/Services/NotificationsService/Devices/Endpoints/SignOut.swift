@@ -5,10 +5,12 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// `POST /internal/users/sign-out` with `{"app","environment","user","sessions":[…]}`: the user's sessions have ended, and where they signed
-/// installations in, nobody is signed in any more. Answers `{"signedOut":n}`; harmless to repeat. For our own processes only.
+/// `POST /internal/users/sign-out` with `{"app","environment","user","sessions":[…]}`: the user's sessions have ended,
+/// and where they signed installations in, nobody is signed in any more. Answers `{"signedOut":n}`; harmless to repeat.
+/// For our own processes only.
 ///
-/// An installation of the user of which the session is not known goes with any of them: the app signs it in again when it next says anything.
+/// An installation of the user of which the session is not known goes with any of them: the app signs it in again when
+/// it next says anything.
 struct SignOut: Endpoint {
     private static let maximumSessions = 1_000
 
@@ -22,9 +24,12 @@ struct SignOut: Endpoint {
         guard let environment = AppEnvironment(rawValue: try fields.requiredString("environment")) else {
             throw HTTPProblem(.invalidBody, "This is no environment.", field: "environment")
         }
-        let asked = UserDataRequest(app: try fields.requiredString("app"), environment: environment, user: try fields.requiredString("user"))
+        let asked = UserDataRequest(
+            app: try fields.requiredString("app"), environment: environment, user: try fields.requiredString("user"))
         let sessions = try (try fields.strings("sessions", upTo: Self.maximumSessions) ?? []).map { text in
-            guard let id = UUID(uuidString: text) else { throw HTTPProblem(.invalidBody, "A session's id is a UUID.", field: "sessions") }
+            guard let id = UUID(uuidString: text) else {
+                throw HTTPProblem(.invalidBody, "A session's id is a UUID.", field: "sessions")
+            }
             return id
         }
         let (user, space) = try await spaces.owner(of: asked)

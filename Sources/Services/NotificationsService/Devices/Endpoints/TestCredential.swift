@@ -7,10 +7,11 @@ import MartletHTTP
 import MartletPostgres
 import MartletPush
 
-/// `POST /notifications/credentials/{kind}/test` with `{"installation"}` or `{"push"}` (`PushAddress`), and `title` and `body` if wanted: sends a real
-/// push at once and answers with what the push service said.
+/// `POST /notifications/credentials/{kind}/test` with `{"installation"}` or `{"push"}` (`PushAddress`), and `title` and
+/// `body` if wanted: sends a real push at once and answers with what the push service said.
 ///
-/// A push that is accepted lifts what was held against the credential; a refusal of the credential is noted. No token is forgotten.
+/// A push that is accepted lifts what was held against the credential; a refusal of the credential is noted. No token
+/// is forgotten.
 struct TestCredential: Endpoint {
     private static let maximumTextLength = 200
     private static let lifetime: TimeInterval = 3_600
@@ -22,7 +23,9 @@ struct TestCredential: Endpoint {
         let (space, _) = try await context.notifications(may: .create, spaces)
         try request.allowParameters()
         let kind = try context.credentialKind
-        guard let service = PushService.allCases.first(where: { $0.credential == kind }) else { throw HTTPProblem(.credentialNotFound) }
+        guard let service = PushService.allCases.first(where: { $0.credential == kind }) else {
+            throw HTTPProblem(.credentialNotFound)
+        }
         let fields = try await BodyFields(request, ["installation", "push", "title", "body"])
         let text = try Text(fields, upTo: Self.maximumTextLength)
         // What another copy was told a moment ago counts.
@@ -50,14 +53,20 @@ struct TestCredential: Endpoint {
 
     private func device(_ fields: BodyFields, _ service: PushService, _ space: Space) async throws -> Device {
         guard (fields["installation"] == nil) != (fields["push"] == nil) else {
-            throw HTTPProblem(.invalidBody, "Say where to: an installation, or push as an installation has it.", field: "installation")
+            throw HTTPProblem(
+                .invalidBody, "Say where to: an installation, or push as an installation has it.", field: "installation"
+            )
         }
         if let value = fields["push"] {
             let push = try HTTPProblem.inside("push") { try PushAddress(value) }
-            guard push.service == service else { throw HTTPProblem(.invalidBody, "This is not a device of \(service.rawValue).", field: "push.service") }
+            guard push.service == service else {
+                throw HTTPProblem(.invalidBody, "This is not a device of \(service.rawValue).", field: "push.service")
+            }
             return Device(
-                id: UUID(), space: space.id, platform: Platform.allCases.first { $0.services.first == service } ?? .web, service: service,
-                isSandbox: push.isSandbox, token: push.token, publicKey: push.publicKey, authSecret: push.authSecret, bundleID: push.bundleID)
+                id: UUID(), space: space.id, platform: Platform.allCases.first { $0.services.first == service } ?? .web,
+                service: service,
+                isSandbox: push.isSandbox, token: push.token, publicKey: push.publicKey, authSecret: push.authSecret,
+                bundleID: push.bundleID)
         }
         guard let id = try fields.string("installation").flatMap({ UUID(uuidString: $0) }) else {
             throw HTTPProblem(.invalidBody, "An installation's id is a UUID.", field: "installation")
@@ -65,25 +74,34 @@ struct TestCredential: Endpoint {
         guard let device = try await devices.installations.device(id, in: space.id) else {
             throw HTTPProblem(.invalidBody, "This installation has no token.", field: "installation")
         }
-        guard device.service == service else { throw HTTPProblem(.invalidBody, "This is not a device of \(service.rawValue).", field: "installation") }
+        guard device.service == service else {
+            throw HTTPProblem(.invalidBody, "This is not a device of \(service.rawValue).", field: "installation")
+        }
         return device
     }
 
     /// - Throws: `credential-not-found`; `invalid-body` for an app that the credential is not for.
-    private func send(_ text: Text, to device: Device, by service: PushService, _ current: PushCredentials.Current) async throws -> PushOutcome {
+    private func send(_ text: Text, to device: Device, by service: PushService, _ current: PushCredentials.Current)
+        async throws -> PushOutcome
+    {
         switch service {
         case .apns:
             guard let credential = current.apns else { throw HTTPProblem(.credentialNotFound) }
             guard let bundleID = credential.bundleID(of: device) else {
-                throw HTTPProblem(.invalidBody, "The credential is not for this device's bundle id.", field: "push.bundleId")
+                throw HTTPProblem(
+                    .invalidBody, "The credential is not for this device's bundle id.", field: "push.bundleId")
             }
             var payload = APNsPayload(alert: APNsAlert(title: text.title, body: text.body))
             payload.sound = .named("default")
             let notification = APNsNotification(
-                to: device.token, payload.encoded(), bundleID: bundleID, expiration: Date().addingTimeInterval(Self.lifetime))
-            return try await devices.clients.apns.send(notification, key: credential.key(for: device.environment), to: device.environment)
+                to: device.token, payload.encoded(), bundleID: bundleID,
+                expiration: Date().addingTimeInterval(Self.lifetime))
+            return try await devices.clients.apns.send(
+                notification, key: credential.key(for: device.environment), to: device.environment)
         case .fcm:
-            guard let client = devices.clients.fcm(current, of: device.space) else { throw HTTPProblem(.credentialNotFound) }
+            guard let client = devices.clients.fcm(current, of: device.space) else {
+                throw HTTPProblem(.credentialNotFound)
+            }
             var message = FCMMessage(to: .token(device.token))
             message.title = text.title
             message.body = text.body
@@ -92,18 +110,24 @@ struct TestCredential: Endpoint {
         case .webpush:
             guard let key = current.webPush else { throw HTTPProblem(.credentialNotFound) }
             let subscription = try WebPushSubscription(
-                endpoint: device.token, publicKey: device.publicKey ?? "", authenticationSecret: device.authSecret ?? "")
-            let payload = EncodedPayload(.object([.init("title", .string(text.title)), .init("body", .string(text.body))]))
+                endpoint: device.token, publicKey: device.publicKey ?? "", authenticationSecret: device.authSecret ?? ""
+            )
+            let payload = EncodedPayload(
+                .object([.init("title", .string(text.title)), .init("body", .string(text.body))]))
             let client = devices.clients.webPush(device.host ?? "", of: device.space)
-            return await client.send(WebPushMessage(payload, timeToLive: .seconds(Self.lifetime)), to: subscription, as: key)
+            return await client.send(
+                WebPushMessage(payload, timeToLive: .seconds(Self.lifetime)), to: subscription, as: key)
         }
     }
 
-    private func note(_ outcome: PushOutcome, of kind: CredentialKind, _ current: PushCredentials.Current, in space: Space) async throws {
+    private func note(
+        _ outcome: PushOutcome, of kind: CredentialKind, _ current: PushCredentials.Current, in space: Space
+    ) async throws {
         switch outcome {
         case .accepted: try await devices.credentials.markGood(kind, in: space.id)
         case .failed(let failure) where failure.meaning == .credentialBroken:
-            try await devices.credentials.markBroken(kind, in: space.id, version: current.versions[kind], reason: failure.reason, isTried: true)
+            try await devices.credentials.markBroken(
+                kind, in: space.id, version: current.versions[kind], reason: failure.reason, isTried: true)
         case .failed: break
         }
     }
@@ -115,12 +139,14 @@ extension PushOutcome {
         switch self {
         case .accepted(let receipt):
             return .object(
-                [.init("outcome", .string("accepted"))] + [("id", receipt.id), ("uniqueId", receipt.uniqueID)].compactMap { name, value in
-                    value.map { .init(name, .string($0)) }
-                })
+                [.init("outcome", .string("accepted"))]
+                    + [("id", receipt.id), ("uniqueId", receipt.uniqueID)].compactMap { name, value in
+                        value.map { .init(name, .string($0)) }
+                    })
         case .failed(let failure):
             var members: [JSONValue.Member] = [
-                .init("outcome", .string("failed")), .init("meaning", .string(failure.meaning.word)), .init("reason", .string(failure.reason)),
+                .init("outcome", .string("failed")), .init("meaning", .string(failure.meaning.word)),
+                .init("reason", .string(failure.reason)),
             ]
             if let status = failure.status { members.append(.init("status", .number(String(status)))) }
             return .object(members)

@@ -11,7 +11,8 @@ struct GoneToken: Sendable, Equatable {
 }
 
 extension InstallationStore {
-    /// Takes tokens away that are no good any more; the installations stay, and get no push until they bring another one.
+    /// Takes tokens away that are no good any more; the installations stay, and get no push until they bring another
+    /// one.
     ///
     /// Harmless to repeat. Returns how many went.
     @discardableResult

@@ -39,7 +39,8 @@ struct Installation: Sendable {
         platform = try row.word(1)
         if let token = try row.decode(4, as: String?.self) {
             push = PushAddress(
-                service: try row.word(2), isSandbox: try row.decode(3), token: token, publicKey: try row.decode(5), authSecret: try row.decode(6),
+                service: try row.word(2), isSandbox: try row.decode(3), token: token, publicKey: try row.decode(5),
+                authSecret: try row.decode(6),
                 bundleID: try row.decode(7))
         }
         tokenRegistered = try row.decode(8)
@@ -63,7 +64,9 @@ struct Installation: Sendable {
         func text(_ value: String?) -> JSONValue { value.map { .string($0) } ?? .null }
         var address = JSONValue.null
         if let push {
-            var members: [JSONValue.Member] = [.init("service", .string(push.service.rawValue)), .init("token", .string(push.hint))]
+            var members: [JSONValue.Member] = [
+                .init("service", .string(push.service.rawValue)), .init("token", .string(push.hint)),
+            ]
             if push.service == .apns {
                 members += [.init("sandbox", .bool(push.isSandbox)), .init("bundleId", text(push.bundleID))]
             }
@@ -71,10 +74,12 @@ struct Installation: Sendable {
             address = .object(members)
         }
         return .object([
-            .init("id", .string(id.uuidString.lowercased())), .init("platform", .string(platform.rawValue)), .init("push", address),
+            .init("id", .string(id.uuidString.lowercased())), .init("platform", .string(platform.rawValue)),
+            .init("push", address),
             .init("user", text(userID)), .init("appVersion", text(appVersion)), .init("osVersion", text(osVersion)),
             .init("deviceModel", text(deviceModel)), .init("locale", text(locale)), .init("timeZone", text(timeZone)),
-            .init("badge", .number(String(badge))), .init("channels", .array(channels.map { .string($0) })), .init("attributes", attributes),
+            .init("badge", .number(String(badge))), .init("channels", .array(channels.map { .string($0) })),
+            .init("attributes", attributes),
             .init("created", .time(created)), .init("updated", .time(updated)), .init("seen", .time(seen)),
         ])
     }
@@ -82,5 +87,7 @@ struct Installation: Sendable {
 
 extension JSONValue {
     /// RFC 3339 in UTC with milliseconds.
-    static func time(_ date: Date) -> JSONValue { .string(date.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))) }
+    static func time(_ date: Date) -> JSONValue {
+        .string(date.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true)))
+    }
 }

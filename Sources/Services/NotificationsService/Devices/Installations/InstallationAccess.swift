@@ -28,13 +28,17 @@ struct InstallationAccess: Sendable {
 
     /// What the request says, not yet compared with what is stored.
     ///
-    /// - Throws: `invalid-id`; `forbidden` where the secret is missing or cannot be one, or for who is neither the app nor its server.
+    /// - Throws: `invalid-id`; `forbidden` where the secret is missing or cannot be one, or for who is neither the app
+    ///   nor its server.
     func claim(_ request: Request, _ context: ServiceContext) async throws -> Claim {
         let principal = try context.principal
         guard principal.kind == .client || principal.kind == .master else { throw HTTPProblem(.forbidden) }
         let id = try context.installationID
-        guard let secret = request.headers[Self.header], secret.utf8.count == Self.secretLength, Base64URL.decode(secret)?.count == 32 else {
-            throw HTTPProblem(.forbidden, "Send the installation's secret, 32 random bytes in base64url: Installation-Secret: ….")
+        guard let secret = request.headers[Self.header], secret.utf8.count == Self.secretLength,
+            Base64URL.decode(secret)?.count == 32
+        else {
+            throw HTTPProblem(
+                .forbidden, "Send the installation's secret, 32 random bytes in base64url: Installation-Secret: ….")
         }
         return Claim(id: id, space: try await spaces.space(of: principal), digest: Credential.digest(of: secret))
     }
@@ -45,7 +49,8 @@ struct InstallationAccess: Sendable {
     func check(_ request: Request, _ context: ServiceContext) async throws -> Claim {
         let claim = try await claim(request, context)
         let rows = try await postgres.query(
-            "SELECT secret_digest FROM notifications.installations WHERE space = \(claim.space.id) AND id = \(claim.id)")
+            "SELECT secret_digest FROM notifications.installations WHERE space = \(claim.space.id) AND id = \(claim.id)"
+        )
         guard let digest: Data = try rows.first?.decode(0) else { throw HTTPProblem(.installationNotFound) }
         try Self.compare(claim.digest, digest)
         return claim
@@ -65,7 +70,9 @@ extension ServiceContext {
     /// - Throws: `invalid-id`.
     var installationID: UUID {
         get throws {
-            guard let id = parameters.get("id").flatMap({ UUID(uuidString: $0) }) else { throw HTTPProblem(.invalidID, "An installation's id is a UUID.") }
+            guard let id = parameters.get("id").flatMap({ UUID(uuidString: $0) }) else {
+                throw HTTPProblem(.invalidID, "An installation's id is a UUID.")
+            }
             return id
         }
     }

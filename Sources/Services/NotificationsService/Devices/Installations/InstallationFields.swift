@@ -10,7 +10,8 @@ struct InstallationFields: Sendable {
     static let maximumAttributesSizeInBytes = 4 << 10
     static let maximumBadge = 100_000
     private static let members: Set<String> = [
-        "platform", "push", "appVersion", "osVersion", "deviceModel", "locale", "timeZone", "channels", "attributes", "badge",
+        "platform", "push", "appVersion", "osVersion", "deviceModel", "locale", "timeZone", "channels", "attributes",
+        "badge",
     ]
 
     /// A member of the body.
@@ -33,7 +34,9 @@ struct InstallationFields: Sendable {
         let fields = try await BodyFields(request, Self.members, upTo: 32 << 10)
         platform = try fields.string("platform").map { word in
             guard let platform = Platform(rawValue: word) else {
-                throw HTTPProblem(.invalidBody, "It is one of \(Platform.allCases.map(\.rawValue).joined(separator: ", ")).", field: "platform")
+                throw HTTPProblem(
+                    .invalidBody, "It is one of \(Platform.allCases.map(\.rawValue).joined(separator: ", ")).",
+                    field: "platform")
             }
             return platform
         }
@@ -50,8 +53,8 @@ struct InstallationFields: Sendable {
         badge = try fields.integer("badge", in: 0...Self.maximumBadge)
     }
 
-    /// What `PUT` makes of an installation: all that the app says each time is as it says it now. Channels, attributes and badge, which other calls
-    /// change, too, stay where they are not in the body.
+    /// What `PUT` makes of an installation: all that the app says each time is as it says it now. Channels, attributes
+    /// and badge, which other calls change, too, stay where they are not in the body.
     ///
     /// - Throws: `invalid-body`: there is no platform, or the push service is not of it.
     func replace(_ installation: inout Installation) throws {
@@ -85,7 +88,9 @@ struct InstallationFields: Sendable {
         if let attributes {
             installation.attributes = installation.attributes.merging(attributes)
             guard installation.attributes.text.utf8.count <= Self.maximumAttributesSizeInBytes else {
-                throw HTTPProblem(.limitExceeded, "Attributes have at most \(Self.maximumAttributesSizeInBytes) bytes.", field: "attributes")
+                throw HTTPProblem(
+                    .limitExceeded, "Attributes have at most \(Self.maximumAttributesSizeInBytes) bytes.",
+                    field: "attributes")
             }
         }
         try Self.checkService(of: installation)
@@ -97,12 +102,16 @@ struct InstallationFields: Sendable {
     /// - Throws: `invalid-body`.
     private static func checkService(of installation: Installation) throws {
         guard let push = installation.push, !installation.platform.services.contains(push.service) else { return }
-        throw HTTPProblem(.invalidBody, "There is no \(push.service.rawValue) on \(installation.platform.rawValue).", field: "push.service")
+        throw HTTPProblem(
+            .invalidBody, "There is no \(push.service.rawValue) on \(installation.platform.rawValue).",
+            field: "push.service")
     }
 
     /// Different names in the order of the alphabet.
     private static func checked(_ names: [String]) throws -> [String] {
-        for name in names where !ChannelName.isOne(name) { throw HTTPProblem(.invalidBody, ChannelName.sentence, field: "channels") }
+        for name in names where !ChannelName.isOne(name) {
+            throw HTTPProblem(.invalidBody, ChannelName.sentence, field: "channels")
+        }
         return Set(names).sorted()
     }
 
@@ -121,7 +130,9 @@ extension InstallationFields.Change {
 }
 
 extension BodyFields {
-    fileprivate func change<Value>(_ name: String, _ read: (JSONValue) throws -> Value) throws -> InstallationFields.Change<Value> {
+    fileprivate func change<Value>(_ name: String, _ read: (JSONValue) throws -> Value) throws
+        -> InstallationFields.Change<Value>
+    {
         switch self[name] {
         case nil: .none
         case .null: .set(nil)
@@ -130,10 +141,13 @@ extension BodyFields {
     }
 
     /// - Parameter spelled: the text as it is kept; nil: it is none.
-    fileprivate func shortText(_ name: String, _ spelled: (String) -> String? = { $0 }) throws -> InstallationFields.Change<String> {
+    fileprivate func shortText(_ name: String, _ spelled: (String) -> String? = { $0 }) throws
+        -> InstallationFields.Change<String>
+    {
         guard self[name] != nil else { return .none }
         guard let text = try string(name) else { return .set(nil) }
-        guard (1...100).contains(text.utf8.count), !text.unicodeScalars.contains(where: { $0.value < 0x20 || $0.value == 0x7f }), let text = spelled(text)
+        guard (1...100).contains(text.utf8.count),
+            !text.unicodeScalars.contains(where: { $0.value < 0x20 || $0.value == 0x7f }), let text = spelled(text)
         else { throw HTTPProblem(.invalidBody, "This value is not possible here.", field: name) }
         return .set(text)
     }
@@ -147,7 +161,9 @@ enum ChannelName {
         (1...64).contains(text.utf8.count)
             && text.utf8.allSatisfy { byte in
                 switch byte {
-                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"): true
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                    UInt8(ascii: "0")...UInt8(ascii: "9"):
+                    true
                 default: ".:-_".utf8.contains(byte)
                 }
             }

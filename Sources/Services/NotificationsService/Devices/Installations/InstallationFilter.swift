@@ -59,7 +59,9 @@ extension Request {
     fileprivate func word<Word: RawRepresentable<String> & CaseIterable>(_ name: Substring) throws -> Word? {
         try uri.queryParameters[name].map { text in
             guard let word = Word(rawValue: String(text)) else {
-                throw HTTPProblem(.invalidParameter, "It is one of \(Word.allCases.map(\.rawValue).joined(separator: ", ")).", field: String(name))
+                throw HTTPProblem(
+                    .invalidParameter, "It is one of \(Word.allCases.map(\.rawValue).joined(separator: ", ")).",
+                    field: String(name))
             }
             return word
         }
@@ -70,13 +72,16 @@ extension InstallationStore {
     /// A page in the order of ids.
     ///
     /// - Parameter cursor: the id that the page before ended with.
-    func list(_ filter: InstallationFilter, in space: Space, after cursor: UUID?, limit: Int) async throws -> [Installation] {
+    func list(_ filter: InstallationFilter, in space: Space, after cursor: UUID?, limit: Int) async throws
+        -> [Installation]
+    {
         let place: PostgresQuery = cursor.map { " AND i.id > \($0)" } ?? ""
         return try await postgres.query(
             """
             SELECT \(Installation.columns) FROM notifications.installations AS i
             WHERE \(filter.condition(in: space))\(place) ORDER BY i.id LIMIT \(limit)
-            """).map { try Installation($0) }
+            """
+        ).map { try Installation($0) }
     }
 
     /// How many there are of each platform, service and world, and how many of them have a token.
@@ -88,7 +93,8 @@ extension InstallationStore {
             """
         ).map {
             InstallationCount(
-                platform: try $0.word(0), service: try $0.word(1), sandbox: try $0.decode(2), installations: try $0.decode(3), withToken: try $0.decode(4),
+                platform: try $0.word(0), service: try $0.word(1), sandbox: try $0.decode(2),
+                installations: try $0.decode(3), withToken: try $0.decode(4),
                 users: try $0.decode(5))
         }
     }

@@ -3,10 +3,11 @@ import Logging
 import MartletJobs
 import MartletPostgres
 
-/// Removes, in small portions, installations whose app has said nothing for a long time: it was deleted, or the device is in a drawer.
+/// Removes, in small portions, installations whose app has said nothing for a long time: it was deleted, or the device
+/// is in a drawer.
 ///
-/// A few times a day the whole table is walked by its key: an index on the time would have to be changed whenever an app is opened. Every copy of the
-/// service may do this at any time.
+/// A few times a day the whole table is walked by its key: an index on the time would have to be changed whenever an
+/// app is opened. Every copy of the service may do this at any time.
 struct InstallationHousekeeping: PeriodicWork {
     let interval: Duration = .seconds(6 * 3_600)
     private static let rowsPerStatement = 2_000

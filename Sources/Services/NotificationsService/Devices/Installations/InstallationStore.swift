@@ -14,7 +14,8 @@ struct InstallationStore: Sendable {
 
     func read(_ id: UUID, in space: Int32) async throws -> Installation? {
         try await postgres.query(
-            "SELECT \(Installation.columns) FROM notifications.installations AS i WHERE i.space = \(space) AND i.id = \(id)").first.map { try Installation($0) }
+            "SELECT \(Installation.columns) FROM notifications.installations AS i WHERE i.space = \(space) AND i.id = \(id)"
+        ).first.map { try Installation($0) }
     }
 
     /// Where its messages go; nil: it has no token.
@@ -22,38 +23,49 @@ struct InstallationStore: Sendable {
     /// - Throws: `installation-not-found`.
     func device(_ id: UUID, in space: Int32) async throws -> Device? {
         let rows = try await postgres.query(
-            "SELECT i.token IS NULL, \(Device.columns) FROM notifications.installations AS i WHERE i.space = \(space) AND i.id = \(id)")
+            "SELECT i.token IS NULL, \(Device.columns) FROM notifications.installations AS i WHERE i.space = \(space) AND i.id = \(id)"
+        )
         guard let row = rows.first else { throw HTTPProblem(.installationNotFound) }
         return try row.decode(0) ? nil : Device(row, from: 1)
     }
 
     /// Changes an installation whose secret was shown, or makes it.
     ///
-    /// One transaction. Another installation that has the same token goes: it was the same app on the same device, before it was installed anew.
+    /// One transaction. Another installation that has the same token goes: it was the same app on the same device,
+    /// before it was installed anew.
     ///
     /// - Parameters:
     ///   - bringsToken: its token was registered now, even if it is the same.
     ///   - making: what it runs on, where one may be made.
-    /// - Throws: `installation-not-found` where there is none and none may be made; `forbidden` for another secret; what `body` throws;
-    ///   `invalid-body` for what PostgreSQL cannot keep, such as U+0000.
+    /// - Throws: `installation-not-found` where there is none and none may be made; `forbidden` for another secret;
+    ///   what `body` throws; `invalid-body` for what PostgreSQL cannot keep, such as U+0000.
     func change(
-        _ claim: InstallationAccess.Claim, bringsToken: Bool, making: Platform? = nil, _ body: (inout Installation) throws -> Void
+        _ claim: InstallationAccess.Claim, bringsToken: Bool, making: Platform? = nil,
+        _ body: (inout Installation) throws -> Void
     ) async throws -> (installation: Installation, isNew: Bool) {
         do {
             return try await postgres.withTransaction(serializationRetries: 3) { transaction in
                 let known = try await Self.locked(claim, transaction)
-                guard var installation = known ?? making.map({ Installation(id: claim.id, platform: $0) }) else { throw HTTPProblem(.installationNotFound) }
+                guard var installation = known ?? making.map({ Installation(id: claim.id, platform: $0) }) else {
+                    throw HTTPProblem(.installationNotFound)
+                }
                 try body(&installation)
-                if let push = installation.push, push.token != known?.push?.token || push.service != known?.push?.service {
+                if let push = installation.push,
+                    push.token != known?.push?.token || push.service != known?.push?.service
+                {
                     try await Self.takeToken(push, for: claim, transaction)
                 }
                 let kept = try await Self.keep(installation, claim, bringsToken: bringsToken, transaction)
                 // PostgreSQL writes numbers out: 1e300 has become 301 digits.
                 guard kept.attributes.text.utf8.count <= InstallationFields.maximumAttributesSizeInBytes else {
                     throw HTTPProblem(
-                        .invalidBody, "It has at most \(InstallationFields.maximumAttributesSizeInBytes) bytes, with numbers written out.", field: "attributes")
+                        .invalidBody,
+                        "It has at most \(InstallationFields.maximumAttributesSizeInBytes) bytes, with numbers written out.",
+                        field: "attributes")
                 }
-                if let user = kept.userID, user != known?.userID { try await Self.signOutOldest(of: user, but: kept.id, in: claim.space, transaction) }
+                if let user = kept.userID, user != known?.userID {
+                    try await Self.signOutOldest(of: user, but: kept.id, in: claim.space, transaction)
+                }
                 return (kept, known == nil)
             }
         } catch let error as PostgresError where error.sqlState?.hasPrefix("22") == true {
@@ -66,7 +78,9 @@ struct InstallationStore: Sendable {
         try await postgres.execute("DELETE FROM notifications.installations WHERE space = \(space) AND id = \(id)") > 0
     }
 
-    private static func locked(_ claim: InstallationAccess.Claim, _ transaction: PostgresTransaction) async throws -> Installation? {
+    private static func locked(_ claim: InstallationAccess.Claim, _ transaction: PostgresTransaction) async throws
+        -> Installation?
+    {
         let rows = try await transaction.query(
             """
             SELECT \(Installation.columns), i.secret_digest FROM notifications.installations AS i
@@ -78,7 +92,9 @@ struct InstallationStore: Sendable {
     }
 
     /// Nobody else takes the token at the same time.
-    private static func takeToken(_ push: PushAddress, for claim: InstallationAccess.Claim, _ transaction: PostgresTransaction) async throws {
+    private static func takeToken(
+        _ push: PushAddress, for claim: InstallationAccess.Claim, _ transaction: PostgresTransaction
+    ) async throws {
         let place = "martlet.notifications.token \(claim.space.id) \(push.service.rawValue) \(push.token)"
         try await transaction.execute("SELECT pg_advisory_xact_lock(hashtextextended(\(place), 0))")
         try await transaction.execute(
@@ -92,7 +108,8 @@ struct InstallationStore: Sendable {
         _ it: Installation, _ claim: InstallationAccess.Claim, bringsToken: Bool, _ transaction: PostgresTransaction
     ) async throws -> Installation {
         let service = it.push?.service ?? it.platform.services.first ?? .fcm
-        let registered: PostgresQuery = it.push == nil ? "NULL::timestamptz" : bringsToken ? "now()" : "\(it.tokenRegistered)"
+        let registered: PostgresQuery =
+            it.push == nil ? "NULL::timestamptz" : bringsToken ? "now()" : "\(it.tokenRegistered)"
         // A first call at the same time with another secret: this one is not the installation's.
         let rows = try await transaction.query(
             """
@@ -113,7 +130,9 @@ struct InstallationStore: Sendable {
         return try Installation(row)
     }
 
-    private static func signOutOldest(of user: String, but id: UUID, in space: Space, _ transaction: PostgresTransaction) async throws {
+    private static func signOutOldest(
+        of user: String, but id: UUID, in space: Space, _ transaction: PostgresTransaction
+    ) async throws {
         try await transaction.execute(
             """
             UPDATE notifications.installations SET user_id = NULL, session_id = NULL, updated = now() WHERE space = \(space.id) AND id IN (

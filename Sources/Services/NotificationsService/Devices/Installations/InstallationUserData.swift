@@ -13,21 +13,27 @@ struct InstallationUserData: UserDataHolder {
     let postgres: PostgresClient
     let spaces: Spaces
 
-    /// An app that is still there makes its installation anew, under the same id, when it next says anything, with nobody signed in. So what was sent to
-    /// it, and whether it was opened, is parted from it before: what is left of that counts, and tells nothing of anybody.
+    /// An app that is still there makes its installation anew, under the same id, when it next says anything, with
+    /// nobody signed in. So what was sent to it, and whether it was opened, is parted from it before: what is left of
+    /// that counts, and tells nothing of anybody.
     func erase(_ request: UserDataRequest) async throws -> UserErasure {
         let (user, space) = try await spaces.owner(of: request)
         let parted = try await partDeliveries(of: user, in: space)
-        if parted == Self.deliveriesPerSlice { return UserErasure(erased: ["deliveries": parted], next: UserErasure.further) }
+        if parted == Self.deliveriesPerSlice {
+            return UserErasure(erased: ["deliveries": parted], next: UserErasure.further)
+        }
         let count = try await postgres.execute(
             """
             DELETE FROM notifications.installations WHERE space = \(space.id) AND id IN (
                 SELECT id FROM notifications.installations WHERE space = \(space.id) AND user_id = \(user) ORDER BY id LIMIT \(Self.rowsPerSlice))
             """)
-        return UserErasure(erased: ["installations": count, "deliveries": parted].filter { $0.value > 0 }, next: count == Self.rowsPerSlice ? UserErasure.further : nil)
+        return UserErasure(
+            erased: ["installations": count, "deliveries": parted].filter { $0.value > 0 },
+            next: count == Self.rowsPerSlice ? UserErasure.further : nil)
     }
 
-    /// A slice of what was sent to the user's installations is as if it had been sent to others that nobody has. One that is on its way loses its result.
+    /// A slice of what was sent to the user's installations is as if it had been sent to others that nobody has. One
+    /// that is on its way loses its result.
     private func partDeliveries(of user: String, in space: Space) async throws -> Int {
         try await postgres.execute(
             """
@@ -54,6 +60,8 @@ struct InstallationUserData: UserDataHolder {
         for installation in installations {
             lines.writeUserData("installation", installation.json.text)
         }
-        return UserDataPortion(lines: lines, next: installations.count == Self.rowsPerSlice ? installations.last?.id.uuidString.lowercased() : nil)
+        return UserDataPortion(
+            lines: lines,
+            next: installations.count == Self.rowsPerSlice ? installations.last?.id.uuidString.lowercased() : nil)
     }
 }

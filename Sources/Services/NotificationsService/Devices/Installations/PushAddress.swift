@@ -6,8 +6,9 @@ import MartletPush
 
 /// By which push service a device is reached, and where.
 ///
-/// `{"service":"apns","token","sandbox","bundleId"}`, `{"service":"fcm","token"}`, or `{"service":"webpush","subscription":{"endpoint","keys":{"p256dh","auth"}}}`
-/// with what a browser's `PushSubscription.toJSON()` says.
+/// `{"service":"apns","token","sandbox","bundleId"}`, `{"service":"fcm","token"}`, or
+/// `{"service":"webpush","subscription":{"endpoint","keys":{"p256dh","auth"}}}` with what a browser's
+/// `PushSubscription.toJSON()` says.
 struct PushAddress: Sendable, Equatable {
     private static let maximumTokenLength = 4_096
 
@@ -18,7 +19,10 @@ struct PushAddress: Sendable, Equatable {
     var authSecret: String?
     var bundleID: String?
 
-    init(service: PushService, isSandbox: Bool = false, token: String, publicKey: String? = nil, authSecret: String? = nil, bundleID: String? = nil) {
+    init(
+        service: PushService, isSandbox: Bool = false, token: String, publicKey: String? = nil,
+        authSecret: String? = nil, bundleID: String? = nil
+    ) {
         self.service = service
         self.isSandbox = isSandbox
         self.token = token
@@ -31,7 +35,9 @@ struct PushAddress: Sendable, Equatable {
     init(_ json: JSONValue) throws {
         let fields = try BodyFields(json, ["service", "token", "sandbox", "bundleId", "subscription"])
         guard let service = PushService(rawValue: try fields.requiredString("service")) else {
-            throw HTTPProblem(.invalidBody, "It is one of \(PushService.allCases.map(\.rawValue).joined(separator: ", ")).", field: "service")
+            throw HTTPProblem(
+                .invalidBody, "It is one of \(PushService.allCases.map(\.rawValue).joined(separator: ", ")).",
+                field: "service")
         }
         let foreign: Set<String> =
             switch service {
@@ -55,30 +61,42 @@ struct PushAddress: Sendable, Equatable {
         let probe = APNsNotification(to: token, EncodedPayload(.object([])), bundleID: "probe")
         if let fault = probe.fault { throw HTTPProblem(.invalidBody, fault.sentence, field: "token") }
         guard let isSandbox = try fields.flag("sandbox") else {
-            throw HTTPProblem(.invalidBody, "Say true for an app signed for development, false for TestFlight and the App Store.", field: "sandbox")
+            throw HTTPProblem(
+                .invalidBody, "Say true for an app signed for development, false for TestFlight and the App Store.",
+                field: "sandbox")
         }
         let bundleID = try fields.string("bundleId")
-        if let bundleID, !BundleID.isOne(bundleID) { throw HTTPProblem(.invalidBody, "This is no bundle id.", field: "bundleId") }
+        if let bundleID, !BundleID.isOne(bundleID) {
+            throw HTTPProblem(.invalidBody, "This is no bundle id.", field: "bundleId")
+        }
         self.init(service: .apns, isSandbox: isSandbox, token: token, bundleID: bundleID)
     }
 
     private init(fcm fields: BodyFields) throws {
         let token = try fields.requiredString("token")
-        guard (1...Self.maximumTokenLength).contains(token.utf8.count), token.utf8.allSatisfy({ (0x21...0x7e).contains($0) }) else {
-            throw HTTPProblem(.invalidBody, "It has 1 to \(Self.maximumTokenLength) printable characters of ASCII.", field: "token")
+        guard (1...Self.maximumTokenLength).contains(token.utf8.count),
+            token.utf8.allSatisfy({ (0x21...0x7e).contains($0) })
+        else {
+            throw HTTPProblem(
+                .invalidBody, "It has 1 to \(Self.maximumTokenLength) printable characters of ASCII.", field: "token")
         }
         self.init(service: .fcm, token: token)
     }
 
     private init(webPush fields: BodyFields) throws {
-        guard let value = fields["subscription"] else { throw HTTPProblem(.invalidBody, "This field is required.", field: "subscription") }
+        guard let value = fields["subscription"] else {
+            throw HTTPProblem(.invalidBody, "This field is required.", field: "subscription")
+        }
         self = try HTTPProblem.inside("subscription") {
             let subscription = try BodyFields(value, ["endpoint", "expirationTime", "keys"])
             let keys = try subscription.strings(in: "keys", ["p256dh", "auth"])
             let address = PushAddress(
-                service: .webpush, token: try subscription.requiredString("endpoint"), publicKey: keys["p256dh"] ?? "", authSecret: keys["auth"] ?? "")
+                service: .webpush, token: try subscription.requiredString("endpoint"), publicKey: keys["p256dh"] ?? "",
+                authSecret: keys["auth"] ?? "")
             do {
-                _ = try WebPushSubscription(endpoint: address.token, publicKey: address.publicKey ?? "", authenticationSecret: address.authSecret ?? "")
+                _ = try WebPushSubscription(
+                    endpoint: address.token, publicKey: address.publicKey ?? "",
+                    authenticationSecret: address.authSecret ?? "")
             } catch let error as WebPushSubscriptionError {
                 let field =
                     switch error {

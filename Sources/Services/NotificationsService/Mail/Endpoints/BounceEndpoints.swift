@@ -5,9 +5,10 @@ import MartletHTTP
 import MartletMail
 import MartletPostgres
 
-/// `POST /notifications/mail/bounces` with `mail` (an id, or the `Message-ID` of a mail) or `address`, `kind` (`hard`, `soft`, `complaint`) and if wanted
-/// `reason`: what a relay's webhook, or whoever reads the bounce address, has to say. 200 with `{"isSuppressed"}`: hard bounces and complaints put the
-/// address on the app's list of those that are written to no more. Harmless to repeat.
+/// `POST /notifications/mail/bounces` with `mail` (an id, or the `Message-ID` of a mail) or `address`, `kind` (`hard`,
+/// `soft`, `complaint`) and if wanted `reason`: what a relay's webhook, or whoever reads the bounce address, has to
+/// say. 200 with `{"isSuppressed"}`: hard bounces and complaints put the address on the app's list of those that are
+/// written to no more. Harmless to repeat.
 struct NoteBounce: Endpoint {
     let mail: Mail
 
@@ -18,7 +19,9 @@ struct NoteBounce: Endpoint {
         guard let kind = BounceKind(rawValue: try fields.requiredString("kind")) else {
             throw HTTPProblem(.invalidBody, "This is one of hard, soft, complaint.", field: "kind")
         }
-        let reason = try fields.string("reason").map { String(String.UnicodeScalarView($0.unicodeScalars.prefix(SuppressedStore.maximumReasonLength))) }
+        let reason = try fields.string("reason").map {
+            String(String.UnicodeScalarView($0.unicodeScalars.prefix(SuppressedStore.maximumReasonLength)))
+        }
         let id = try fields.string("mail").map { try Self.mail($0) }
         let address = try fields.string("address").map { try EmailAddress($0, field: "address").text }
         var bounced: (address: String, user: String?)?
@@ -30,10 +33,12 @@ struct NoteBounce: Endpoint {
         default: throw HTTPProblem(.invalidBody, "Either a mail or an address.", field: "mail")
         }
         if let bounced, kind.isFinal {
-            let isKept = try await mail.suppressed.add(bounced.address, kind, reason: reason, user: bounced.user, mail: id, in: space.id)
+            let isKept = try await mail.suppressed.add(
+                bounced.address, kind, reason: reason, user: bounced.user, mail: id, in: space.id)
             guard isKept else {
                 throw HTTPProblem(
-                    .tooManyRequests, "There may be \(SuppressedStore.maximumPerHour) new addresses in an hour.", headers: [.retryAfter: "600"])
+                    .tooManyRequests, "There may be \(SuppressedStore.maximumPerHour) new addresses in an hour.",
+                    headers: [.retryAfter: "600"])
             }
         }
         struct Answer: Encodable {
@@ -45,7 +50,9 @@ struct NoteBounce: Endpoint {
     /// `0193a1…`, or `<0193a1…@shop.example>`.
     private static func mail(_ text: String) throws -> UUID {
         let id = text.drop { $0 == "<" }.prefix { $0 != "@" }
-        guard let id = UUID(uuidString: String(id)) else { throw HTTPProblem(.invalidBody, "This is no id of a mail.", field: "mail") }
+        guard let id = UUID(uuidString: String(id)) else {
+            throw HTTPProblem(.invalidBody, "This is no id of a mail.", field: "mail")
+        }
         return id
     }
 }
@@ -60,7 +67,8 @@ struct ListSuppressed: Endpoint {
         let limit = try request.number("limit", default: 100, in: 1...1_000)
         let parameters = request.uri.queryParameters
         let list = try await mail.suppressed.list(
-            address: parameters["address"].map { $0.lowercased() }, after: parameters["cursor"].map(String.init), limit: limit + 1, in: space)
+            address: parameters["address"].map { $0.lowercased() }, after: parameters["cursor"].map(String.init),
+            limit: limit + 1, in: space)
         let page = list.prefix(limit)
         return .page(page.map(\.json), next: list.count > limit ? page.last?.address : nil)
     }

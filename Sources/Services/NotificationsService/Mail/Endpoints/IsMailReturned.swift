@@ -4,8 +4,9 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// `POST /internal/mail/returned` with `{"app","environment","address"}`: whether the app's mail came back from there because there is no such mailbox,
-/// `{"isReturned":…}`. A complaint is no reason not to mail what the reader asks for, such as a code to sign in. For our own processes only.
+/// `POST /internal/mail/returned` with `{"app","environment","address"}`: whether the app's mail came back from there
+/// because there is no such mailbox, `{"isReturned":…}`. A complaint is no reason not to mail what the reader asks for,
+/// such as a code to sign in. For our own processes only.
 struct IsMailReturned: Endpoint {
     let suppressed: SuppressedStore
 
@@ -23,7 +24,9 @@ struct IsMailReturned: Endpoint {
 
 extension SuppressedStore {
     /// Of an app that may have no space here.
-    fileprivate func hasHardBounce(_ address: String, of app: String, _ environment: AppEnvironment) async throws -> Bool {
+    fileprivate func hasHardBounce(_ address: String, of app: String, _ environment: AppEnvironment) async throws
+        -> Bool
+    {
         try await !postgres.query(
             """
             SELECT FROM notifications.mail_suppressed AS m JOIN notifications.spaces AS s ON s.id = m.space

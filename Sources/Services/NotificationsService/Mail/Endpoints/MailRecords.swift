@@ -5,7 +5,8 @@ import MartletHTTP
 import MartletMail
 import MartletPostgres
 
-/// `GET /notifications/mail?state=&to=&user=&limit=&cursor=`: the app's mails and what became of them, the newest first.
+/// `GET /notifications/mail?state=&to=&user=&limit=&cursor=`: the app's mails and what became of them, the newest
+/// first.
 struct ListMails: Endpoint {
     private static let states: Set<String> = ["queued", "sent", "failed", "skipped", "suppressed"]
 
@@ -18,7 +19,8 @@ struct ListMails: Endpoint {
         var filter = MailStore.Filter()
         filter.state = parameters["state"].map(String.init)
         if let state = filter.state, !Self.states.contains(state) {
-            throw HTTPProblem(.invalidParameter, "It is one of \(Self.states.sorted().joined(separator: ", ")).", field: "state")
+            throw HTTPProblem(
+                .invalidParameter, "It is one of \(Self.states.sorted().joined(separator: ", ")).", field: "state")
         }
         filter.address = parameters["to"].map { $0.lowercased() }
         filter.user = parameters["user"].map { $0.lowercased() }
@@ -30,9 +32,10 @@ struct ListMails: Endpoint {
     }
 }
 
-/// `DELETE /notifications/mail?to=`: erases what there is of an address that was named in orders, as its owner may ask for: records, mail that waits, and
-/// the address on the lists of whom not to write to, where a digest stays. 200 with `{"erased":{"mails",…},"isDone"}`: as long as that is false there is
-/// more. What was sent to users goes with their accounts.
+/// `DELETE /notifications/mail?to=`: erases what there is of an address that was named in orders, as its owner may ask
+/// for: records, mail that waits, and the address on the lists of whom not to write to, where a digest stays. 200 with
+/// `{"erased":{"mails",…},"isDone"}`: as long as that is false there is more. What was sent to users goes with their
+/// accounts.
 struct EraseMailAddress: Endpoint {
     /// Rows of a kind, by one call.
     private static let maximumSlices = 20
@@ -49,7 +52,9 @@ struct EraseMailAddress: Endpoint {
         for _ in 0..<Self.maximumSlices where !isDone {
             let mails = try await mail.mails.erase(address, limit: AddressEraser.rowsPerSlice, in: space)
             let lists = try await mail.eraser.erase(.address(address), in: space.id)
-            for (kind, count) in [("mails", mails), ("unsubscribed", lists.unsubscribed), ("suppressed", lists.suppressed)] { erased[kind, default: 0] += count }
+            for (kind, count) in [
+                ("mails", mails), ("unsubscribed", lists.unsubscribed), ("suppressed", lists.suppressed),
+            ] { erased[kind, default: 0] += count }
             isDone = max(mails, lists.unsubscribed, lists.suppressed) < AddressEraser.rowsPerSlice
         }
         struct Answer: Encodable {
@@ -67,7 +72,9 @@ struct ReadMail: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         try request.allowParameters()
         let (space, _) = try await context.notifications(may: .read, mail.spaces)
-        guard let id = context.parameters.get("id").flatMap({ UUID(uuidString: $0) }) else { throw HTTPProblem(.invalidID, field: "id") }
+        guard let id = context.parameters.get("id").flatMap({ UUID(uuidString: $0) }) else {
+            throw HTTPProblem(.invalidID, field: "id")
+        }
         guard let json = try await mail.mails.read(id, in: space) else { throw HTTPProblem(.messageNotFound) }
         return .json(json)
     }

@@ -29,8 +29,8 @@ struct ReadMailTemplate: Endpoint {
     }
 }
 
-/// `PUT /notifications/mail/templates/:name?language=` (en) with `subject`, `text` and if wanted `html`: takes the place of what there was in the
-/// language. 200 with the template in all languages.
+/// `PUT /notifications/mail/templates/:name?language=` (en) with `subject`, `text` and if wanted `html`: takes the
+/// place of what there was in the language. 200 with the template in all languages.
 struct ReplaceMailTemplate: Endpoint {
     let mail: Mail
 
@@ -41,9 +41,11 @@ struct ReplaceMailTemplate: Endpoint {
         let language = try request.templateLanguage ?? "en"
         let fields = try await BodyFields(request, ["subject", "text", "html"], upTo: MailOrder.maximumBodySizeInBytes)
         let words = MailContent.Words(
-            subject: try fields.requiredString("subject"), text: try fields.requiredString("text"), html: try fields.string("html"))
+            subject: try fields.requiredString("subject"), text: try fields.requiredString("text"),
+            html: try fields.string("html"))
         _ = try words.template
-        try await mail.templates.replace(AppMailTemplate(name: name, language: language, words: words), by: author, in: space)
+        try await mail.templates.replace(
+            AppMailTemplate(name: name, language: language, words: words), by: author, in: space)
         return try .template(name, try await mail.templates.all(name, in: space))
     }
 }
@@ -56,7 +58,9 @@ struct DeleteMailTemplate: Endpoint {
         try request.allowParameters(["language"])
         let (space, _) = try await context.notifications(may: .delete, mail.spaces)
         let name = try context.chosenName
-        guard try await mail.templates.remove(name, try request.templateLanguage, in: space) else { throw HTTPProblem(.templateNotFound) }
+        guard try await mail.templates.remove(name, try request.templateLanguage, in: space) else {
+            throw HTTPProblem(.templateNotFound)
+        }
         return Response(status: .noContent)
     }
 }
@@ -80,6 +84,7 @@ extension Response {
             var name: String
             var languages: [String: MailContent.Words]
         }
-        return try .encoding(Answer(name: name, languages: Dictionary(uniqueKeysWithValues: templates.map { ($0.language, $0.words) })))
+        return try .encoding(
+            Answer(name: name, languages: Dictionary(uniqueKeysWithValues: templates.map { ($0.language, $0.words) })))
     }
 }

@@ -5,9 +5,10 @@ import MartletHTTP
 import MartletMail
 import MartletPostgres
 
-/// `POST /notifications/mail` with `to` and `users`, `template` or `subject`, `text` and `html`, `variables`, `language`, `replyTo`, `topic`: 202 with
-/// `{"count":n,"data":["<id of a mail>",…]}`, in the order of the recipients, addresses first. With an `Idempotency-Key` that came before, the same
-/// mails again, whatever has become of the template, the mail server and the limits since.
+/// `POST /notifications/mail` with `to` and `users`, `template` or `subject`, `text` and `html`, `variables`,
+/// `language`, `replyTo`, `topic`: 202 with `{"count":n,"data":["<id of a mail>",…]}`, in the order of the recipients,
+/// addresses first. With an `Idempotency-Key` that came before, the same mails again, whatever has become of the
+/// template, the mail server and the limits since.
 struct OrderMail: Endpoint {
     let mail: Mail
 
@@ -17,7 +18,9 @@ struct OrderMail: Endpoint {
         let origin = try request.idempotencyKey.map { "key:" + $0 }
         let fields = try await BodyFields(request, MailOrder.fields, upTo: MailOrder.maximumBodySizeInBytes)
         let digest = origin.map { _ in Data(fields.digest(of: MailOrder.fields)) }
-        if let origin, let known = try await mail.mails.known(origin, digest: digest, in: space) { return try Self.answer(known) }
+        if let origin, let known = try await mail.mails.known(origin, digest: digest, in: space) {
+            return try Self.answer(known)
+        }
         let order = try MailOrder(fields, author: author, origin: origin, digest: digest)
         guard try await mail.senders.way(of: space) != nil else { throw HTTPProblem.noMailServer }
         return try Self.answer(try await mail.orders.place(order, in: space))
@@ -30,19 +33,22 @@ struct OrderMail: Endpoint {
     }
 }
 
-/// `POST /notifications/mail/preview` with a mail as it is sent, but for the recipients: 200 with `{"language","subject","text","html"}`. Nothing is
-/// sent.
+/// `POST /notifications/mail/preview` with a mail as it is sent, but for the recipients: 200 with
+/// `{"language","subject","text","html"}`. Nothing is sent.
 struct PreviewMail: Endpoint {
     let mail: Mail
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         try request.allowParameters()
         let (space, _) = try await context.notifications(may: .read, mail.spaces)
-        let fields = try await BodyFields(request, MailContent.fields.union(["topic"]), upTo: MailOrder.maximumBodySizeInBytes)
+        let fields = try await BodyFields(
+            request, MailContent.fields.union(["topic"]), upTo: MailOrder.maximumBodySizeInBytes)
         let content = try MailContent(fields)
         let topic = try fields.string("topic").map { try MailTopic.checked($0, field: "topic") }
         try await mail.orders.check(content, hasTopic: topic != nil, in: space)
-        var values = ["app": try await mail.contacts.contacts([], in: space).app ?? "", "email": "somebody@example.org"]
+        var values = [
+            "app": try await mail.contacts.contacts([], in: space).app ?? "", "email": "somebody@example.org",
+        ]
         if topic != nil { values["unsubscribe"] = "https://example.org/unsubscribe" }
         struct Answer: Encodable {
             var language: String?
@@ -52,7 +58,10 @@ struct PreviewMail: Endpoint {
         }
         do {
             let written = try await mail.writer.write(content, for: nil, values, in: space)
-            return try .encoding(Answer(language: written.language, subject: written.words.subject, text: written.words.text, html: written.words.html))
+            return try .encoding(
+                Answer(
+                    language: written.language, subject: written.words.subject, text: written.words.text,
+                    html: written.words.html))
         } catch is MailWriter.Refusal {
             // Somebody has changed the template meanwhile.
             throw HTTPProblem(.conflict)
@@ -60,8 +69,9 @@ struct PreviewMail: Endpoint {
     }
 }
 
-/// `POST /notifications/mail/test` with `{"to":"<address>"}`: mails a few words at once, by the server and from the sender that the app's mail has. 200
-/// with `{"isSent":true}`, or `{"isSent":false,"reason":…}` as the mail server has it.
+/// `POST /notifications/mail/test` with `{"to":"<address>"}`: mails a few words at once, by the server and from the
+/// sender that the app's mail has. 200 with `{"isSent":true}`, or `{"isSent":false,"reason":…}` as the mail server has
+/// it.
 struct TestMail: Endpoint {
     private struct Answer: Encodable {
         var isSent: Bool
@@ -83,7 +93,8 @@ struct TestMail: Endpoint {
         // Somebody waits for the answer.
         way.server.timeoutInSeconds = 20
         let words = "This is a test of the mail of \(app). Nobody needs to do anything."
-        var message = MailMessage(from: way.from(app), to: try MailAddress(address: address.text), subject: "\(app): test", text: words)
+        var message = MailMessage(
+            from: way.from(app), to: try MailAddress(address: address.text), subject: "\(app): test", text: words)
         message.bounces = way.bounces
         message.replyTo = way.replyTo
         do {
@@ -99,6 +110,9 @@ struct TestMail: Endpoint {
 
 extension HTTPProblem {
     static var noMailServer: HTTPProblem {
-        HTTPProblem(.notImplemented, "This server sends no mail: the operator sets MARTLET_MAIL_HOST, or the app has a credential smtp with a host.")
+        HTTPProblem(
+            .notImplemented,
+            "This server sends no mail: the operator sets MARTLET_MAIL_HOST, or the app has a credential smtp with a host."
+        )
     }
 }

@@ -6,11 +6,12 @@ import MartletHTTP
 import MartletMail
 import MartletPostgres
 
-/// `POST /internal/notifications/mail` with `{"app","environment","mails":[{"origin","to","subject","text"}]}`, 0 to 20: orders each once for its
-/// origin, whatever it says the second time, and tells what became of it. Subject and text begin with the app's name. For our own processes only.
+/// `POST /internal/notifications/mail` with `{"app","environment","mails":[{"origin","to","subject","text"}]}`, 0 to
+/// 20: orders each once for its origin, whatever it says the second time, and tells what became of it. Subject and text
+/// begin with the app's name. For our own processes only.
 ///
-/// Answers `{"canSend","mails":[{"origin","state","reason"?}]}` in their order, `state` as a mail's record has it. Without a mail server nothing is
-/// ordered and `mails` is empty.
+/// Answers `{"canSend","mails":[{"origin","state","reason"?}]}` in their order, `state` as a mail's record has it.
+/// Without a mail server nothing is ordered and `mails` is empty.
 struct OrderMailOfService: Endpoint {
     static let maximumMails = 20
     private static let maximumSizeInBytes = 512 << 10
@@ -36,7 +37,9 @@ struct OrderMailOfService: Endpoint {
         try request.allowParameters()
         let fields = try await BodyFields(request, ["app", "environment", "mails"], upTo: Self.maximumSizeInBytes)
         let app = try fields.requiredString("app")
-        guard let environment = AppEnvironment(rawValue: try fields.requiredString("environment")), (1...32).contains(app.utf8.count) else {
+        guard let environment = AppEnvironment(rawValue: try fields.requiredString("environment")),
+            (1...32).contains(app.utf8.count)
+        else {
             throw HTTPProblem(.invalidBody, "This is no app and environment.", field: "app")
         }
         let wanted = try Self.mails(fields, environment)
@@ -46,7 +49,8 @@ struct OrderMailOfService: Endpoint {
             let order = MailOrder(to: [.address(wanted.to)], wanted.content, author: .service, origin: wanted.origin)
             _ = try await mail.orders.place(order, in: space)
         }
-        return try .encoding(Answer(canSend: true, mails: try await mail.mails.outcomes(of: wanted.map(\.origin), in: space)))
+        return try .encoding(
+            Answer(canSend: true, mails: try await mail.mails.outcomes(of: wanted.map(\.origin), in: space)))
     }
 
     private static func mails(_ fields: BodyFields, _ environment: AppEnvironment) throws -> [Wanted] {
@@ -56,13 +60,18 @@ struct OrderMailOfService: Endpoint {
         return try elements.map { element in
             let mail = try BodyFields(element, ["origin", "to", "subject", "text"])
             let (origin, text) = (try mail.requiredString("origin"), try mail.requiredString("text"))
-            guard (1...200).contains(origin.utf8.count) else { throw HTTPProblem(.invalidBody, "It has 1 to 200 bytes.", field: "origin") }
+            guard (1...200).contains(origin.utf8.count) else {
+                throw HTTPProblem(.invalidBody, "It has 1 to 200 bytes.", field: "origin")
+            }
             guard (1...maximumTextSize).contains(text.utf8.count) else {
                 throw HTTPProblem(.invalidBody, "It has 1 to \(maximumTextSize) bytes.", field: "text")
             }
             // As values: what another service quotes is no template.
-            var content = MailContent(words: .init(subject: "{{app}}: {{subject}}", text: "{{app}} (\(environment.rawValue))\n\n{{text}}"))
-            content.variables = ["subject": String(try mail.requiredString("subject").prefix(maximumSubjectLength)), "text": text]
+            var content = MailContent(
+                words: .init(subject: "{{app}}: {{subject}}", text: "{{app}} (\(environment.rawValue))\n\n{{text}}"))
+            content.variables = [
+                "subject": String(try mail.requiredString("subject").prefix(maximumSubjectLength)), "text": text,
+            ]
             let address = try EmailAddress(try mail.requiredString("to"), field: "to")
             return Wanted(origin: "service:" + origin, to: address, content: content)
         }
@@ -76,7 +85,8 @@ extension MailStore {
         var reason: String?
     }
 
-    /// What became of the first mail that was ordered with each origin, in their order; the origins as `OrderMailOfService` was told them.
+    /// What became of the first mail that was ordered with each origin, in their order; the origins as
+    /// `OrderMailOfService` was told them.
     func outcomes(of origins: [String], in space: Space) async throws -> [Outcome] {
         try await postgres.query(
             """

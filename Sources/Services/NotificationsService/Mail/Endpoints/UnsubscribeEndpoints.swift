@@ -4,31 +4,38 @@ import MartletHTTP
 import MartletMail
 import NIOCore
 
-/// `GET /mail/unsubscribe/:token`: a page with buttons, for whoever has the link. Nothing changes by looking: mail scanners look, too.
+/// `GET /mail/unsubscribe/:token`: a page with buttons, for whoever has the link. Nothing changes by looking: mail
+/// scanners look, too.
 struct ShowUnsubscribe: Endpoint {
     let mail: Mail
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        guard let token = context.parameters.get("token").flatMap(mail.unsubscribing.token) else { return UnsubscribePages.unknown }
+        guard let token = context.parameters.get("token").flatMap(mail.unsubscribing.token) else {
+            return UnsubscribePages.unknown
+        }
         return UnsubscribePages.question(token)
     }
 }
 
-/// `POST /mail/unsubscribe/:token`, of the page's buttons or of a mail program (`List-Unsubscribe=One-Click`, RFC 8058): with `scope=all` from all
-/// topics, else from that of the mail. 200 with a page.
+/// `POST /mail/unsubscribe/:token`, of the page's buttons or of a mail program (`List-Unsubscribe=One-Click`, RFC
+/// 8058): with `scope=all` from all topics, else from that of the mail. 200 with a page.
 struct Unsubscribe: Endpoint {
     let mail: Mail
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        guard let token = context.parameters.get("token").flatMap(mail.unsubscribing.token) else { return UnsubscribePages.unknown }
+        guard let token = context.parameters.get("token").flatMap(mail.unsubscribing.token) else {
+            return UnsubscribePages.unknown
+        }
         // A form of either kind; nothing else in it matters.
         let all = String(buffer: try await request.wholeBody(upTo: 1_024)) == "scope=all"
-        try await mail.unsubscribed.add(token.address, all ? MailTopic.all : token.topic, user: token.user, in: token.space)
+        try await mail.unsubscribed.add(
+            token.address, all ? MailTopic.all : token.topic, user: token.user, in: token.space)
         return UnsubscribePages.done(token, all: all)
     }
 }
 
-/// `GET /notifications/mail/unsubscribed?address=&user=&limit=&cursor=`: who wants no more mail, and about what (`*`: anything).
+/// `GET /notifications/mail/unsubscribed?address=&user=&limit=&cursor=`: who wants no more mail, and about what (`*`:
+/// anything).
 struct ListUnsubscribed: Endpoint {
     let mail: Mail
 
@@ -39,16 +46,22 @@ struct ListUnsubscribed: Endpoint {
         let place = try request.uri.queryParameters["cursor"].map { cursor in
             // None of them has a blank.
             let parts = cursor.split(separator: " ", omittingEmptySubsequences: false).map(String.init)
-            guard parts.count == 3 else { throw HTTPProblem(.invalidParameter, "This is no answer's next.", field: "cursor") }
+            guard parts.count == 3 else {
+                throw HTTPProblem(.invalidParameter, "This is no answer's next.", field: "cursor")
+            }
             return UnsubscribedStore.Place(address: parts[0], topic: parts[1], user: parts[2])
         }
-        let list = try await mail.unsubscribed.list(request.unsubscribedFilter, behind: place, limit: limit + 1, in: space)
+        let list = try await mail.unsubscribed.list(
+            request.unsubscribedFilter, behind: place, limit: limit + 1, in: space)
         let page = list.prefix(limit)
-        return .page(page.map(\.json), next: list.count > limit ? page.last.map { "\($0.place.address) \($0.place.topic) \($0.place.user)" } : nil)
+        return .page(
+            page.map(\.json),
+            next: list.count > limit ? page.last.map { "\($0.place.address) \($0.place.topic) \($0.place.user)" } : nil)
     }
 }
 
-/// `DELETE /notifications/mail/unsubscribed?address=&user=&topic=`: mail is sent again, as somebody has asked for; 204. Without a topic about all there are.
+/// `DELETE /notifications/mail/unsubscribed?address=&user=&topic=`: mail is sent again, as somebody has asked for; 204.
+/// Without a topic about all there are.
 struct DeleteUnsubscribed: Endpoint {
     let mail: Mail
 

@@ -17,15 +17,20 @@ extension MailOrder {
         let users = try fields.strings("users", upTo: Self.maximumRecipients) ?? []
         var recipients = try addresses.map { MailRecipient.address(try EmailAddress($0, field: "to")) }
         recipients += try users.map { id in
-            guard let id = UUID(uuidString: id) else { throw HTTPProblem(.invalidBody, "This is no user's id.", field: "users") }
+            guard let id = UUID(uuidString: id) else {
+                throw HTTPProblem(.invalidBody, "This is no user's id.", field: "users")
+            }
             return .user(id.uuidString.lowercased())
         }
         guard (1...Self.maximumRecipients).contains(recipients.count) else {
             throw HTTPProblem(.invalidBody, "There are 1 to \(Self.maximumRecipients) recipients.", field: "to")
         }
-        guard Set(recipients).count == recipients.count else { throw HTTPProblem(.invalidBody, "Somebody is named twice.", field: "to") }
+        guard Set(recipients).count == recipients.count else {
+            throw HTTPProblem(.invalidBody, "Somebody is named twice.", field: "to")
+        }
         self.init(
-            to: recipients, try MailContent(fields), topic: try fields.string("topic").map { try MailTopic.checked($0, field: "topic") }, author: author,
+            to: recipients, try MailContent(fields),
+            topic: try fields.string("topic").map { try MailTopic.checked($0, field: "topic") }, author: author,
             origin: origin)
         originDigest = digest
     }
@@ -61,11 +66,14 @@ extension MailContent {
             }
         } else {
             words = Words(
-                subject: try fields.requiredString("subject"), text: try fields.requiredString("text"), html: try fields.string("html"))
+                subject: try fields.requiredString("subject"), text: try fields.requiredString("text"),
+                html: try fields.string("html"))
         }
         variables = try Self.variables(fields["variables"])
         language = try fields.string("language").map {
-            guard let tag = LanguageTag($0) else { throw HTTPProblem(.invalidBody, "This is not a language, such as en or de-AT.", field: "language") }
+            guard let tag = LanguageTag($0) else {
+                throw HTTPProblem(.invalidBody, "This is not a language, such as en or de-AT.", field: "language")
+            }
             return tag.text
         }
         replyTo = try fields.string("replyTo").map { try EmailAddress($0, field: "replyTo").text }
@@ -74,6 +82,8 @@ extension MailContent {
     private static func variables(_ value: JSONValue?) throws -> [String: String] {
         let variables = try MessageTemplate.values(value)
         guard let taken = ownValues.first(where: { variables[$0] != nil }) else { return variables }
-        throw HTTPProblem(.invalidBody, "Every mail has \(ownValues.sorted().joined(separator: ", ")) of its own.", field: "variables.\(taken)")
+        throw HTTPProblem(
+            .invalidBody, "Every mail has \(ownValues.sorted().joined(separator: ", ")) of its own.",
+            field: "variables.\(taken)")
     }
 }

@@ -16,7 +16,10 @@ struct MailOrder: Sendable {
     /// Of the request behind an `Idempotency-Key`: the same key with another one is refused.
     var originDigest: Data?
 
-    init(to recipients: [MailRecipient], _ content: MailContent, topic: String? = nil, author: Author, origin: String? = nil) {
+    init(
+        to recipients: [MailRecipient], _ content: MailContent, topic: String? = nil, author: Author,
+        origin: String? = nil
+    ) {
         self.recipients = recipients
         self.content = content
         self.topic = topic
@@ -64,6 +67,9 @@ extension MailContent.Words {
 
     /// - Throws: `invalid-body` naming the field.
     var template: MailTemplate {
-        get throws { try MailTemplate(subject: subject, text: text, html: html, names: nil, maximumBodySize: Self.maximumBodySize) }
+        get throws {
+            try MailTemplate(
+                subject: subject, text: text, html: html, names: nil, maximumBodySize: Self.maximumBodySize)
+        }
     }
 }

@@ -14,7 +14,8 @@ struct MailOrders: Sendable {
     let jobs: JobQueue
     let options: AppMailOptions
 
-    /// That the mail can be written in each language there is: who orders hears of a value that is missing, not who reads it.
+    /// That the mail can be written in each language there is: who orders hears of a value that is missing, not who
+    /// reads it.
     ///
     /// - Throws: `template-not-found`; `invalid-body` naming a value that is missing.
     func check(_ content: MailContent, hasTopic: Bool, in space: Space) async throws {
@@ -24,10 +25,13 @@ struct MailOrders: Sendable {
         for words in words {
             let template = try words.template
             if let missing = template.missing(names).min() {
-                throw HTTPProblem(.invalidBody, "The mail shows {{\(missing)}}, which has no value.", field: "variables.\(missing)")
+                throw HTTPProblem(
+                    .invalidBody, "The mail shows {{\(missing)}}, which has no value.", field: "variables.\(missing)")
             }
             guard template.filledSize(content.variables) <= MailWriter.maximumFilledSize else {
-                throw HTTPProblem(.invalidBody, "With its values a mail has at most \(MailWriter.maximumFilledSize) bytes.", field: "variables")
+                throw HTTPProblem(
+                    .invalidBody, "With its values a mail has at most \(MailWriter.maximumFilledSize) bytes.",
+                    field: "variables")
             }
         }
     }
@@ -44,25 +48,31 @@ struct MailOrders: Sendable {
         return try await postgres.withTransaction { try await place(order, in: space, $0) }
     }
 
-    /// The same as part of a transaction, which must have the service's own role at this moment. Nothing is checked but the limit: what cannot be
-    /// written fails when it is to be.
+    /// The same as part of a transaction, which must have the service's own role at this moment. Nothing is checked but
+    /// the limit: what cannot be written fails when it is to be.
     ///
     /// - Throws: `too-many-requests` when the app has ordered too much in the last hour; `idempotency-key-reused`.
     func place(_ order: MailOrder, in space: Space, _ transaction: PostgresTransaction) async throws -> [UUID] {
         // Orders of a space are placed one after the other: they are counted, and none is placed twice.
         _ = try await transaction.query("SELECT FROM notifications.spaces WHERE id = \(space.id) FOR NO KEY UPDATE")
-        if let origin = order.origin, let known = try await mails.known(origin, digest: order.originDigest, in: space, transaction) { return known }
+        if let origin = order.origin,
+            let known = try await mails.known(origin, digest: order.originDigest, in: space, transaction)
+        {
+            return known
+        }
         let (hour, day) = try await mails.counts(in: space, transaction)
         for (count, limit, period) in [(hour, options.mailsPerHour, "an hour"), (day, options.mailsPerDay, "a day")]
         where count + order.recipients.count > limit {
             throw HTTPProblem(
-                .tooManyRequests, "The app has sent all the mail that it may in \(period): \(limit).", headers: [.retryAfter: "600"])
+                .tooManyRequests, "The app has sent all the mail that it may in \(period): \(limit).",
+                headers: [.retryAfter: "600"])
         }
         var ids: [UUID] = []
         for (number, recipient) in order.recipients.enumerated() {
             ids.append(try await mails.insert(order, to: recipient, number: number, in: space, transaction))
         }
-        try await jobs.enqueue(SendAppMail.self, .init(space: space.id), SendAppMail.options(of: space.id), in: transaction)
+        try await jobs.enqueue(
+            SendAppMail.self, .init(space: space.id), SendAppMail.options(of: space.id), in: transaction)
         return ids
     }
 }

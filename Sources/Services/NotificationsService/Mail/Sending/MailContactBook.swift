@@ -19,7 +19,8 @@ struct MailContactBook: Sendable {
     init(of auth: ServiceAddress, calls: ServiceCalls) {
         self.init { request in
             let answer = try await calls.post(
-                "/internal/users/contacts", request, to: auth, upTo: Self.maximumAnswerSizeInBytes, within: Self.patience)
+                "/internal/users/contacts", request, to: auth, upTo: Self.maximumAnswerSizeInBytes,
+                within: Self.patience)
             return try JSONDecoder().decode(MailContacts.self, from: Data(answer.body.readableBytesView))
         }
     }

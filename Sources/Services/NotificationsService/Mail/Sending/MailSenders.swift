@@ -12,7 +12,8 @@ struct MailSenders: Sendable {
         var bounces: MailAddress
         /// Where answers go, unless the mail says something else.
         var replyTo: MailAddress?
-        /// The app's own credential, if it is by its server: when it was stored, and whether something is known against it.
+        /// The app's own credential, if it is by its server: when it was stored, and whether something is known against
+        /// it.
         var own: (version: Date, isBroken: Bool)?
 
         /// Where the sender has no name people read the app's.
@@ -29,7 +30,9 @@ struct MailSenders: Sendable {
         let own = try await credentials.store.content(SMTPCredential.self, in: space.id)
         if own == nil, try await credentials.store.read(.smtp, in: space.id) != nil { return nil }
         guard let way = settings.way(of: try own?.content.sender, app: "") else { return nil }
-        let known = own.flatMap { $0.content.server == nil ? nil : (version: $0.stored.updated, isBroken: $0.stored.broken != nil) }
+        let known = own.flatMap {
+            $0.content.server == nil ? nil : (version: $0.stored.updated, isBroken: $0.stored.broken != nil)
+        }
         return Way(server: way.server, address: way.from, bounces: way.bounces, replyTo: way.replyTo, own: known)
     }
 

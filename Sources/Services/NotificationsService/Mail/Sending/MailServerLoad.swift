@@ -1,10 +1,10 @@
 import Synchronization
 
-/// How much goes to which mail server by this copy of the service, and which of them make trouble: one that does not answer holds up its own apps' mail
-/// and nobody else's.
+/// How much goes to which mail server by this copy of the service, and which of them make trouble: one that does not
+/// answer holds up its own apps' mail and nobody else's.
 ///
-/// Of the places that there are one server has at most half. Servers that did not answer, or took long, share a quarter, one place each; those that did
-/// not answer rest before they are tried again, twice as long each time.
+/// Of the places that there are one server has at most half. Servers that did not answer, or took long, share a
+/// quarter, one place each; those that did not answer rest before they are tried again, twice as long each time.
 struct MailServerLoad: Sendable {
     typealias Instant = ContinuousClock.Instant
 
@@ -63,7 +63,9 @@ struct MailServerLoad: Sendable {
             server.end = now + min(Self.firstRest * (1 << min(server.failures - 1, 10)), Self.longestRest)
         }
         servers[name] = server.running > 0 || server.isTroubled ? server : nil
-        if servers.count > Self.maximumTroubled, let oldest = servers.filter({ $0.value.running == 0 }).min(by: { $0.value.end < $1.value.end }) {
+        if servers.count > Self.maximumTroubled,
+            let oldest = servers.filter({ $0.value.running == 0 }).min(by: { $0.value.end < $1.value.end })
+        {
             servers[oldest.key] = nil
         }
     }

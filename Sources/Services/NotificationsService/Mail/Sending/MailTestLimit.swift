@@ -23,7 +23,9 @@ final class MailTestLimit: Sendable {
             return true
         }
         guard isFree else {
-            throw HTTPProblem(.tooManyRequests, "An app may have \(Self.maximumPerMinute) test mails a minute.", headers: [.retryAfter: "60"])
+            throw HTTPProblem(
+                .tooManyRequests, "An app may have \(Self.maximumPerMinute) test mails a minute.",
+                headers: [.retryAfter: "60"])
         }
     }
 }

@@ -3,8 +3,8 @@ import MartletJobs
 import MartletPostgres
 import ServiceLifecycle
 
-/// Sees to it that mail which is due has a job: what is tried again, and what was ordered while its space's job was just ending. Every copy of the
-/// service may do this at any time.
+/// Sees to it that mail which is due has a job: what is tried again, and what was ordered while its space's job was
+/// just ending. Every copy of the service may do this at any time.
 struct MailWaking: Service {
     private static let interval: Duration = .seconds(2)
     /// In one look.

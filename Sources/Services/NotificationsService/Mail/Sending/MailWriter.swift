@@ -27,7 +27,9 @@ struct MailWriter: Sendable {
     ///   - language: what the reader reads best.
     ///   - values: those that every mail has.
     /// - Throws: `Refusal`; `PostgresError`.
-    func write(_ content: MailContent, for language: String?, _ values: [String: String], in space: Space) async throws -> Written {
+    func write(_ content: MailContent, for language: String?, _ values: [String: String], in space: Space) async throws
+        -> Written
+    {
         let (words, found) = try await words(of: content, for: language, in: space)
         guard let template = try? words.template else { throw Refusal(reason: "template-broken") }
         let values = content.variables.merging(values) { $1 }
@@ -36,10 +38,15 @@ struct MailWriter: Sendable {
         return Written(language: found, words: template.filled(values))
     }
 
-    private func words(of content: MailContent, for language: String?, in space: Space) async throws -> (MailContent.Words, String?) {
+    private func words(of content: MailContent, for language: String?, in space: Space) async throws -> (
+        MailContent.Words, String?
+    ) {
         if let words = content.words { return (words, nil) }
-        let chain = [content.language, language, "en"].compactMap { $0.flatMap(LanguageTag.init)?.chain }.flatMap(\.self)
-        guard let template = try await templates.find(content.template ?? "", chain, in: space) else { throw Refusal(reason: "template-not-found") }
+        let chain = [content.language, language, "en"].compactMap { $0.flatMap(LanguageTag.init)?.chain }.flatMap(
+            \.self)
+        guard let template = try await templates.find(content.template ?? "", chain, in: space) else {
+            throw Refusal(reason: "template-not-found")
+        }
         return (template.words, template.language)
     }
 
@@ -48,14 +55,20 @@ struct MailWriter: Sendable {
     /// - Parameter user: whose address it is.
     /// - Throws: as `write(_:for:_:in:)`.
     func message(
-        _ content: MailContent, id: UUID, topic: String?, to address: String, user: String?, language: String?, app: String, _ way: MailSenders.Way,
+        _ content: MailContent, id: UUID, topic: String?, to address: String, user: String?, language: String?,
+        app: String, _ way: MailSenders.Way,
         in space: Space
     ) async throws -> MailMessage {
         var values = ["app": app, "email": address]
-        let link = try topic.map { try unsubscribing.link(UnsubscribeToken(space: space.id, address: address, topic: $0, user: user, app: String(app.prefix(40)))) }
+        let link = try topic.map {
+            try unsubscribing.link(
+                UnsubscribeToken(space: space.id, address: address, topic: $0, user: user, app: String(app.prefix(40))))
+        }
         values["unsubscribe"] = link?.absoluteString
         let words = try await write(content, for: language, values, in: space).words
-        var message = MailMessage(from: way.from(app), to: try MailAddress(address: address), subject: words.subject, text: words.text, html: words.html)
+        var message = MailMessage(
+            from: way.from(app), to: try MailAddress(address: address), subject: words.subject, text: words.text,
+            html: words.html)
         message.id = id.uuidString.lowercased()
         message.bounces = way.bounces
         message.replyTo = try content.replyTo.map { try MailAddress(address: $0) } ?? way.replyTo

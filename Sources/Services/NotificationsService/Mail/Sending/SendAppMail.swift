@@ -7,8 +7,9 @@ import MartletPostgres
 
 /// Sends what is due of a space's mail, one after the other, for some seconds; then it is the other spaces' turn.
 ///
-/// A space has one job at a time, however much mail: an app with a lot of it holds up nobody. Who is sent to is found out here, as late as can be. A
-/// process that dies between the server's answer and the note hands the mail in again, with the same Message-ID.
+/// A space has one job at a time, however much mail: an app with a lot of it holds up nobody. Who is sent to is found
+/// out here, as late as can be. A process that dies between the server's answer and the note hands the mail in again,
+/// with the same Message-ID.
 struct SendAppMail: JobHandler {
     struct Parameters: Codable, Sendable {
         var space: Int32
@@ -65,8 +66,11 @@ struct SendAppMail: JobHandler {
         } catch let error as SMTPError {
             try await note(error.reason, mail, isFinal: error.isFinal)
             // What a server says of one mail stands in the mail's record.
-            let level: Logger.Level = if case .refused = error { .debug } else if case .noMailbox = error { .debug } else { .notice }
-            logger.log(level: level, "A mail server did not take a mail.", metadata: ["space.id": "\(space.id)", "error.cause": "\(error)"])
+            let level: Logger.Level =
+                if case .refused = error { .debug } else if case .noMailbox = error { .debug } else { .notice }
+            logger.log(
+                level: level, "A mail server did not take a mail.",
+                metadata: ["space.id": "\(space.id)", "error.cause": "\(error)"])
             return error.isAnswer
         } catch let error where error is OutgoingFailure || error is ServiceCalls.Failure {
             try await mails.giveBack(mail, reason: "users not reached", for: Self.patienceWithAuth)
@@ -91,7 +95,11 @@ struct SendAppMail: JobHandler {
     }
 
     private func note(_ reason: String, _ mail: QueuedMail, isFinal: Bool) async throws {
-        if isFinal || mail.isLastAttempt { try await mails.finish(mail.id, .failed, reason: reason) } else { try await mails.note(mail.id, reason: reason) }
+        if isFinal || mail.isLastAttempt {
+            try await mails.finish(mail.id, .failed, reason: reason)
+        } else {
+            try await mails.note(mail.id, reason: reason)
+        }
     }
 
     /// - Returns: false: the mail is gone meanwhile.
@@ -99,16 +107,23 @@ struct SendAppMail: JobHandler {
     private func write(_ mail: QueuedMail, _ way: MailSenders.Way?, in space: Space) async throws -> Bool {
         // It took the process with it each time.
         guard mail.attempts <= QueuedMail.maximumAttempts else { throw MailWriter.Refusal(reason: "given up") }
-        guard let content = mail.content else { throw MailWriter.Refusal(reason: "sealed under another internal secret") }
+        guard let content = mail.content else {
+            throw MailWriter.Refusal(reason: "sealed under another internal secret")
+        }
         let (app, address, language) = try await reader(of: mail, in: space)
-        if let refusal = try await permission.refusal(of: address, user: mail.user, topic: mail.topic, in: space.id) { throw refusal }
+        if let refusal = try await permission.refusal(of: address, user: mail.user, topic: mail.topic, in: space.id) {
+            throw refusal
+        }
         guard let count = try await mails.begin(mail, to: address, in: space) else { return false }
-        guard count < options.mailsPerAddressAndHour else { throw MailWriter.Refusal(reason: "address had \(count) in an hour") }
+        guard count < options.mailsPerAddressAndHour else {
+            throw MailWriter.Refusal(reason: "address had \(count) in an hour")
+        }
         guard let way else { throw MailWriter.Refusal(reason: "no mail server") }
         // It is wrong until somebody stores another one or tries it: asking again and again would lock the mailbox.
         if way.own?.isBroken == true { throw SMTPError.notAuthenticated }
         let message = try await writer.message(
-            content, id: mail.id, topic: mail.topic, to: address, user: mail.user, language: language, app: app, way, in: space)
+            content, id: mail.id, topic: mail.topic, to: address, user: mail.user, language: language, app: app, way,
+            in: space)
         do {
             try await client.send(message, by: way.server)
             // The mail has left: what is not noted now is noted with the next one.
@@ -127,11 +142,15 @@ struct SendAppMail: JobHandler {
         _ = try await suppressed.add(address, .hard, reason: reason, user: mail.user, mail: mail.id, in: space.id)
     }
 
-    private func reader(of mail: QueuedMail, in space: Space) async throws -> (app: String, address: String, language: String?) {
+    private func reader(of mail: QueuedMail, in space: Space) async throws -> (
+        app: String, address: String, language: String?
+    ) {
         let found = try await contacts.contacts(mail.user.map { [$0] } ?? [], in: space)
         guard let app = found.app else { throw MailWriter.Refusal(reason: "no such app any more") }
         guard let user = mail.user else { return (app, mail.address ?? "", nil) }
-        guard let contact = found.users.first(where: { $0.id == user }) else { throw MailWriter.Refusal(reason: "no such user") }
+        guard let contact = found.users.first(where: { $0.id == user }) else {
+            throw MailWriter.Refusal(reason: "no such user")
+        }
         guard let address = contact.email else { throw MailWriter.Refusal(reason: "no verified address") }
         return (app, address, contact.language)
     }
@@ -140,5 +159,7 @@ struct SendAppMail: JobHandler {
 extension MailWriter.Refusal {
     static let unsubscribed = MailWriter.Refusal(reason: "unsubscribed", end: .skipped)
 
-    static func suppressed(_ reason: String) -> MailWriter.Refusal { MailWriter.Refusal(reason: reason, end: .suppressed) }
+    static func suppressed(_ reason: String) -> MailWriter.Refusal {
+        MailWriter.Refusal(reason: reason, end: .suppressed)
+    }
 }

@@ -50,18 +50,23 @@ struct AppMailTemplateStore: Sendable {
     /// - Throws: `limit-exceeded` when there are too many.
     func replace(_ template: AppMailTemplate, by author: Author, in space: Space) async throws {
         let words = template.words
-        let isStored = try await postgres.execute(
-            """
-            INSERT INTO notifications.mail_templates (space, name, language, subject, body_text, body_html, author)
-            SELECT \(space.id), \(template.name), \(template.language), \(words.subject), \(words.text), \(words.html), \(author.text)
-            WHERE (SELECT count(*) FROM notifications.mail_templates WHERE space = \(space.id)
-                AND (name, language) <> (\(template.name), \(template.language))) < \(Self.maximumCount)
-                AND (SELECT count(*) FROM notifications.mail_templates WHERE space = \(space.id)
-                    AND name = \(template.name) AND language <> \(template.language)) < \(Self.maximumLanguages)
-            ON CONFLICT (space, name, language) DO UPDATE SET
-                subject = excluded.subject, body_text = excluded.body_text, body_html = excluded.body_html, author = excluded.author, updated = now()
-            """) > 0
-        guard isStored else { throw HTTPProblem(.limitExceeded, "There may be at most \(Self.maximumCount) templates, \(Self.maximumLanguages) languages of each.") }
+        let isStored =
+            try await postgres.execute(
+                """
+                INSERT INTO notifications.mail_templates (space, name, language, subject, body_text, body_html, author)
+                SELECT \(space.id), \(template.name), \(template.language), \(words.subject), \(words.text), \(words.html), \(author.text)
+                WHERE (SELECT count(*) FROM notifications.mail_templates WHERE space = \(space.id)
+                    AND (name, language) <> (\(template.name), \(template.language))) < \(Self.maximumCount)
+                    AND (SELECT count(*) FROM notifications.mail_templates WHERE space = \(space.id)
+                        AND name = \(template.name) AND language <> \(template.language)) < \(Self.maximumLanguages)
+                ON CONFLICT (space, name, language) DO UPDATE SET
+                    subject = excluded.subject, body_text = excluded.body_text, body_html = excluded.body_html, author = excluded.author, updated = now()
+                """) > 0
+        guard isStored else {
+            throw HTTPProblem(
+                .limitExceeded,
+                "There may be at most \(Self.maximumCount) templates, \(Self.maximumLanguages) languages of each.")
+        }
     }
 
     /// - Parameter language: nil: in all of them.

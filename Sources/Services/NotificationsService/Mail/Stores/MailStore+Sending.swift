@@ -40,8 +40,9 @@ extension MailStore {
         ).isEmpty
     }
 
-    /// Takes the mail that has been due for longest, and counts the attempt. It is due again after a while whatever becomes of it, twice as long each
-    /// time from 15 seconds to an hour: nobody else takes it meanwhile, and it does not get lost with a process.
+    /// Takes the mail that has been due for longest, and counts the attempt. It is due again after a while whatever
+    /// becomes of it, twice as long each time from 15 seconds to an hour: nobody else takes it meanwhile, and it does
+    /// not get lost with a process.
     ///
     /// - Returns: nil: nothing is due.
     func take(in space: Space) async throws -> QueuedMail? {
@@ -95,7 +96,8 @@ extension MailStore {
 
     /// What hinders a mail that is tried again.
     func note(_ id: UUID, reason: String) async throws {
-        try await postgres.execute("UPDATE notifications.mails SET reason = \(reason) WHERE id = \(id) AND state = 'queued'")
+        try await postgres.execute(
+            "UPDATE notifications.mails SET reason = \(reason) WHERE id = \(id) AND state = 'queued'")
     }
 
     // MARK: Afterwards
@@ -103,7 +105,9 @@ extension MailStore {
     /// Notes what came back of a mail: what is final stays.
     ///
     /// - Returns: whom it was to; nil: there is no such mail, or nobody has been written to yet.
-    func note(_ kind: BounceKind, reason: String?, of id: UUID, in space: Space) async throws -> (address: String, user: String?)? {
+    func note(_ kind: BounceKind, reason: String?, of id: UUID, in space: Space) async throws -> (
+        address: String, user: String?
+    )? {
         try await postgres.query(
             """
             UPDATE notifications.mails AS m SET bounced = now(),

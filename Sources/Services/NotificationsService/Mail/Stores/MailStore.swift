@@ -24,7 +24,9 @@ struct MailStore: Sendable {
         try Self.known(try await postgres.query(Self.ordered(origin, in: space)), digest)
     }
 
-    func known(_ origin: String, digest: Data?, in space: Space, _ transaction: PostgresTransaction) async throws -> [UUID]? {
+    func known(_ origin: String, digest: Data?, in space: Space, _ transaction: PostgresTransaction) async throws
+        -> [UUID]?
+    {
         try Self.known(try await transaction.query(Self.ordered(origin, in: space)), digest)
     }
 
@@ -50,7 +52,10 @@ struct MailStore: Sendable {
     }
 
     /// - Parameter number: which of the order's recipients, from 0.
-    func insert(_ order: MailOrder, to recipient: MailRecipient, number: Int, in space: Space, _ transaction: PostgresTransaction) async throws -> UUID {
+    func insert(
+        _ order: MailOrder, to recipient: MailRecipient, number: Int, in space: Space,
+        _ transaction: PostgresTransaction
+    ) async throws -> UUID {
         let id = UUID(uuidString: UUIDv7.make()) ?? UUID()
         let (user, address): (String?, String?) =
             switch recipient {
@@ -83,12 +88,16 @@ struct MailStore: Sendable {
         if let address = filter.address { conditions.append(" AND m.address = \(address)" as PostgresQuery) }
         if let user = filter.user { conditions.append(" AND m.user_id = \(user)" as PostgresQuery) }
         if let before = filter.before { conditions.append(" AND m.id < \(before)" as PostgresQuery) }
-        return try await postgres.query("SELECT m.id, \(Self.json) FROM notifications.mails AS m WHERE \(conditions) ORDER BY m.id DESC LIMIT \(limit)")
-            .map { (try $0.decode(0), try $0.decode(1)) }
+        return try await postgres.query(
+            "SELECT m.id, \(Self.json) FROM notifications.mails AS m WHERE \(conditions) ORDER BY m.id DESC LIMIT \(limit)"
+        )
+        .map { (try $0.decode(0), try $0.decode(1)) }
     }
 
     func read(_ id: UUID, in space: Space) async throws -> String? {
-        try await postgres.query("SELECT \(Self.json) FROM notifications.mails AS m WHERE m.space = \(space.id) AND m.id = \(id) AND \(Self.isApps)").first?.decode(0)
+        try await postgres.query(
+            "SELECT \(Self.json) FROM notifications.mails AS m WHERE m.space = \(space.id) AND m.id = \(id) AND \(Self.isApps)"
+        ).first?.decode(0)
     }
 
     /// Not ordered by another service, to staff, whose addresses the app is not to learn.

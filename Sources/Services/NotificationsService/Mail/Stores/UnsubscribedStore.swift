@@ -38,8 +38,12 @@ struct UnsubscribedStore: Sendable {
     }
 
     /// By address, topic and user, from behind `place`.
-    func list(_ filter: Filter, behind place: Place?, limit: Int, in space: Space) async throws -> [(place: Place, json: String)] {
-        let position: PostgresQuery = place.map { "AND (u.address, u.topic, coalesce(u.user_id, '')) > (\($0.address), \($0.topic), \($0.user))" } ?? ""
+    func list(_ filter: Filter, behind place: Place?, limit: Int, in space: Space) async throws -> [(
+        place: Place, json: String
+    )] {
+        let position: PostgresQuery =
+            place.map { "AND (u.address, u.topic, coalesce(u.user_id, '')) > (\($0.address), \($0.topic), \($0.user))" }
+            ?? ""
         return try await postgres.query(
             """
             SELECT u.address, u.topic, coalesce(u.user_id, ''), jsonb_build_object('address', u.address, 'topic', u.topic, 'user', u.user_id,
@@ -54,7 +58,8 @@ struct UnsubscribedStore: Sendable {
     ///
     /// - Returns: false: there was nothing.
     func remove(_ filter: Filter, in space: Space) async throws -> Bool {
-        let removed = try await postgres.execute("DELETE FROM notifications.unsubscribed AS u WHERE u.space = \(space.id) AND \(filter.condition)")
+        let removed = try await postgres.execute(
+            "DELETE FROM notifications.unsubscribed AS u WHERE u.space = \(space.id) AND \(filter.condition)")
         guard let address = filter.address, filter.user == nil else { return removed > 0 }
         let forgotten = try await postgres.execute(
             """

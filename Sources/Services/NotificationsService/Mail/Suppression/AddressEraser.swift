@@ -1,7 +1,7 @@
 import MartletPostgres
 
-/// Erases addresses from the lists of whom not to write to, and keeps a digest of each in their place: who has unsubscribed stays unsubscribed, and what
-/// came back is not sent again, without the address being there.
+/// Erases addresses from the lists of whom not to write to, and keeps a digest of each in their place: who has
+/// unsubscribed stays unsubscribed, and what came back is not sent again, without the address being there.
 struct AddressEraser: Sendable {
     /// Rows of a list in a transaction.
     static let rowsPerSlice = 500
@@ -46,7 +46,8 @@ struct AddressEraser: Sendable {
                 RETURNING address
                 """
             ).map { try $0.decode(0, as: String.self) }
-            let kept = topics.map { (digest.text(of: $0.address, in: space), "unsubscribed", $0.topic) }
+            let kept =
+                topics.map { (digest.text(of: $0.address, in: space), "unsubscribed", $0.topic) }
                 + addresses.map { (digest.text(of: $0, in: space), "suppressed", "") }
             if !kept.isEmpty {
                 try await transaction.execute(

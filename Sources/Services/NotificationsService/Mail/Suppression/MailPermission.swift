@@ -5,12 +5,14 @@ struct MailPermission: Sendable {
     let postgres: PostgresClient
     let digest: AddressDigest
 
-    /// Nil: it may. A user's word about a topic goes with them to whatever address they have, and stays with the address, too.
+    /// Nil: it may. A user's word about a topic goes with them to whatever address they have, and stays with the
+    /// address, too.
     ///
     /// - Parameters:
     ///   - user: whose address it is, as far as is known.
     ///   - topic: nil: of what nobody unsubscribes from.
-    func refusal(of address: String, user: String?, topic: String?, in space: Int32) async throws -> MailWriter.Refusal? {
+    func refusal(of address: String, user: String?, topic: String?, in space: Int32) async throws -> MailWriter.Refusal?
+    {
         let digest = digest.text(of: address, in: space)
         let row = try await postgres.query(
             """
@@ -25,7 +27,9 @@ struct MailPermission: Sendable {
                     OR EXISTS (SELECT FROM notifications.mail_forgotten
                         WHERE space = \(space) AND digest = \(digest) AND kind = 'unsubscribed' AND topic IN (\(topic), \(MailTopic.all))))
             """)[0]
-        if let kind: String = try row.decode(0) { return .suppressed(kind == "complaint" ? "complaint" : "hard bounce") }
+        if let kind: String = try row.decode(0) {
+            return .suppressed(kind == "complaint" ? "complaint" : "hard bounce")
+        }
         if try row.decode(1) { return .suppressed("address erased") }
         return try row.decode(2) ? .unsubscribed : nil
     }

@@ -26,7 +26,9 @@ struct SuppressedStore: Sendable {
     /// A complaint counts for more than a bounce; again changes nothing else.
     ///
     /// - Returns: false: the space has had too many new ones in the last hour.
-    func add(_ address: String, _ kind: BounceKind, reason: String?, user: String?, mail: UUID?, in space: Int32) async throws -> Bool {
+    func add(_ address: String, _ kind: BounceKind, reason: String?, user: String?, mail: UUID?, in space: Int32)
+        async throws -> Bool
+    {
         try await postgres.execute(
             """
             INSERT INTO notifications.mail_suppressed AS s (space, address, kind, reason, user_id, mail)
@@ -40,7 +42,9 @@ struct SuppressedStore: Sendable {
     }
 
     /// By address, from behind `after`.
-    func list(address: String?, after: String?, limit: Int, in space: Space) async throws -> [(address: String, json: String)] {
+    func list(address: String?, after: String?, limit: Int, in space: Space) async throws -> [(
+        address: String, json: String
+    )] {
         let only: PostgresQuery = address.map { "AND s.address = \($0)" } ?? ""
         let position: PostgresQuery = after.map { "AND s.address > \($0)" } ?? ""
         return try await postgres.query(

@@ -5,7 +5,8 @@ import Hummingbird
 import MartletMail
 import NIOCore
 
-/// What whoever follows the link of a mail gets to see: no scripts, nothing from elsewhere, in no frame, kept by nobody.
+/// What whoever follows the link of a mail gets to see: no scripts, nothing from elsewhere, in no frame, kept by
+/// nobody.
 enum UnsubscribePages {
     static func question(_ token: UnsubscribeToken) -> Response {
         page(
@@ -28,7 +29,9 @@ enum UnsubscribePages {
     }
 
     static var unknown: Response {
-        page("Unsubscribe", "<h1>This link does not work</h1><p>Please take the one of the latest mail, whole.</p>", status: .notFound)
+        page(
+            "Unsubscribe", "<h1>This link does not work</h1><p>Please take the one of the latest mail, whole.</p>",
+            status: .notFound)
     }
 
     private static func page(_ title: String, _ content: HTML, status: HTTPResponse.Status = .ok) -> Response {
@@ -52,7 +55,8 @@ enum UnsubscribePages {
             status: status,
             headers: [
                 .contentType: "text/html; charset=utf-8", .cacheControl: "no-store",
-                .contentSecurityPolicy: "default-src 'none'; style-src '\(styleHash)'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
+                .contentSecurityPolicy:
+                    "default-src 'none'; style-src '\(styleHash)'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
                 .xContentTypeOptions: "nosniff", .referrerPolicy: "no-referrer",
             ],
             body: .init(byteBuffer: ByteBuffer(string: page.text)))

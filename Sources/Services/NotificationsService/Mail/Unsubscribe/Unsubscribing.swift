@@ -1,7 +1,8 @@
 import Foundation
 import MartletCore
 
-/// From what somebody can unsubscribe by a link of a mail: the link's last part is this, sealed. Keep old shapes readable.
+/// From what somebody can unsubscribe by a link of a mail: the link's last part is this, sealed. Keep old shapes
+/// readable.
 struct UnsubscribeToken: Codable, Sendable, Equatable {
     var space: Int32
     var address: String
@@ -12,7 +13,8 @@ struct UnsubscribeToken: Codable, Sendable, Equatable {
     var app: String
 }
 
-/// Makes and reads the links. Who has one needs no more to show (RFC 8058 §3.1): no one else can make it, or read an address out of it.
+/// Makes and reads the links. Who has one needs no more to show (RFC 8058 §3.1): no one else can make it, or read an
+/// address out of it.
 struct Unsubscribing: Sendable {
     private static let label = "unsubscribe"
 
@@ -20,7 +22,8 @@ struct Unsubscribing: Sendable {
     let publicURL: URL
 
     func link(_ token: UnsubscribeToken) throws -> URL {
-        publicURL.appending(path: "mail/unsubscribe/" + Base64URL.encode(try sealing.seal(value: token, for: Self.label)))
+        publicURL.appending(
+            path: "mail/unsubscribe/" + Base64URL.encode(try sealing.seal(value: token, for: Self.label)))
     }
 
     /// Nil for what is no token of this server's.

@@ -18,10 +18,13 @@ struct AudienceCondition: Sendable {
         let errors = compiler.issues.filter(\.isError)
         guard errors.isEmpty else {
             throw HTTPProblem(
-                .invalidFilter, errors.prefix(3).map { "\($0.message) (\($0.path))" }.joined(separator: " "), field: "where",
+                .invalidFilter, errors.prefix(3).map { "\($0.message) (\($0.path))" }.joined(separator: " "),
+                field: "where",
                 findings: errors.map { Problem.Finding(.error, $0.code, at: $0.path, $0.message) })
         }
-        guard !condition.asksForRoles else { throw HTTPProblem(.invalidFilter, "Roles are not known of installations.", field: "where") }
+        guard !condition.asksForRoles else {
+            throw HTTPProblem(.invalidFilter, "Roles are not known of installations.", field: "where")
+        }
         looksAtAttributes = json.text.contains("attributes")
     }
 
@@ -37,8 +40,12 @@ enum InstallationFacts {
 
     /// - Parameter column: where `columns` begin.
     static func read(_ row: PostgresRow, id: UUID, from column: Int, withAttributes: Bool) throws -> FlagAttributes {
-        var facts: FlagAttributes = ["id": .string(id.uuidString.lowercased()), "now": .number(Date().timeIntervalSince1970)]
-        for (offset, name) in ["platform", "service", "appVersion", "osVersion", "deviceModel", "locale", "timeZone", "userId"].enumerated() {
+        var facts: FlagAttributes = [
+            "id": .string(id.uuidString.lowercased()), "now": .number(Date().timeIntervalSince1970),
+        ]
+        for (offset, name) in [
+            "platform", "service", "appVersion", "osVersion", "deviceModel", "locale", "timeZone", "userId",
+        ].enumerated() {
             facts[name] = try row.decode(column + offset, as: String?.self).map { .string($0) }
         }
         facts["channels"] = .array(try row.decode(column + 8, as: [String].self).map { .string($0) })
@@ -51,7 +58,8 @@ enum InstallationFacts {
             facts["country"] = parts.dropFirst().first { $0.count == 2 }.map { .string(String($0)) }
         }
         if withAttributes {
-            facts["attributes"] = FlagValue(try JSONValue(parsing: try row.decode(column + 12, as: PostgresJSON.self).bytes))
+            facts["attributes"] = FlagValue(
+                try JSONValue(parsing: try row.decode(column + 12, as: PostgresJSON.self).bytes))
         }
         return facts
     }

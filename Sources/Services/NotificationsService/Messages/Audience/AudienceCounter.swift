@@ -23,7 +23,8 @@ struct AudienceCounter: Sendable {
     ///   - services: counts only devices of these; nil: of all that the content is for.
     ///   - isExact: looks at all installations, for 40 seconds at most, where it would stop at 100,000.
     func count(
-        _ audiences: [Audience], content: MessageContent = MessageContent(), services: Set<PushService>? = nil, isExact: Bool, in space: Space
+        _ audiences: [Audience], content: MessageContent = MessageContent(), services: Set<PushService>? = nil,
+        isExact: Bool, in space: Space
     ) async throws -> Count {
         let criteria = try AudienceCriteria(audiences, content: content, services: services)
         let most = isExact ? Int.max : Self.maximumLooked

@@ -29,13 +29,17 @@ struct AudienceCriteria: Sendable {
     var isPlain: Bool { conditions.isEmpty }
 
     /// What `candidate(_:)` reads.
-    var columns: PostgresQuery { isPlain ? "i.id, i.time_zone, i.service" : "i.id, i.time_zone, i.service, \(InstallationFacts.columns)" }
+    var columns: PostgresQuery {
+        isPlain ? "i.id, i.time_zone, i.service" : "i.id, i.time_zone, i.service, \(InstallationFacts.columns)"
+    }
 
     /// Nil: it is not meant.
     func candidate(_ row: PostgresRow) throws -> Candidate? {
-        let candidate = Candidate(installation: try row.decode(0), timeZone: try row.decode(1), service: try row.decode(2))
+        let candidate = Candidate(
+            installation: try row.decode(0), timeZone: try row.decode(1), service: try row.decode(2))
         guard !isPlain else { return candidate }
-        let facts = try InstallationFacts.read(row, id: candidate.installation, from: 3, withAttributes: looksAtAttributes)
+        let facts = try InstallationFacts.read(
+            row, id: candidate.installation, from: 3, withAttributes: looksAtAttributes)
         return conditions.allSatisfy { $0.matches(facts) } ? candidate : nil
     }
 }

@@ -22,7 +22,8 @@ struct PushReach: Sendable {
             guard !devices.isEmpty else { return [] }
             let list = devices.map { entry in
                 JSONValue.object([
-                    .init("service", .string(entry.service.rawValue)), .init("devices", .number("\(entry.count.count)")), .init("isExact", .bool(entry.count.isExact)),
+                    .init("service", .string(entry.service.rawValue)),
+                    .init("devices", .number("\(entry.count.count)")), .init("isExact", .bool(entry.count.isExact)),
                 ])
             }
             return [.init("withoutCredential", .array(list))]
@@ -31,18 +32,24 @@ struct PushReach: Sendable {
         /// - Throws: `push-credential-missing` where nobody can be reached.
         func check() throws {
             guard isEverybody else { return }
-            let list = devices.map { "\($0.service.rawValue) (\($0.count.isExact ? "" : "at least ")\($0.count.count))" }.joined(separator: ", ")
+            let list = devices.map {
+                "\($0.service.rawValue) (\($0.count.isExact ? "" : "at least ")\($0.count.count))"
+            }.joined(separator: ", ")
             throw HTTPProblem(
                 .pushCredentialMissing,
-                "No device of this audience can be reached: the app has no credential for \(list). Store one with PUT notifications/credentials/{kind}.", field: "audience")
+                "No device of this audience can be reached: the app has no credential for \(list). Store one with PUT notifications/credentials/{kind}.",
+                field: "audience")
         }
     }
 
     /// - Parameter isExact: counts all devices; otherwise counting stops after 100,000 of each push service.
     /// - Throws: `segment-not-found`, `invalid-filter`.
-    func unreached(_ audience: Audience, content: MessageContent, isExact: Bool, in space: Space) async throws -> Unreached {
+    func unreached(_ audience: Audience, content: MessageContent, isExact: Bool, in space: Space) async throws
+        -> Unreached
+    {
         let stored = Set(
-            try await postgres.query("SELECT kind FROM notifications.credentials WHERE space = \(space.id)").compactMap {
+            try await postgres.query("SELECT kind FROM notifications.credentials WHERE space = \(space.id)").compactMap
+            {
                 CredentialKind(rawValue: try $0.decode(0))
             })
         let wanted = content.services.intersection(audience.services)
@@ -52,12 +59,15 @@ struct PushReach: Sendable {
         if let segment = audience.segment { audiences.append(try await segments.audience(segment, in: space)) }
         var unreached = Unreached()
         for service in missing.sorted(by: { $0.rawValue < $1.rawValue }) {
-            let count = try await counter.count(audiences, content: content, services: [service], isExact: isExact, in: space)
+            let count = try await counter.count(
+                audiences, content: content, services: [service], isExact: isExact, in: space)
             if count.count > 0 { unreached.devices.append((service, count)) }
         }
         guard !unreached.devices.isEmpty else { return unreached }
         let reached = wanted.subtracting(missing)
-        let count = reached.isEmpty ? nil : try await counter.count(audiences, content: content, services: reached, isExact: isExact, in: space)
+        let count =
+            reached.isEmpty
+            ? nil : try await counter.count(audiences, content: content, services: reached, isExact: isExact, in: space)
         unreached.isEverybody = count.map { $0.count == 0 && $0.isExact } ?? true
         return unreached
     }

@@ -8,8 +8,10 @@ import MartletPostgres
 
 /// What an app's signed-in users may send to each other: nothing but what stands here.
 ///
-/// As JSON `{"templates":{"<template>":{"maximumRecipients":10,"channels":["event-*"],"when":<JsonLogic>,"limit":{"count":20,"seconds":3600},
-/// "recipientLimit":{"count":20,"seconds":3600}}}}`. Users choose no text of their own: a template's variables are all that they say.
+/// As JSON
+/// `{"templates":{"<template>":{"maximumRecipients":10,"channels":["event-*"],"when":<JsonLogic>,"limit":{"count":20,"seconds":3600},
+/// "recipientLimit":{"count":20,"seconds":3600}}}}`. Users choose no text of their own: a template's variables are all
+/// that they say.
 struct ClientRules: Sendable {
     static let maximumTemplates = 100
     /// Bytes of a condition.
@@ -47,7 +49,9 @@ struct ClientRules: Sendable {
     init(_ json: JSONValue) throws {
         let fields = try BodyFields(json, ["templates"])
         guard case .object(let members)? = fields["templates"], members.count <= Self.maximumTemplates else {
-            throw HTTPProblem(.invalidBody, "This must be an object of at most \(Self.maximumTemplates) templates.", field: "templates")
+            throw HTTPProblem(
+                .invalidBody, "This must be an object of at most \(Self.maximumTemplates) templates.",
+                field: "templates")
         }
         self.json = json
         rules = Dictionary(try members.map { ($0.name, try Rule($0.value)) }) { $1 }
@@ -58,7 +62,9 @@ extension ClientRules.Limit {
     /// - Throws: `invalid-body`.
     fileprivate init(_ json: JSONValue, _ name: String) throws {
         let numbers = try BodyFields(json, ["count", "seconds"])
-        guard let count = try numbers.integer("count", in: 1...10_000), let seconds = try numbers.integer("seconds", in: 1...ClientRules.maximumSeconds) else {
+        guard let count = try numbers.integer("count", in: 1...10_000),
+            let seconds = try numbers.integer("seconds", in: 1...ClientRules.maximumSeconds)
+        else {
             throw HTTPProblem(.invalidBody, "A limit has count and seconds.", field: name)
         }
         self.init(count: count, seconds: seconds)
@@ -72,12 +78,17 @@ extension ClientRules.Rule {
         let fields = try BodyFields(json, ["maximumRecipients", "channels", "when", "limit", "recipientLimit"])
         maximumRecipients = try fields.integer("maximumRecipients", in: 1...Audience.maximumDirect) ?? 1
         channels = try fields.strings("channels", upTo: ClientRules.maximumChannels) ?? []
-        for channel in channels where !ChannelName.isOne(channel.hasSuffix("*") ? String(channel.dropLast()) : channel) {
-            throw HTTPProblem(.invalidBody, "Expected the name of a channel, or a prefix of names followed by *. \(ChannelName.sentence)", field: "channels")
+        for channel in channels where !ChannelName.isOne(channel.hasSuffix("*") ? String(channel.dropLast()) : channel)
+        {
+            throw HTTPProblem(
+                .invalidBody,
+                "Expected the name of a channel, or a prefix of names followed by *. \(ChannelName.sentence)",
+                field: "channels")
         }
         if let when = fields.object("when") {
             guard when.text.utf8.count <= ClientRules.maximumConditionSize else {
-                throw HTTPProblem(.invalidBody, "A condition has at most \(ClientRules.maximumConditionSize) bytes.", field: "when")
+                throw HTTPProblem(
+                    .invalidBody, "A condition has at most \(ClientRules.maximumConditionSize) bytes.", field: "when")
             }
             do {
                 condition = try JSONLogic(try LogicValue(json: when.text))
@@ -85,9 +96,13 @@ extension ClientRules.Rule {
                 throw HTTPProblem(.invalidBody, "This is not a JsonLogic condition: \(error).", field: "when")
             }
         }
-        guard let limit = fields.object("limit") else { throw HTTPProblem(.invalidBody, "Say how often a user may send it.", field: "limit") }
+        guard let limit = fields.object("limit") else {
+            throw HTTPProblem(.invalidBody, "Say how often a user may send it.", field: "limit")
+        }
         self.limit = try ClientRules.Limit(limit, "limit")
-        recipientLimit = try fields.object("recipientLimit").map { try ClientRules.Limit($0, "recipientLimit") } ?? Self.defaultRecipientLimit
+        recipientLimit =
+            try fields.object("recipientLimit").map { try ClientRules.Limit($0, "recipientLimit") }
+            ?? Self.defaultRecipientLimit
     }
 
     /// Whether the condition holds; what cannot be worked out does not.
@@ -95,7 +110,8 @@ extension ClientRules.Rule {
         guard let condition else { return true }
         func list(_ texts: [String]) -> JSONValue { .array(texts.map { .string($0) }) }
         let facts: JSONValue = .object([
-            .init("sender", .string(send.sender)), .init("recipients", list(send.users)), .init("channels", list(send.channels)),
+            .init("sender", .string(send.sender)), .init("recipients", list(send.users)),
+            .init("channels", list(send.channels)),
             .init("variables", send.variables),
         ])
         guard let data = try? LogicValue(json: facts.text) else { return false }
@@ -113,7 +129,9 @@ struct ClientRuleStore: Sendable {
 
     /// Nil: there are none, and users may send nothing.
     func find(in space: Space) async throws -> ClientRules? {
-        try await postgres.query("SELECT rules FROM notifications.client_rules WHERE space = \(space.id)").first.map { try ClientRules(try $0.json(0)) }
+        try await postgres.query("SELECT rules FROM notifications.client_rules WHERE space = \(space.id)").first.map {
+            try ClientRules(try $0.json(0))
+        }
     }
 
     func replace(_ rules: ClientRules, by author: String, in space: Space) async throws {

@@ -34,16 +34,19 @@ struct ClientSends: Sendable {
 
     /// Of what was sent with the same key before nothing is sent or checked again.
     ///
-    /// - Throws: `forbidden` for what the rules do not allow, `too-many-requests`, `template-not-found`, `invalid-body`, `idempotency-key-reused`; nothing is
-    ///   sent then.
+    /// - Throws: `forbidden` for what the rules do not allow, `too-many-requests`, `template-not-found`,
+    ///   `invalid-body`, `idempotency-key-reused`; nothing is sent then.
     func send(_ send: ClientSend, in space: Space) async throws -> (message: Message, isNew: Bool) {
         let author = Author(text: "user:" + send.sender)
         let origin = send.idempotencyKey.map { "\(author.text):\($0)" }
-        if let origin, let known = try await messages.known(origin, digest: send.digest, in: space)?.message { return (known, false) }
+        if let origin, let known = try await messages.known(origin, digest: send.digest, in: space)?.message {
+            return (known, false)
+        }
         let rule = try await rule(for: send, in: space)
         let content = try await content(send, in: space)
         let order = MessageOrder(
-            content: content, audience: Self.audience(send), origin: origin, originDigest: send.digest, template: send.template, author: author)
+            content: content, audience: Self.audience(send), origin: origin, originDigest: send.digest,
+            template: send.template, author: author)
         return try await postgres.withTransaction { transaction in
             // The messages of one user wait for each other, so that each is counted.
             _ = try await transaction.query("SELECT pg_advisory_xact_lock(hashtext(\(author.text)), \(space.id))")
@@ -57,7 +60,9 @@ struct ClientSends: Sendable {
 
     /// The sender does not get a message to a channel.
     private static func audience(_ send: ClientSend) -> Audience {
-        guard send.channels.isEmpty else { return Audience(channels: Array(Set(send.channels)).sorted(), exceptUsers: [send.sender]) }
+        guard send.channels.isEmpty else {
+            return Audience(channels: Array(Set(send.channels)).sorted(), exceptUsers: [send.sender])
+        }
         return .users(Array(Set(send.users)).sorted())
     }
 
@@ -66,13 +71,15 @@ struct ClientSends: Sendable {
             throw HTTPProblem(.forbidden, "Users of this app may not send this.")
         }
         guard send.users.isEmpty != send.channels.isEmpty, send.users.allSatisfy(Self.isName) else {
-            throw HTTPProblem(.invalidBody, "Name the users or the channels that it is for, and not both.", field: "users")
+            throw HTTPProblem(
+                .invalidBody, "Name the users or the channels that it is for, and not both.", field: "users")
         }
         if let channel = send.channels.first(where: { !ChannelName.isOne($0) || !rule.allows(channel: $0) }) {
             throw HTTPProblem(.forbidden, "Users may not send this to the channel \(channel.prefix(64)).")
         }
         guard Set(send.users + send.channels).count <= rule.maximumRecipients else {
-            throw HTTPProblem(.forbidden, "This may go to at most \(rule.maximumRecipients) users or channels at a time.")
+            throw HTTPProblem(
+                .forbidden, "This may go to at most \(rule.maximumRecipients) users or channels at a time.")
         }
         guard rule.allows(send) else { throw HTTPProblem(.forbidden, "The app's rules do not allow this message.") }
         return rule
@@ -86,38 +93,51 @@ struct ClientSends: Sendable {
         var values = try MessageTemplate.values(send.variables)
         let template = try await templates.template(send.template, in: space)
         guard values[Self.senderVariable] == nil else {
-            throw HTTPProblem(.invalidBody, "The sender is always the user who is signed in, and cannot be given.", field: "variables.\(Self.senderVariable)")
+            throw HTTPProblem(
+                .invalidBody, "The sender is always the user who is signed in, and cannot be given.",
+                field: "variables.\(Self.senderVariable)")
         }
         if !send.allowsOtherVariables {
             let names = try template.names.subtracting([Self.senderVariable])
             if let other = values.keys.sorted().first(where: { !names.contains($0) }) {
                 let known = names.isEmpty ? "It takes none." : "It takes \(names.sorted().joined(separator: ", "))."
                 throw HTTPProblem(
-                    .invalidBody, "The template \(send.template) has no place for the variable \(other). \(known)", field: "variables.\(other)")
+                    .invalidBody, "The template \(send.template) has no place for the variable \(other). \(known)",
+                    field: "variables.\(other)")
             }
         }
         values[Self.senderVariable] = send.sender
         return try template.content(values)
     }
 
-    private func isNew(_ order: MessageOrder, in space: Space, _ transaction: PostgresTransaction) async throws -> Bool {
+    private func isNew(_ order: MessageOrder, in space: Space, _ transaction: PostgresTransaction) async throws -> Bool
+    {
         guard let origin = order.origin else { return true }
-        return try await transaction.query("SELECT 1 FROM notifications.messages WHERE space = \(space.id) AND origin = \(origin)").isEmpty
+        return try await transaction.query(
+            "SELECT 1 FROM notifications.messages WHERE space = \(space.id) AND origin = \(origin)"
+        ).isEmpty
     }
 
-    private func count(_ order: MessageOrder, _ limit: ClientRules.Limit, in space: Space, _ transaction: PostgresTransaction) async throws {
+    private func count(
+        _ order: MessageOrder, _ limit: ClientRules.Limit, in space: Space, _ transaction: PostgresTransaction
+    ) async throws {
         let rows = try await transaction.query(
             """
             SELECT count(*) FROM notifications.messages WHERE space = \(space.id) AND author = \(order.author.text) AND template = \(order.template)
                 AND created > now() - make_interval(secs => \(Double(limit.seconds)))
             """)
         guard try rows[0].decode(0, as: Int.self) < limit.count else {
-            throw HTTPProblem(.tooManyRequests, "You have sent as many of these messages as you may for now.", headers: limit.refusalHeaders)
+            throw HTTPProblem(
+                .tooManyRequests, "You have sent as many of these messages as you may for now.",
+                headers: limit.refusalHeaders)
         }
     }
 
-    /// Counts the message for each recipient, or for none when one is beyond the limit. A span begins with the first message counted in it.
-    private func countReceipts(_ send: ClientSend, _ limit: ClientRules.Limit, in space: Space, _ transaction: PostgresTransaction) async throws {
+    /// Counts the message for each recipient, or for none when one is beyond the limit. A span begins with the first
+    /// message counted in it.
+    private func countReceipts(
+        _ send: ClientSend, _ limit: ClientRules.Limit, in space: Space, _ transaction: PostgresTransaction
+    ) async throws {
         let recipients = Set(send.users.map { "user:" + $0 } + send.channels.map { "channel:" + $0 }).sorted()
         let start: PostgresQuery = "now() - make_interval(secs => \(Double(limit.seconds)))"
         let counted = try await transaction.execute(
@@ -129,7 +149,10 @@ struct ClientSends: Sendable {
             WHERE r.since <= \(start) OR r.count < \(limit.count)
             """)
         guard counted == recipients.count else {
-            throw HTTPProblem(.tooManyRequests, "One of the recipients has been sent as many of these messages as the app allows for now.", headers: limit.refusalHeaders)
+            throw HTTPProblem(
+                .tooManyRequests,
+                "One of the recipients has been sent as many of these messages as the app allows for now.",
+                headers: limit.refusalHeaders)
         }
     }
 }

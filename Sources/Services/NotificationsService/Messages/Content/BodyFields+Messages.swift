@@ -15,10 +15,12 @@ extension BodyFields {
     }
 
     /// One of an enumeration's words.
-    func choice<Choice: RawRepresentable & CaseIterable>(_ name: String) throws -> Choice? where Choice.RawValue == String {
+    func choice<Choice: RawRepresentable & CaseIterable>(_ name: String) throws -> Choice?
+    where Choice.RawValue == String {
         guard let text = try string(name) else { return nil }
         guard let choice = Choice(rawValue: text) else {
-            throw HTTPProblem(.invalidBody, "There are \(Choice.allCases.map(\.rawValue).joined(separator: ", ")).", field: name)
+            throw HTTPProblem(
+                .invalidBody, "There are \(Choice.allCases.map(\.rawValue).joined(separator: ", ")).", field: name)
         }
         return choice
     }

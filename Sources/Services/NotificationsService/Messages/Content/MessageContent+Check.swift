@@ -12,14 +12,16 @@ struct PushSizes: Sendable, Equatable {
 }
 
 extension MessageContent {
-    /// Refuses what a push service would not take, before anything is queued: every language of every variant is looked at.
+    /// Refuses what a push service would not take, before anything is queued: every language of every variant is looked
+    /// at.
     ///
     /// - Parameter services: those of the devices that it is for.
     /// - Throws: `invalid-body` saying in which language.
     func check(for services: Set<PushService> = Set(PushService.allCases)) throws {
         for (variant, language) in combinations {
             guard let fault = fault(variant, language, services) else { continue }
-            let place = [variants.isEmpty ? nil : variants[variant].name, language?.text].compactMap(\.self).joined(separator: ", ")
+            let place = [variants.isEmpty ? nil : variants[variant].name, language?.text].compactMap(\.self).joined(
+                separator: ", ")
             throw HTTPProblem(.invalidBody, fault.sentence + (place.isEmpty ? "" : " (\(place))"), field: "content")
         }
     }
@@ -70,16 +72,21 @@ extension MessageContent {
     }
 
     /// A push to a device that there is not.
-    private func probe(_ service: PushService, _ variant: Int, _ language: LanguageTag?) throws(PushFault) -> PushMessage {
+    private func probe(_ service: PushService, _ variant: Int, _ language: LanguageTag?) throws(PushFault)
+        -> PushMessage
+    {
         let message = UUID()
         let device = Device(
-            id: message, space: 0, platform: .ios, service: service, token: service == .webpush ? "https://push.example/1" : "00",
+            id: message, space: 0, platform: .ios, service: service,
+            token: service == .webpush ? "https://push.example/1" : "00",
             publicKey: Self.probeKey, authSecret: Self.probeSecret, bundleID: "app", locale: language?.text)
         return try MessageRenderer(self, message: message).push(
-            to: device, variant: variant, badge: 99_999, identity: PushIdentity(message: message, pushID: message, expires: Date()))
+            to: device, variant: variant, badge: 99_999,
+            identity: PushIdentity(message: message, pushID: message, expires: Date()))
     }
 
     /// Of RFC 8291, appendix A.
-    private static let probeKey = "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4"
+    private static let probeKey =
+        "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4"
     private static let probeSecret = "BTBZMqHH6r4Tts7J_aSIgg"
 }

@@ -16,7 +16,9 @@ extension MessageContent {
         case .increment: add("badge", .string("increment"))
         case nil: break
         }
-        for (name, text) in [("sound", sound), ("image", image), ("category", category), ("thread", thread), ("collapseId", collapseID)] {
+        for (name, text) in [
+            ("sound", sound), ("image", image), ("category", category), ("thread", thread), ("collapseId", collapseID),
+        ] {
             add(name, text.map { .string($0) })
         }
         add("data", data.isEmpty ? nil : .object(data))
@@ -33,11 +35,14 @@ extension MessageContent {
 
     private static func json(_ localized: [LanguageTag: MessageTexts]) -> JSONValue? {
         guard !localized.isEmpty else { return nil }
-        return .object(localized.sorted { $0.key.text < $1.key.text }.map { .init($0.key.text, .object($0.value.members)) })
+        return .object(
+            localized.sorted { $0.key.text < $1.key.text }.map { .init($0.key.text, .object($0.value.members)) })
     }
 
     private static func json(_ variant: MessageVariant) -> JSONValue {
-        let named: [JSONValue.Member] = [.init("name", .string(variant.name)), .init("weight", .number("\(variant.weight)"))]
+        let named: [JSONValue.Member] = [
+            .init("name", .string(variant.name)), .init("weight", .number("\(variant.weight)")),
+        ]
         return .object(named + variant.texts.members + (json(variant.localized).map { [.init("localized", $0)] } ?? []))
     }
 }
@@ -47,7 +52,10 @@ extension LiveActivityContent {
         var members: [JSONValue.Member] = []
         switch event {
         case .start(let type, let attributes):
-            members += [.init("event", .string("start")), .init("attributesType", .string(type)), .init("attributes", attributes)]
+            members += [
+                .init("event", .string("start")), .init("attributesType", .string(type)),
+                .init("attributes", attributes),
+            ]
         case .update: members.append(.init("event", .string("update")))
         case .end(let dismissal):
             members.append(.init("event", .string("end")))

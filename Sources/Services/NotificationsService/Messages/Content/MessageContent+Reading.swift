@@ -12,7 +12,8 @@ extension MessageContent {
     static let maximumSizeInBytes = 256 << 10
 
     private static let names: Set<String> = [
-        "title", "subtitle", "body", "localized", "variants", "badge", "sound", "image", "category", "thread", "collapseId", "data", "silent",
+        "title", "subtitle", "body", "localized", "variants", "badge", "sound", "image", "category", "thread",
+        "collapseId", "data", "silent",
         "priority", "pushType", "liveActivity", "interruptionLevel", "relevance", "ttl", "atMostOnce",
     ]
 
@@ -21,7 +22,8 @@ extension MessageContent {
     /// - Throws: `invalid-body` naming the member.
     init(_ json: JSONValue) throws {
         guard json.text.utf8.count <= Self.maximumSizeInBytes else {
-            throw HTTPProblem(.invalidBody, "A message's content has at most \(Self.maximumSizeInBytes) bytes.", field: "content")
+            throw HTTPProblem(
+                .invalidBody, "A message's content has at most \(Self.maximumSizeInBytes) bytes.", field: "content")
         }
         let fields = try BodyFields(json, Self.names)
         texts = try MessageTexts(fields)
@@ -30,7 +32,9 @@ extension MessageContent {
         badge = try MessageBadge(fields)
         sound = try fields.text("sound", upTo: 100)
         image = try fields.text("image", upTo: 2_000)
-        if let image, URL(string: image)?.scheme?.lowercased() != "https" { throw HTTPProblem(.invalidBody, "This must be an https URL.", field: "image") }
+        if let image, URL(string: image)?.scheme?.lowercased() != "https" {
+            throw HTTPProblem(.invalidBody, "This must be an https URL.", field: "image")
+        }
         category = try fields.text("category", upTo: 100)
         thread = try fields.text("thread", upTo: 200)
         collapseID = try fields.text("collapseId", upTo: 64)
@@ -49,7 +53,8 @@ extension MessageContent {
     /// What each member allows and all of them together do not.
     private func checkTogether() throws {
         if (effectivePushType == .liveActivity) != (liveActivity != nil) {
-            throw HTTPProblem(.invalidBody, "A Live Activity has the push type liveactivity, and only it.", field: "liveActivity")
+            throw HTTPProblem(
+                .invalidBody, "A Live Activity has the push type liveactivity, and only it.", field: "liveActivity")
         }
         if isSilent, interruptionLevel != nil || sound != nil {
             throw HTTPProblem(.invalidBody, "What is silent neither sounds nor interrupts.", field: "silent")
@@ -59,7 +64,9 @@ extension MessageContent {
         }
         if effectivePushType == .alert, badge == nil {
             for variant in 0..<variantCount where texts(variant: variant, in: nil).isEmpty {
-                throw HTTPProblem(.invalidBody, "There must be a title or a body, or a badge, or the message is silent.", field: "body")
+                throw HTTPProblem(
+                    .invalidBody, "There must be a title or a body, or a badge, or the message is silent.",
+                    field: "body")
             }
         }
     }
@@ -67,12 +74,15 @@ extension MessageContent {
     private static func localized(_ fields: BodyFields) throws -> [LanguageTag: MessageTexts] {
         guard let value = fields["localized"], value != .null else { return [:] }
         guard case .object(let members) = value, members.count <= maximumLanguages else {
-            throw HTTPProblem(.invalidBody, "This must be an object of at most \(maximumLanguages) languages.", field: "localized")
+            throw HTTPProblem(
+                .invalidBody, "This must be an object of at most \(maximumLanguages) languages.", field: "localized")
         }
         var localized: [LanguageTag: MessageTexts] = [:]
         for member in members {
             guard let language = LanguageTag(member.name), localized[language] == nil else {
-                throw HTTPProblem(.invalidBody, "This is not a language, such as en or de-AT, or is there twice.", field: "localized.\(member.name.prefix(40))")
+                throw HTTPProblem(
+                    .invalidBody, "This is not a language, such as en or de-AT, or is there twice.",
+                    field: "localized.\(member.name.prefix(40))")
             }
             localized[language] = try MessageTexts(try BodyFields(member.value, Set(MessageTexts.names)))
         }
@@ -82,13 +92,17 @@ extension MessageContent {
     private static func variants(_ fields: BodyFields) throws -> [MessageVariant] {
         guard let value = fields["variants"], value != .null else { return [] }
         guard case .array(let elements) = value, (2...maximumVariants).contains(elements.count) else {
-            throw HTTPProblem(.invalidBody, "These are 2 to \(maximumVariants) texts to try against each other.", field: "variants")
+            throw HTTPProblem(
+                .invalidBody, "These are 2 to \(maximumVariants) texts to try against each other.", field: "variants")
         }
         let variants = try elements.map { element in
             let fields = try BodyFields(element, ["name", "weight", "title", "subtitle", "body", "localized"])
-            guard let name = try fields.text("name", upTo: 40) else { throw HTTPProblem(.invalidBody, "This field is required.", field: "variants.name") }
+            guard let name = try fields.text("name", upTo: 40) else {
+                throw HTTPProblem(.invalidBody, "This field is required.", field: "variants.name")
+            }
             return MessageVariant(
-                name: name, weight: try fields.integer("weight", in: 1...1_000) ?? 1, texts: try MessageTexts(fields), localized: try localized(fields))
+                name: name, weight: try fields.integer("weight", in: 1...1_000) ?? 1, texts: try MessageTexts(fields),
+                localized: try localized(fields))
         }
         guard Set(variants.map(\.name)).count == variants.count else {
             throw HTTPProblem(.invalidBody, "Each variant has a name of its own.", field: "variants.name")
@@ -111,7 +125,8 @@ extension MessageContent {
 extension MessageTexts {
     init(_ fields: BodyFields) throws {
         self.init(
-            title: try fields.text("title", upTo: 1_000), subtitle: try fields.text("subtitle", upTo: 1_000), body: try fields.text("body", upTo: 4_096))
+            title: try fields.text("title", upTo: 1_000), subtitle: try fields.text("subtitle", upTo: 1_000),
+            body: try fields.text("body", upTo: 4_096))
     }
 }
 
@@ -122,7 +137,8 @@ extension MessageBadge {
         case .string("increment"): self = .increment
         default:
             guard case .number? = fields["badge"], let number = try fields.integer("badge", in: 0...99_999) else {
-                throw HTTPProblem(.invalidBody, "This must be a number from 0 to 99999, or \"increment\".", field: "badge")
+                throw HTTPProblem(
+                    .invalidBody, "This must be a number from 0 to 99999, or \"increment\".", field: "badge")
             }
             self = .number(number)
         }
@@ -131,16 +147,21 @@ extension MessageBadge {
 
 extension LiveActivityContent {
     fileprivate init(_ json: JSONValue) throws {
-        let fields = try BodyFields(json, ["event", "attributesType", "attributes", "contentState", "stale", "dismissal"])
+        let fields = try BodyFields(
+            json, ["event", "attributesType", "attributes", "contentState", "stale", "dismissal"])
         switch try fields.requiredString("event") {
         case "start":
-            event = .start(attributesType: try fields.requiredString("attributesType"), attributes: fields["attributes"] ?? .object([]))
+            event = .start(
+                attributesType: try fields.requiredString("attributesType"),
+                attributes: fields["attributes"] ?? .object([]))
         case "update": event = .update
         case "end": event = .end(dismissal: try fields.time("dismissal"))
         default: throw HTTPProblem(.invalidBody, "There are start, update and end.", field: "liveActivity.event")
         }
         contentState = fields["contentState"]
         staleDate = try fields.time("stale")
-        if contentState == nil, event == .update { throw HTTPProblem(.invalidBody, "This field is required.", field: "liveActivity.contentState") }
+        if contentState == nil, event == .update {
+            throw HTTPProblem(.invalidBody, "This field is required.", field: "liveActivity.contentState")
+        }
     }
 }

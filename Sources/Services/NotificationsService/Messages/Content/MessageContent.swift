@@ -18,7 +18,8 @@ struct MessageContent: Sendable, Equatable {
     var image: String?
     var category: String?
     var thread: String?
-    /// Of messages with the same one, a device shows the latest. Nil: the message's own id, so that what is sent twice is shown once.
+    /// Of messages with the same one, a device shows the latest. Nil: the message's own id, so that what is sent twice
+    /// is shown once.
     var collapseID: String?
     /// The app's own members.
     var data: [JSONValue.Member] = []
@@ -40,18 +41,25 @@ struct MessageContent: Sendable, Equatable {
     }
 
     /// With which APNs gets it.
-    var effectivePushType: APNsPushType { pushType ?? (liveActivity != nil ? .liveActivity : isSilent ? .background : .alert) }
+    var effectivePushType: APNsPushType {
+        pushType ?? (liveActivity != nil ? .liveActivity : isSilent ? .background : .alert)
+    }
 
     /// What is more than alerts and background work is known to Apple's devices only.
-    var services: Set<PushService> { [.alert, .background].contains(effectivePushType) ? Set(PushService.allCases) : [.apns] }
+    var services: Set<PushService> {
+        [.alert, .background].contains(effectivePushType) ? Set(PushService.allCases) : [.apns]
+    }
 
     /// How many texts there are to choose from.
     var variantCount: Int { max(variants.count, 1) }
 
-    /// What is read: of the variant in the language, else of the variant, else of the message in the language, else of the message.
+    /// What is read: of the variant in the language, else of the variant, else of the message in the language, else of
+    /// the message.
     func texts(variant: Int, in language: LanguageTag?) -> MessageTexts {
         let own = variants.indices.contains(variant) ? variants[variant] : nil
-        let layers: [MessageTexts?] = [language.flatMap { own?.localized[$0] }, own?.texts, language.flatMap { localized[$0] }, texts]
+        let layers: [MessageTexts?] = [
+            language.flatMap { own?.localized[$0] }, own?.texts, language.flatMap { localized[$0] }, texts,
+        ]
         return layers.compactMap(\.self).reduce(MessageTexts()) { $0.over($1) }
     }
 

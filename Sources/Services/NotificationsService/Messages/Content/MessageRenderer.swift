@@ -7,7 +7,8 @@ import Synchronization
 
 /// Makes pushes of one message, each payload encoded once for all devices that get the same.
 ///
-/// Keep one for as long as a message is being sent. Its memory is bounded: badges that are counted up fill it no further than `maximumPayloads`.
+/// Keep one for as long as a message is being sent. Its memory is bounded: badges that are counted up fill it no
+/// further than `maximumPayloads`.
 final class MessageRenderer: Sendable {
     static let maximumPayloads = 128
     static let maximumLocales = 1_024
@@ -39,7 +40,9 @@ final class MessageRenderer: Sendable {
         self.message = message
         messageText = message.uuidString.lowercased()
         languages = Set(content.languages)
-        let own = [JSONValue.Member("message", .string(messageText))] + (content.image.map { [.init("image", .string($0))] } ?? [])
+        let own =
+            [JSONValue.Member("message", .string(messageText))]
+            + (content.image.map { [.init("image", .string($0))] } ?? [])
         data = content.data + [.init("martlet", .object(own))]
         dataTexts = Dictionary(data.map { ($0.name, $0.value.plainText) }) { $1 }
         let isShown = [.alert, .background].contains(content.effectivePushType)
@@ -64,7 +67,8 @@ final class MessageRenderer: Sendable {
             guard let bundleID = device.bundleID ?? bundleID else { throw .noBundleID }
             let notification = APNsNotification(
                 to: device.token, payload(.init(isWeb: false, language: language, variant: variant, badge: badge)),
-                pushType: content.effectivePushType, bundleID: bundleID, priority: apnsPriority, expiration: identity.expires,
+                pushType: content.effectivePushType, bundleID: bundleID, priority: apnsPriority,
+                expiration: identity.expires,
                 collapseID: collapseID, id: identity.pushID)
             if let fault = notification.fault { throw .apns(fault) }
             return .apns(notification)
@@ -74,13 +78,16 @@ final class MessageRenderer: Sendable {
             return .fcm(message)
         case .webpush:
             let message = WebPushMessage(
-                payload(.init(isWeb: true, language: language, variant: variant, badge: badge)), timeToLive: Self.timeLeft(until: identity.expires),
+                payload(.init(isWeb: true, language: language, variant: variant, badge: badge)),
+                timeToLive: Self.timeLeft(until: identity.expires),
                 urgency: urgency, topic: topic)
             if let fault = message.fault { throw .webPush(fault) }
             do {
                 return .webPush(
                     message,
-                    try WebPushSubscription(endpoint: device.token, publicKey: device.publicKey ?? "", authenticationSecret: device.authSecret ?? ""))
+                    try WebPushSubscription(
+                        endpoint: device.token, publicKey: device.publicKey ?? "",
+                        authenticationSecret: device.authSecret ?? ""))
             } catch {
                 throw .subscription(error)
             }
@@ -100,9 +107,12 @@ final class MessageRenderer: Sendable {
 
     private func payload(_ key: Key) -> EncodedPayload {
         if let known = cache.withLock({ $0.payloads[key] }) { return known }
-        let payload = key.isWeb
-            ? EncodedPayload(webJSON(key.variant, key.language, key.badge)) : apnsPayload(key.variant, key.language, key.badge).encoded()
-        // A Live Activity's says when it was made: it is made anew each time, else devices would take what is late for new.
+        let payload =
+            key.isWeb
+            ? EncodedPayload(webJSON(key.variant, key.language, key.badge))
+            : apnsPayload(key.variant, key.language, key.badge).encoded()
+        // A Live Activity's says when it was made: it is made anew each time, else devices would take what is late for
+        // new.
         guard content.liveActivity == nil else { return payload }
         cache.withLock { if $0.payloads.count < Self.maximumPayloads { $0.payloads[key] = payload } }
         return payload
@@ -123,7 +133,8 @@ extension MessageRenderer {
     private func apnsPayload(_ variant: Int, _ language: LanguageTag?, _ badge: Int?) -> APNsPayload {
         let texts = content.texts(variant: variant, in: language)
         var payload = APNsPayload(
-            alert: content.isSilent || texts.isEmpty ? nil : APNsAlert(title: texts.title, subtitle: texts.subtitle, body: texts.body))
+            alert: content.isSilent || texts.isEmpty
+                ? nil : APNsAlert(title: texts.title, subtitle: texts.subtitle, body: texts.body))
         payload.badge = badge
         payload.sound = content.sound.map { .named($0) }
         payload.threadID = content.thread
@@ -139,7 +150,9 @@ extension MessageRenderer {
         return payload
     }
 
-    private func fcm(to token: String, _ variant: Int, _ language: LanguageTag?, _ badge: Int?, expires: Date) -> FCMMessage {
+    private func fcm(to token: String, _ variant: Int, _ language: LanguageTag?, _ badge: Int?, expires: Date)
+        -> FCMMessage
+    {
         var message = FCMMessage(to: .token(token))
         if !content.isSilent {
             let texts = content.texts(variant: variant, in: language)
@@ -158,14 +171,19 @@ extension MessageRenderer {
         message.timeToLive = Self.timeLeft(until: expires)
         message.apnsPayload = apnsPayload(variant, language, badge)
         message.apnsPayload?.custom = []
-        message.apnsHeaders = ["apns-push-type": content.effectivePushType.rawValue, "apns-priority": "\((apnsPriority ?? defaultPriority).rawValue)"]
+        message.apnsHeaders = [
+            "apns-push-type": content.effectivePushType.rawValue,
+            "apns-priority": "\((apnsPriority ?? defaultPriority).rawValue)",
+        ]
         if let collapseID { message.apnsHeaders["apns-collapse-id"] = collapseID }
         return message
     }
 
     /// For the page's service worker: `{"title","body","image","badge","tag","silent","data":{…,"martlet":{…}}}`.
     private func webJSON(_ variant: Int, _ language: LanguageTag?, _ badge: Int?) -> JSONValue {
-        var members = content.isSilent ? [JSONValue.Member("silent", .bool(true))] : content.texts(variant: variant, in: language).members
+        var members =
+            content.isSilent
+            ? [JSONValue.Member("silent", .bool(true))] : content.texts(variant: variant, in: language).members
         if let image = content.image { members.append(.init("image", .string(image))) }
         if let badge { members.append(.init("badge", .number("\(badge)"))) }
         members.append(.init("tag", .string(content.collapseID ?? messageText)))

@@ -22,7 +22,9 @@ struct MessageTexts: Sendable, Equatable {
     }
 
     var members: [JSONValue.Member] {
-        [("title", title), ("subtitle", subtitle), ("body", body)].compactMap { name, text in text.map { .init(name, .string($0)) } }
+        [("title", title), ("subtitle", subtitle), ("body", body)].compactMap { name, text in
+            text.map { .init(name, .string($0)) }
+        }
     }
 }
 

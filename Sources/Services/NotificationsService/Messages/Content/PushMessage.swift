@@ -43,7 +43,9 @@ enum PushFault: Error, Sendable, Equatable {
     /// Of a payload that is too large.
     var sizeInBytes: Int? {
         switch self {
-        case .apns(.payloadTooLarge(let size, _)), .fcm(.payloadTooLarge(let size)), .webPush(.payloadTooLarge(let size)): size
+        case .apns(.payloadTooLarge(let size, _)), .fcm(.payloadTooLarge(let size)),
+            .webPush(.payloadTooLarge(let size)):
+            size
         default: nil
         }
     }

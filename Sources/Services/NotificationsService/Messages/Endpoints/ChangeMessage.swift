@@ -4,8 +4,8 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// `POST /notifications/messages/{id}/pause`, `…/resume`, `…/cancel` and `DELETE /notifications/messages/{id}` (the same as cancel): 200 with
-/// the message.
+/// `POST /notifications/messages/{id}/pause`, `…/resume`, `…/cancel` and `DELETE /notifications/messages/{id}` (the
+/// same as cancel): 200 with the message.
 ///
 /// What has left has left. A message that is finished stays as it is: `conflict`.
 struct ChangeMessage: Endpoint {

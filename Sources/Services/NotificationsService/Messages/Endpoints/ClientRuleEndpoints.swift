@@ -4,7 +4,8 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// `GET /notifications/client-rules`: what the app's users may send to each other (`ClientRules`); `{"templates":{}}`: nothing.
+/// `GET /notifications/client-rules`: what the app's users may send to each other (`ClientRules`); `{"templates":{}}`:
+/// nothing.
 struct ReadClientRules: Endpoint {
     let messages: Messages
 

@@ -6,7 +6,8 @@ import MartletHTTP
 import MartletPostgres
 
 /// What `POST /notifications/messages` and its preview are asked:
-/// `{"content":{…}}` or `{"template":"…"}`, `"variables":{…}`, `"audience":{…}`, `"timing":{…}`, `"due":"…"`, `"expires":"…"`.
+/// `{"content":{…}}` or `{"template":"…"}`, `"variables":{…}`, `"audience":{…}`, `"timing":{…}`, `"due":"…"`,
+/// `"expires":"…"`.
 struct MessageRequest: Sendable {
     static let names: Set<String> = ["content", "template", "variables", "audience", "timing", "due", "expires"]
     static let maximumBodySize = 320 << 10
@@ -36,7 +37,8 @@ struct MessageRequest: Sendable {
     ) async throws -> MessageContent {
         let content = fields.object("content")
         switch (content, template) {
-        case (nil, let template?): return try await templates.content(of: template, variables: fields["variables"], in: space)
+        case (nil, let template?):
+            return try await templates.content(of: template, variables: fields["variables"], in: space)
         case (let content?, nil):
             guard let variables = fields.object("variables") else { return try MessageContent(content) }
             return try MessageTemplate(content).content(try MessageTemplate.values(variables))

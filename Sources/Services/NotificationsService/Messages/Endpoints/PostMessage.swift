@@ -5,14 +5,16 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// `POST /notifications/messages`: orders a message; 201 with it, 200 with the first one's for a known `Idempotency-Key`, whatever has become of its
-/// template, its segment and its time since.
+/// `POST /notifications/messages`: orders a message; 201 with it, 200 with the first one's for a known
+/// `Idempotency-Key`, whatever has become of its template, its segment and its time since.
 ///
-/// Master key, or staff who may create notifications: `MessageRequest`. Where some of the devices cannot be reached because the app has no credential for
-/// their push service, `withoutCredential` counts them; where none can, nothing is ordered: `push-credential-missing`.
+/// Master key, or staff who may create notifications: `MessageRequest`. Where some of the devices cannot be reached
+/// because the app has no credential for their push service, `withoutCredential` counts them; where none can, nothing
+/// is ordered: `push-credential-missing`.
 ///
-/// A signed-in user may send what the app's rules allow (`ClientRules`): `{"template","variables","audience":{"users":[…]}}`, or `{"channels":[…]}` as the
-/// audience. The answer has the message's `id`, `template` and `created`, and says nothing about who gets it.
+/// A signed-in user may send what the app's rules allow (`ClientRules`):
+/// `{"template","variables","audience":{"users":[…]}}`, or `{"channels":[…]}` as the audience. The answer has the
+/// message's `id`, `template` and `created`, and says nothing about who gets it.
 struct PostMessage: Endpoint {
     private static let clientNames: Set<String> = ["template", "variables", "audience"]
     private static let maximumClientBodySize = 32 << 10
@@ -27,34 +29,45 @@ struct PostMessage: Endpoint {
         let origin = try request.idempotencyKey.map { "key:" + $0 }
         let fields = try await BodyFields(request, MessageRequest.names, upTo: MessageRequest.maximumBodySize)
         let digest = origin.map { _ in fields.digest(of: MessageRequest.names) }
-        if let origin, let known = try await messages.store.known(origin, digest: digest, in: space) { return .json(JSONValue.object(known.json).text) }
-        let order = try await MessageRequest(fields, messages.templates, in: space).order(by: author, origin: origin, digest: digest)
-        let unreached = try await messages.reach.unreached(order.audience, content: order.content, isExact: false, in: space)
+        if let origin, let known = try await messages.store.known(origin, digest: digest, in: space) {
+            return .json(JSONValue.object(known.json).text)
+        }
+        let order = try await MessageRequest(fields, messages.templates, in: space).order(
+            by: author, origin: origin, digest: digest)
+        let unreached = try await messages.reach.unreached(
+            order.audience, content: order.content, isExact: false, in: space)
         try unreached.check()
         let (message, isNew) = try await messages.store.postgres.withTransaction {
             try await messages.store.createOrFind(order, in: space, $0)
         }
-        return .json(ByteBuffer(string: JSONValue.object(message.json + unreached.members).text), status: isNew ? .created : .ok)
+        return .json(
+            ByteBuffer(string: JSONValue.object(message.json + unreached.members).text), status: isNew ? .created : .ok)
     }
 
     private func send(_ request: Request, _ principal: Principal) async throws -> Response {
-        guard let sender = principal.userID else { throw HTTPProblem(.forbidden, "Sign in first, or send it from the app's server.") }
+        guard let sender = principal.userID else {
+            throw HTTPProblem(.forbidden, "Sign in first, or send it from the app's server.")
+        }
         let space = try await messages.spaces.space(of: principal)
         let key = try request.idempotencyKey
         let fields = try await BodyFields(request, Self.clientNames, upTo: Self.maximumClientBodySize)
         guard let template = try fields.text("template", upTo: 64) else {
             throw HTTPProblem(.invalidBody, "Name a template: a user can send nothing else.", field: "template")
         }
-        guard let audience = fields.object("audience") else { throw HTTPProblem(.invalidBody, "This field is required.", field: "audience") }
+        guard let audience = fields.object("audience") else {
+            throw HTTPProblem(.invalidBody, "This field is required.", field: "audience")
+        }
         let recipients = try BodyFields(audience, ["users", "channels"])
         let send = ClientSend(
             template: template, variables: fields.object("variables") ?? .object([]),
             users: try recipients.strings("users", upTo: Audience.maximumDirect) ?? [],
-            channels: try recipients.strings("channels", upTo: Audience.maximumDirect) ?? [], sender: sender, idempotencyKey: key.map { "key:" + $0 },
+            channels: try recipients.strings("channels", upTo: Audience.maximumDirect) ?? [], sender: sender,
+            idempotencyKey: key.map { "key:" + $0 },
             digest: key.map { _ in fields.digest(of: Self.clientNames) })
         let (message, isNew) = try await messages.clients.send(send, in: space)
         let answer: [JSONValue.Member] = [
-            .init("id", .string(message.id.uuidString.lowercased())), .init("template", .string(template)), .init("created", .string(message.created.rfc3339)),
+            .init("id", .string(message.id.uuidString.lowercased())), .init("template", .string(template)),
+            .init("created", .string(message.created.rfc3339)),
         ]
         return .json(ByteBuffer(string: JSONValue.object(answer).text), status: isNew ? .created : .ok)
     }

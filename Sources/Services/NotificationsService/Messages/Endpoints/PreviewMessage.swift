@@ -4,24 +4,32 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// `POST /notifications/preview` as a message is ordered, and `"exact":true` to count everybody: what would be read in each language and variant,
-/// how large each push would be, what is wrong with it, how many devices would get it, and how many of them by push services that the app has no credential
-/// for. Nothing is sent or kept.
+/// `POST /notifications/preview` as a message is ordered, and `"exact":true` to count everybody: what would be read in
+/// each language and variant, how large each push would be, what is wrong with it, how many devices would get it, and
+/// how many of them by push services that the app has no credential for. Nothing is sent or kept.
 struct PreviewMessage: Endpoint {
     let messages: Messages
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         try request.allowParameters()
         let (space, _) = try await context.notifications(may: .read, messages.spaces)
-        let fields = try await BodyFields(request, MessageRequest.names.union(["exact"]), upTo: MessageRequest.maximumBodySize)
+        let fields = try await BodyFields(
+            request, MessageRequest.names.union(["exact"]), upTo: MessageRequest.maximumBodySize)
         let preview = try await MessageRequest(fields, messages.templates, in: space)
-        var members: [JSONValue.Member] = [.init("texts", .array(preview.content.combinations.map { text(preview, $0.variant, $0.language) }))]
+        var members: [JSONValue.Member] = [
+            .init("texts", .array(preview.content.combinations.map { text(preview, $0.variant, $0.language) }))
+        ]
         if let audience = preview.audience {
             var audiences = [audience]
-            if let segment = audience.segment { audiences.append(try await messages.segments.audience(segment, in: space)) }
-            let count = try await messages.counter.count(audiences, content: preview.content, isExact: preview.isExact, in: space)
+            if let segment = audience.segment {
+                audiences.append(try await messages.segments.audience(segment, in: space))
+            }
+            let count = try await messages.counter.count(
+                audiences, content: preview.content, isExact: preview.isExact, in: space)
             members.append(.init("audience", count.json))
-            members += try await messages.reach.unreached(audience, content: preview.content, isExact: preview.isExact, in: space).members
+            members += try await messages.reach.unreached(
+                audience, content: preview.content, isExact: preview.isExact, in: space
+            ).members
         }
         return .json(JSONValue.object(members).text)
     }
@@ -34,13 +42,18 @@ struct PreviewMessage: Endpoint {
         members += content.texts(variant: variant, in: language).members
         members.append(.init("sizes", content.sizes(variant: variant, language: language).json))
         let services = preview.audience?.services ?? content.services
-        if let fault = content.fault(variant, language, services) { members.append(.init("problem", .string(fault.sentence))) }
+        if let fault = content.fault(variant, language, services) {
+            members.append(.init("problem", .string(fault.sentence)))
+        }
         return .object(members)
     }
 }
 
 extension PushSizes {
     fileprivate var json: JSONValue {
-        .object([("apns", apns), ("fcm", fcm), ("webpush", webPush)].compactMap { name, size in size.map { .init(name, .number("\($0)")) } })
+        .object(
+            [("apns", apns), ("fcm", fcm), ("webpush", webPush)].compactMap { name, size in
+                size.map { .init(name, .number("\($0)")) }
+            })
     }
 }

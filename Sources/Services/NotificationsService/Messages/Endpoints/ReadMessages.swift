@@ -13,7 +13,8 @@ struct ListMessages: Endpoint {
         try request.allowParameters(["state", "limit", "before"])
         let (space, _) = try await context.notifications(may: .read, messages.spaces)
         let limit = try request.number("limit", default: 50, in: 1...200)
-        let found = try await messages.store.list(in: space, state: try state(request), before: try request.id("before"), limit: limit)
+        let found = try await messages.store.list(
+            in: space, state: try state(request), before: try request.id("before"), limit: limit)
         let next = found.count == limit ? found.last?.id.uuidString.lowercased() : nil
         return .page(found.map { JSONValue.object($0.json).text }, next: next)
     }
@@ -21,14 +22,16 @@ struct ListMessages: Endpoint {
     private func state(_ request: Request) throws -> Message.State? {
         guard let text = request.uri.queryParameters["state"] else { return nil }
         guard let state = Message.State(rawValue: String(text)) else {
-            throw HTTPProblem(.invalidParameter, "There are \(Message.State.allCases.map(\.rawValue).joined(separator: ", ")).", field: "state")
+            throw HTTPProblem(
+                .invalidParameter, "There are \(Message.State.allCases.map(\.rawValue).joined(separator: ", ")).",
+                field: "state")
         }
         return state
     }
 }
 
-/// `GET /notifications/messages/{id}`: the message, `counts` of devices by what became of it (`waiting`: nothing yet) and how many opened it, and the
-/// same of each variant.
+/// `GET /notifications/messages/{id}`: the message, `counts` of devices by what became of it (`waiting`: nothing yet)
+/// and how many opened it, and the same of each variant.
 struct ReadMessage: Endpoint {
     let messages: Messages
     let records: DeliveryRecords
@@ -36,16 +39,22 @@ struct ReadMessage: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         try request.allowParameters()
         let (space, _) = try await context.notifications(may: .read, messages.spaces)
-        guard let message = try await messages.store.shown(try context.messageID, in: space.id) else { throw HTTPProblem(.messageNotFound) }
+        guard let message = try await messages.store.shown(try context.messageID, in: space.id) else {
+            throw HTTPProblem(.messageNotFound)
+        }
         let counts = try await records.counts(of: message.id)
         let sum = counts.reduce(DeliveryCounts(variant: 0)) { $0.adding($1) }
         let waiting = JSONValue.Member("waiting", .number("\(max(0, message.planned - sum.ended))"))
         var members = message.json + [.init("counts", .object([waiting] + sum.members))]
         if let variants = message.message?.content.variants, !variants.isEmpty {
-            members.append(.init("variants", .array(variants.enumerated().map { index, variant in
-                let own = counts.first { $0.variant == index } ?? DeliveryCounts(variant: index)
-                return .object([.init("name", .string(variant.name))] + own.members)
-            })))
+            members.append(
+                .init(
+                    "variants",
+                    .array(
+                        variants.enumerated().map { index, variant in
+                            let own = counts.first { $0.variant == index } ?? DeliveryCounts(variant: index)
+                            return .object([.init("name", .string(variant.name))] + own.members)
+                        })))
         }
         return .json(JSONValue.object(members).text)
     }
@@ -60,12 +69,16 @@ extension DeliveryCounts {
 
     fileprivate func adding(_ other: DeliveryCounts) -> DeliveryCounts {
         DeliveryCounts(
-            variant: variant, accepted: accepted + other.accepted, failed: failed + other.failed, unknown: unknown + other.unknown,
+            variant: variant, accepted: accepted + other.accepted, failed: failed + other.failed,
+            unknown: unknown + other.unknown,
             cancelled: cancelled + other.cancelled, opened: opened + other.opened)
     }
 
     fileprivate var members: [JSONValue.Member] {
-        [("accepted", accepted), ("failed", failed), ("unknown", unknown), ("cancelled", cancelled), ("opened", opened)].map {
+        [
+            ("accepted", accepted), ("failed", failed), ("unknown", unknown), ("cancelled", cancelled),
+            ("opened", opened),
+        ].map {
             .init($0, .number("\($1)"))
         }
     }

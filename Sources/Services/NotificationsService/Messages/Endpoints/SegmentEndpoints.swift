@@ -22,7 +22,9 @@ struct ReadSegment: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         try request.allowParameters()
         let (space, _) = try await context.notifications(may: .read, messages.spaces)
-        guard let segment = try await messages.segments.find(try context.chosenName, in: space) else { throw HTTPProblem(.segmentNotFound) }
+        guard let segment = try await messages.segments.find(try context.chosenName, in: space) else {
+            throw HTTPProblem(.segmentNotFound)
+        }
         return .json(segment.text)
     }
 }
@@ -36,9 +38,13 @@ struct ReplaceSegment: Endpoint {
         let (space, author) = try await context.notifications(may: .update, messages.spaces)
         let name = try context.chosenName
         let fields = try await BodyFields(request, ["audience"])
-        guard let audience = fields.object("audience") else { throw HTTPProblem(.invalidBody, "This field is required.", field: "audience") }
+        guard let audience = fields.object("audience") else {
+            throw HTTPProblem(.invalidBody, "This field is required.", field: "audience")
+        }
         try await messages.segments.replace(name, with: try Audience(audience), by: author.text, in: space)
-        guard let segment = try await messages.segments.find(name, in: space) else { throw HTTPProblem(.segmentNotFound) }
+        guard let segment = try await messages.segments.find(name, in: space) else {
+            throw HTTPProblem(.segmentNotFound)
+        }
         return .json(segment.text)
     }
 }
@@ -50,7 +56,9 @@ struct DeleteSegment: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         try request.allowParameters()
         let (space, _) = try await context.notifications(may: .delete, messages.spaces)
-        guard try await messages.segments.remove(try context.chosenName, in: space) else { throw HTTPProblem(.segmentNotFound) }
+        guard try await messages.segments.remove(try context.chosenName, in: space) else {
+            throw HTTPProblem(.segmentNotFound)
+        }
         return Response(status: .noContent)
     }
 }
@@ -63,6 +71,7 @@ struct PreviewSegment: Endpoint {
         try request.allowParameters(["exact"])
         let (space, _) = try await context.notifications(may: .read, messages.spaces)
         let audience = try await messages.segments.audience(try context.chosenName, field: nil, in: space)
-        return .json(try await messages.counter.count([audience], isExact: try request.flag("exact"), in: space).json.text)
+        return .json(
+            try await messages.counter.count([audience], isExact: try request.flag("exact"), in: space).json.text)
     }
 }

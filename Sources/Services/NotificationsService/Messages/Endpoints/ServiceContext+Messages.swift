@@ -19,8 +19,12 @@ extension ServiceContext {
     /// - Throws: `invalid-name`.
     var chosenName: String {
         get throws {
-            guard let name = parameters.get("name"), name.wholeMatch(of: /[A-Za-z0-9][A-Za-z0-9._-]{0,63}/) != nil else {
-                throw HTTPProblem(.invalidName, "A name has 1 to 64 letters, digits, '.', '_' and '-', and begins with a letter or digit.", field: "name")
+            guard let name = parameters.get("name"), name.wholeMatch(of: /[A-Za-z0-9][A-Za-z0-9._-]{0,63}/) != nil
+            else {
+                throw HTTPProblem(
+                    .invalidName,
+                    "A name has 1 to 64 letters, digits, '.', '_' and '-', and begins with a letter or digit.",
+                    field: "name")
             }
             return name
         }

@@ -22,12 +22,15 @@ struct ReadTemplate: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         try request.allowParameters()
         let (space, _) = try await context.notifications(may: .read, messages.spaces)
-        guard let template = try await messages.templates.find(try context.chosenName, in: space) else { throw HTTPProblem(.templateNotFound) }
+        guard let template = try await messages.templates.find(try context.chosenName, in: space) else {
+            throw HTTPProblem(.templateNotFound)
+        }
         return .json(template.text)
     }
 }
 
-/// `PUT /notifications/templates/{name}` with `{"content":{…}}`, whose texts may have `{{name}}` in them; 200 with the template.
+/// `PUT /notifications/templates/{name}` with `{"content":{…}}`, whose texts may have `{{name}}` in them; 200 with the
+/// template.
 struct ReplaceTemplate: Endpoint {
     let messages: Messages
 
@@ -36,9 +39,13 @@ struct ReplaceTemplate: Endpoint {
         let (space, author) = try await context.notifications(may: .update, messages.spaces)
         let name = try context.chosenName
         let fields = try await BodyFields(request, ["content"], upTo: MessageRequest.maximumBodySize)
-        guard let content = fields.object("content") else { throw HTTPProblem(.invalidBody, "This field is required.", field: "content") }
+        guard let content = fields.object("content") else {
+            throw HTTPProblem(.invalidBody, "This field is required.", field: "content")
+        }
         try await messages.templates.replace(name, with: try MessageTemplate(content), by: author.text, in: space)
-        guard let template = try await messages.templates.find(name, in: space) else { throw HTTPProblem(.templateNotFound) }
+        guard let template = try await messages.templates.find(name, in: space) else {
+            throw HTTPProblem(.templateNotFound)
+        }
         return .json(template.text)
     }
 }
@@ -50,7 +57,9 @@ struct DeleteTemplate: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         try request.allowParameters()
         let (space, _) = try await context.notifications(may: .delete, messages.spaces)
-        guard try await messages.templates.remove(try context.chosenName, in: space) else { throw HTTPProblem(.templateNotFound) }
+        guard try await messages.templates.remove(try context.chosenName, in: space) else {
+            throw HTTPProblem(.templateNotFound)
+        }
         return Response(status: .noContent)
     }
 }

@@ -7,12 +7,15 @@ extension MessageTiming {
 }
 
 extension MessagePlanner {
-    /// Works out anew when devices get what waits of a message that was held up, a page in the transaction that has locked the message: what is overdue
-    /// by now waits for the end of quiet hours again, and what a device has had its share for meanwhile is cancelled (`capped`).
+    /// Works out anew when devices get what waits of a message that was held up, a page in the transaction that has
+    /// locked the message: what is overdue by now waits for the end of quiet hours again, and what a device has had its
+    /// share for meanwhile is cancelled (`capped`).
     ///
     /// - Parameter installation: behind which the page begins; nil: at the beginning.
     /// - Returns: the last installation of the page; nil: that was all.
-    func resumePage(of message: Message, after installation: UUID?, _ transaction: PostgresTransaction) async throws -> UUID? {
+    func resumePage(of message: Message, after installation: UUID?, _ transaction: PostgresTransaction) async throws
+        -> UUID?
+    {
         let place: PostgresQuery = installation.map { "AND d.installation > \($0)" } ?? ""
         let page = try await transaction.query(
             """
@@ -39,7 +42,8 @@ extension MessagePlanner {
             """, timeout: .seconds(60))
     }
 
-    private func drop(_ installations: Set<UUID>, of message: Message, _ transaction: PostgresTransaction) async throws {
+    private func drop(_ installations: Set<UUID>, of message: Message, _ transaction: PostgresTransaction) async throws
+    {
         guard !installations.isEmpty else { return }
         _ = try await transaction.query(
             """

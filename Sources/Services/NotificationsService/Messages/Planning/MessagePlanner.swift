@@ -5,8 +5,8 @@ import MartletPostgres
 
 /// Turns a message's audience into deliveries, a page of installations in a transaction.
 ///
-/// A page and the place that it ends at are written together, with the message locked: whoever goes on, however often, gives no device a second
-/// delivery and forgets none that was there all the time. Memory holds one page.
+/// A page and the place that it ends at are written together, with the message locked: whoever goes on, however often,
+/// gives no device a second delivery and forgets none that was there all the time. Memory holds one page.
 struct MessagePlanner: Sendable {
     /// Installations looked at in one transaction.
     static let pageSize = 5_000
@@ -17,7 +17,8 @@ struct MessagePlanner: Sendable {
     ///
     /// - Throws: `HTTPProblem` for an audience that is not understood any more.
     func planPage(of message: Message, _ transaction: PostgresTransaction) async throws -> Bool {
-        let criteria = try AudienceCriteria([message.audience, message.segment].compactMap(\.self), content: message.content)
+        let criteria = try AudienceCriteria(
+            [message.audience, message.segment].compactMap(\.self), content: message.content)
         let limit = criteria.looksAtAttributes ? Self.pageSizeWithAttributes : Self.pageSize
         let page = try await transaction.query(
             """
@@ -41,9 +42,11 @@ struct MessagePlanner: Sendable {
 
     private func after(_ installation: UUID?) -> PostgresQuery { installation.map { "AND i.id > \($0)" } ?? "" }
 
-    /// Without those that have had as many pushes as the message's cap allows. Messages with a cap wait for each other, so that each counts
-    /// what the others have planned.
-    func capped(_ candidates: [Candidate], _ message: Message, _ transaction: PostgresTransaction) async throws -> [Candidate] {
+    /// Without those that have had as many pushes as the message's cap allows. Messages with a cap wait for each other,
+    /// so that each counts what the others have planned.
+    func capped(_ candidates: [Candidate], _ message: Message, _ transaction: PostgresTransaction) async throws
+        -> [Candidate]
+    {
         guard let cap = message.timing.cap, !candidates.isEmpty else { return candidates }
         _ = try await transaction.query("SELECT pg_advisory_xact_lock(hashtext('notifications.cap'), \(message.space))")
         let rows = try await transaction.query(

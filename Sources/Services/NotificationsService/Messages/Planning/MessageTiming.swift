@@ -5,14 +5,17 @@ import MartletHTTP
 
 /// When each device gets a message, beside when the message is due.
 ///
-/// As JSON `{"localTime":"2026-12-24T18:00","timeZone":"Europe/Berlin","quietHours":{"from":"22:00","to":"07:00"},"cap":{"count":3,"seconds":86400}}`.
+/// As JSON
+/// `{"localTime":"2026-12-24T18:00","timeZone":"Europe/Berlin","quietHours":{"from":"22:00","to":"07:00"},"cap":{"count":3,"seconds":86400}}`.
 struct MessageTiming: Sendable, Equatable {
     /// In which no device is to be disturbed, in minutes of its day; over midnight where `from` is the greater one.
     struct QuietHours: Sendable, Equatable {
         var from: Int
         var to: Int
 
-        func contains(_ minute: Int) -> Bool { from < to ? (from..<to).contains(minute) : minute >= from || minute < to }
+        func contains(_ minute: Int) -> Bool {
+            from < to ? (from..<to).contains(minute) : minute >= from || minute < to
+        }
     }
 
     /// A device that has had so many pushes gets this one not at all.
@@ -35,7 +38,10 @@ struct MessageTiming: Sendable, Equatable {
     init(_ json: JSONValue) throws {
         let fields = try BodyFields(json, ["localTime", "timeZone", "quietHours", "cap"])
         if let text = try fields.string("localTime") {
-            guard let time = LocalTime(text) else { throw HTTPProblem(.invalidBody, "This must be a time without zone, such as 2026-12-24T18:00.", field: "localTime") }
+            guard let time = LocalTime(text) else {
+                throw HTTPProblem(
+                    .invalidBody, "This must be a time without zone, such as 2026-12-24T18:00.", field: "localTime")
+            }
             localTime = time
         }
         if let name = try fields.string("timeZone") {
@@ -47,12 +53,16 @@ struct MessageTiming: Sendable, Equatable {
         if let quiet = fields.object("quietHours") {
             let fields = try BodyFields(quiet, ["from", "to"])
             let hours = QuietHours(from: try fields.minute("from"), to: try fields.minute("to"))
-            guard hours.from != hours.to else { throw HTTPProblem(.invalidBody, "Quiet hours begin and end at different times.", field: "quietHours") }
+            guard hours.from != hours.to else {
+                throw HTTPProblem(.invalidBody, "Quiet hours begin and end at different times.", field: "quietHours")
+            }
             quietHours = hours
         }
         if let json = fields.object("cap") {
             let fields = try BodyFields(json, ["count", "seconds"])
-            guard let count = try fields.integer("count", in: 1...1_000), let seconds = try fields.integer("seconds", in: 60...31 * 86_400) else {
+            guard let count = try fields.integer("count", in: 1...1_000),
+                let seconds = try fields.integer("seconds", in: 60...31 * 86_400)
+            else {
                 throw HTTPProblem(.invalidBody, "A cap has count and seconds.", field: "cap")
             }
             cap = Cap(count: count, seconds: seconds)
@@ -80,7 +90,12 @@ struct MessageTiming: Sendable, Equatable {
             let (from, to) = (Self.clock(quietHours.from), Self.clock(quietHours.to))
             members.append(.init("quietHours", .object([.init("from", .string(from)), .init("to", .string(to))])))
         }
-        if let cap { members.append(.init("cap", .object([.init("count", .number("\(cap.count)")), .init("seconds", .number("\(cap.seconds)"))]))) }
+        if let cap {
+            members.append(
+                .init(
+                    "cap",
+                    .object([.init("count", .number("\(cap.count)")), .init("seconds", .number("\(cap.seconds)"))])))
+        }
         return .object(members)
     }
 
@@ -92,7 +107,9 @@ struct MessageTiming: Sendable, Equatable {
 extension BodyFields {
     fileprivate func minute(_ name: String) throws -> Int {
         let text = try requiredString(name)
-        guard let match = text.wholeMatch(of: /([01][0-9]|2[0-3]):([0-5][0-9])/), let hour = Int(match.1), let minute = Int(match.2) else {
+        guard let match = text.wholeMatch(of: /([01][0-9]|2[0-3]):([0-5][0-9])/), let hour = Int(match.1),
+            let minute = Int(match.2)
+        else {
             throw HTTPProblem(.invalidBody, "This must be a time of the day, such as 22:00.", field: name)
         }
         return hour * 60 + minute

@@ -41,7 +41,9 @@ struct PlanMessage: JobHandler {
 
     private func step(_ id: UUID) async throws -> Step {
         try await messages.postgres.withTransaction { transaction in
-            guard let message = try await MessageStore.locked(id, transaction), !message.state.isFinished, !message.isPlanned, !message.isPaused else {
+            guard let message = try await MessageStore.locked(id, transaction), !message.state.isFinished,
+                !message.isPlanned, !message.isPaused
+            else {
                 return .nothing
             }
             return try await messages.planner.planPage(of: message, transaction) ? .last : .more

@@ -2,7 +2,8 @@ import Foundation
 import MartletJobs
 import MartletPostgres
 
-/// Lets a message go on of which more waits than one transaction may look at: gives it its times anew, page by page, and then the word to send.
+/// Lets a message go on of which more waits than one transaction may look at: gives it its times anew, page by page,
+/// and then the word to send.
 struct ResumeMessage: JobHandler {
     struct Parameters: Codable, Sendable {
         var message: UUID
@@ -29,8 +30,11 @@ struct ResumeMessage: JobHandler {
     /// Whether there is more; not so of a message that was paused again or is finished.
     private func step(_ id: UUID) async throws -> Bool {
         try await messages.postgres.withTransaction { transaction in
-            guard let message = try await MessageStore.locked(id, transaction), !message.state.isFinished else { return false }
-            let rows = try await transaction.query("SELECT resumed_to FROM notifications.messages WHERE id = \(id) AND is_resuming")
+            guard let message = try await MessageStore.locked(id, transaction), !message.state.isFinished else {
+                return false
+            }
+            let rows = try await transaction.query(
+                "SELECT resumed_to FROM notifications.messages WHERE id = \(id) AND is_resuming")
             guard let place = try rows.first?.decode(0, as: UUID?.self) else { return false }
             return try await messages.resume(message, after: place, transaction)
         }
@@ -41,7 +45,8 @@ extension MessageStore {
     /// Gives a page of what waits its times anew; after the last one the message goes on.
     ///
     /// - Returns: whether there is more.
-    func resume(_ message: Message, after installation: UUID?, _ transaction: PostgresTransaction) async throws -> Bool {
+    func resume(_ message: Message, after installation: UUID?, _ transaction: PostgresTransaction) async throws -> Bool
+    {
         let last = try await planner.resumePage(of: message, after: installation, transaction)
         try await transaction.execute(
             """

@@ -4,7 +4,8 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// Audiences by name. A message keeps what its segment said when it was ordered; who is in it is looked up when it is planned.
+/// Audiences by name. A message keeps what its segment said when it was ordered; who is in it is looked up when it is
+/// planned.
 struct SegmentStore: Sendable {
     /// Of one space.
     static let maximumCount = 500
@@ -19,14 +20,19 @@ struct SegmentStore: Sendable {
 
     /// The segment as JSON; nil: there is none.
     func find(_ name: String, in space: Space) async throws -> JSONValue? {
-        try await postgres.query("\(Self.selection) WHERE space = \(space.id) AND name = \(name)").first.map { try Self.json($0) }
+        try await postgres.query("\(Self.selection) WHERE space = \(space.id) AND name = \(name)").first.map {
+            try Self.json($0)
+        }
     }
 
     /// - Parameter field: of the body that names the segment; nil: the path does.
     /// - Throws: `segment-not-found`.
     func audience(_ name: String, field: String? = "audience.segment", in space: Space) async throws -> Audience {
-        let rows = try await postgres.query("SELECT audience FROM notifications.segments WHERE space = \(space.id) AND name = \(name)")
-        guard let row = rows.first else { throw HTTPProblem(.segmentNotFound, "There is no segment \(name).", field: field) }
+        let rows = try await postgres.query(
+            "SELECT audience FROM notifications.segments WHERE space = \(space.id) AND name = \(name)")
+        guard let row = rows.first else {
+            throw HTTPProblem(.segmentNotFound, "There is no segment \(name).", field: field)
+        }
         return try Audience(try row.json(0))
     }
 
@@ -35,25 +41,31 @@ struct SegmentStore: Sendable {
 
     private static func json(_ row: PostgresRow) throws -> JSONValue {
         .object([
-            .init("name", .string(try row.decode(0))), .init("audience", try row.json(1)), .init("author", .string(try row.decode(2))),
-            .init("version", .number("\(try row.decode(3, as: Int.self))")), .init("updated", .string(try row.decode(4))),
+            .init("name", .string(try row.decode(0))), .init("audience", try row.json(1)),
+            .init("author", .string(try row.decode(2))),
+            .init("version", .number("\(try row.decode(3, as: Int.self))")),
+            .init("updated", .string(try row.decode(4))),
         ])
     }
 
     /// - Throws: `invalid-body` for one that refers to another; `limit-exceeded` when there are too many.
     func replace(_ name: String, with audience: Audience, by author: String, in space: Space) async throws {
-        guard audience.segment == nil else { throw HTTPProblem(.invalidBody, "A segment refers to no other.", field: "segment") }
-        let isStored = try await postgres.execute(
-            """
-            INSERT INTO notifications.segments AS s (space, name, audience, author)
-            SELECT \(space.id), \(name), \(audience.json.text)::json, \(author)
-            WHERE (SELECT count(*) FROM notifications.segments AS o WHERE o.space = \(space.id) AND o.name <> \(name)) < \(Self.maximumCount)
-            ON CONFLICT (space, name) DO UPDATE SET audience = excluded.audience, author = excluded.author, version = s.version + 1, updated = now()
-            """) > 0
+        guard audience.segment == nil else {
+            throw HTTPProblem(.invalidBody, "A segment refers to no other.", field: "segment")
+        }
+        let isStored =
+            try await postgres.execute(
+                """
+                INSERT INTO notifications.segments AS s (space, name, audience, author)
+                SELECT \(space.id), \(name), \(audience.json.text)::json, \(author)
+                WHERE (SELECT count(*) FROM notifications.segments AS o WHERE o.space = \(space.id) AND o.name <> \(name)) < \(Self.maximumCount)
+                ON CONFLICT (space, name) DO UPDATE SET audience = excluded.audience, author = excluded.author, version = s.version + 1, updated = now()
+                """) > 0
         guard isStored else { throw HTTPProblem(.limitExceeded, "There may be at most \(Self.maximumCount) segments.") }
     }
 
     func remove(_ name: String, in space: Space) async throws -> Bool {
-        try await postgres.execute("DELETE FROM notifications.segments WHERE space = \(space.id) AND name = \(name)") > 0
+        try await postgres.execute("DELETE FROM notifications.segments WHERE space = \(space.id) AND name = \(name)")
+            > 0
     }
 }

@@ -13,20 +13,23 @@ extension MessageStore {
         try await set("is_paused = TRUE, is_resuming = FALSE, resumed_to = NULL", of: id, in: space)
     }
 
-    /// Lets a message go on. Where its timing says so, what waits gets its times anew before anything leaves: a few thousand deliveries at once,
-    /// more by a job.
+    /// Lets a message go on. Where its timing says so, what waits gets its times anew before anything leaves: a few
+    /// thousand deliveries at once, more by a job.
     ///
     /// - Throws: as `pause`.
     func resume(_ id: UUID, in space: Space) async throws -> ShownMessage {
         try await postgres.withTransaction { transaction in
-            guard let message = try await readable(id, transaction), message.space == space.id, !message.state.isFinished else {
+            guard let message = try await readable(id, transaction), message.space == space.id,
+                !message.state.isFinished
+            else {
                 throw try await refusal(id, in: space, transaction)
             }
             if message.isPaused { try await goOn(message, transaction) }
             if !message.isPlanned {
                 let delay = max(0, message.due.timeIntervalSinceNow)
                 _ = try await queue.enqueue(
-                    PlanMessage.self, .init(message: id), JobOptions(scope: "\(space.id)", delay: .seconds(delay)), in: transaction)
+                    PlanMessage.self, .init(message: id), JobOptions(scope: "\(space.id)", delay: .seconds(delay)),
+                    in: transaction)
             }
             return try await shown(id, in: space.id, transaction)
         }
@@ -43,19 +46,22 @@ extension MessageStore {
 
     private func goOn(_ message: Message, _ transaction: PostgresTransaction) async throws {
         guard message.timing.dependsOnNow else {
-            try await transaction.execute("UPDATE notifications.messages SET is_paused = FALSE WHERE id = \(message.id)")
+            try await transaction.execute(
+                "UPDATE notifications.messages SET is_paused = FALSE WHERE id = \(message.id)")
             _ = try await transaction.query("SELECT pg_notify(\(Self.channel), '')")
             return
         }
         guard try await resume(message, after: nil, transaction) else { return }
-        _ = try await queue.enqueue(ResumeMessage.self, .init(message: message.id), JobOptions(scope: "\(message.space)"), in: transaction)
+        _ = try await queue.enqueue(
+            ResumeMessage.self, .init(message: message.id), JobOptions(scope: "\(message.space)"), in: transaction)
     }
 
     /// Cancels a message: what is still queued does not leave, which delivery writes down.
     ///
     /// - Throws: as `pause`.
     func cancel(_ id: UUID, in space: Space) async throws -> ShownMessage {
-        try await set("state = 'cancelled', finished = now(), is_paused = FALSE, is_resuming = FALSE", of: id, in: space)
+        try await set(
+            "state = 'cancelled', finished = now(), is_paused = FALSE, is_resuming = FALSE", of: id, in: space)
     }
 
     /// Of a message that is not finished; whoever sends hears of it.
@@ -66,19 +72,24 @@ extension MessageStore {
                 UPDATE notifications.messages AS m SET \(values)
                 WHERE m.id = \(id) AND m.space = \(space.id) AND m.finished IS NULL RETURNING \(Message.columns)
                 """)
-            guard let message = try rows.first.map({ try ShownMessage($0) }) else { throw try await refusal(id, in: space, transaction) }
+            guard let message = try rows.first.map({ try ShownMessage($0) }) else {
+                throw try await refusal(id, in: space, transaction)
+            }
             _ = try await transaction.query("SELECT pg_notify(\(Self.channel), '')")
             return message
         }
     }
 
     private func shown(_ id: UUID, in space: Int32, _ transaction: PostgresTransaction) async throws -> ShownMessage {
-        guard let row = try await transaction.query(Self.selection(id, in: space)).first else { throw HTTPProblem(.messageNotFound) }
+        guard let row = try await transaction.query(Self.selection(id, in: space)).first else {
+            throw HTTPProblem(.messageNotFound)
+        }
         return try ShownMessage(row)
     }
 
     private func refusal(_ id: UUID, in space: Space, _ transaction: PostgresTransaction) async throws -> HTTPProblem {
-        let rows = try await transaction.query("SELECT state FROM notifications.messages WHERE id = \(id) AND space = \(space.id)")
+        let rows = try await transaction.query(
+            "SELECT state FROM notifications.messages WHERE id = \(id) AND space = \(space.id)")
         guard let state: String = try rows.first?.decode(0) else { return HTTPProblem(.messageNotFound) }
         return HTTPProblem(.conflict, "The message is \(state) already.")
     }

@@ -19,9 +19,12 @@ extension MessageStore {
     /// - Throws: `idempotency-key-reused` for another one.
     func known(_ origin: String, digest: [UInt8]? = nil, in space: Space) async throws -> ShownMessage? {
         let rows = try await postgres.query(
-            "SELECT \(Message.columns), m.origin_digest FROM notifications.messages AS m WHERE m.space = \(space.id) AND m.origin = \(origin)")
+            "SELECT \(Message.columns), m.origin_digest FROM notifications.messages AS m WHERE m.space = \(space.id) AND m.origin = \(origin)"
+        )
         guard let row = rows.first else { return nil }
-        if let digest, try row.decode(Message.columnCount, as: [UInt8]?.self) != digest { throw HTTPProblem(.idempotencyKeyReused, field: "Idempotency-Key") }
+        if let digest, try row.decode(Message.columnCount, as: [UInt8]?.self) != digest {
+            throw HTTPProblem(.idempotencyKeyReused, field: "Idempotency-Key")
+        }
         return try ShownMessage(row)
     }
 
@@ -38,9 +41,10 @@ extension MessageStore {
     /// - Parameter before: continues behind this one.
     func list(in space: Space, state: Message.State?, before: UUID?, limit: Int) async throws -> [ShownMessage] {
         let state: PostgresQuery = state.map { "AND m.state = \($0.rawValue)" } ?? ""
-        let place: PostgresQuery = before.map {
-            "AND (m.created, m.id) < (SELECT b.created, b.id FROM notifications.messages AS b WHERE b.id = \($0) AND b.space = \(space.id))"
-        } ?? ""
+        let place: PostgresQuery =
+            before.map {
+                "AND (m.created, m.id) < (SELECT b.created, b.id FROM notifications.messages AS b WHERE b.id = \($0) AND b.space = \(space.id))"
+            } ?? ""
         return try await postgres.query(
             """
             SELECT \(Message.columns) FROM notifications.messages AS m WHERE m.space = \(space.id) \(state) \(place)

@@ -8,7 +8,9 @@ struct UnreadableMessage: Error {
     var detail: String?
 
     /// For the message's `problem`.
-    var sentence: String { ["This version of the service cannot read the message.", detail].compactMap(\.self).joined(separator: " ") }
+    var sentence: String {
+        ["This version of the service cannot read the message.", detail].compactMap(\.self).joined(separator: " ")
+    }
 }
 
 extension MessageStore {
@@ -16,7 +18,8 @@ extension MessageStore {
     ///
     /// - Throws: `UnreadableMessage`; `PostgresError`.
     static func locked(_ id: UUID, _ transaction: PostgresTransaction) async throws -> Message? {
-        let rows = try await transaction.query("SELECT \(Message.columns) FROM notifications.messages AS m WHERE m.id = \(id) FOR NO KEY UPDATE")
+        let rows = try await transaction.query(
+            "SELECT \(Message.columns) FROM notifications.messages AS m WHERE m.id = \(id) FOR NO KEY UPDATE")
         guard let row = rows.first else { return nil }
         do {
             return try Message(row)

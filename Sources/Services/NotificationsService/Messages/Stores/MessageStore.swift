@@ -20,13 +20,16 @@ struct MessageStore: Sendable {
     ///
     /// One that names few people is planned at once; others by a job. Of orders with one origin the first counts.
     ///
-    /// - Throws: `HTTPProblem`: `invalid-body` for what no device could get, `invalid-filter`, `segment-not-found`, `idempotency-key-reused`.
+    /// - Throws: `HTTPProblem`: `invalid-body` for what no device could get, `invalid-filter`, `segment-not-found`,
+    ///   `idempotency-key-reused`.
     func create(_ order: MessageOrder, in space: Space, _ transaction: PostgresTransaction) async throws -> Message {
         try await createOrFind(order, in: space, transaction).message
     }
 
     /// The same, saying whether the message is new.
-    func createOrFind(_ order: MessageOrder, in space: Space, _ transaction: PostgresTransaction) async throws -> (message: Message, isNew: Bool) {
+    func createOrFind(_ order: MessageOrder, in space: Space, _ transaction: PostgresTransaction) async throws -> (
+        message: Message, isNew: Bool
+    ) {
         try order.audience.check()
         try order.content.check(for: order.audience.services)
         let segment = try await segment(of: order.audience, in: space, transaction)
@@ -44,33 +47,48 @@ struct MessageStore: Sendable {
             RETURNING \(Message.columns)
             """
         ).first
-        guard let message = try row.map({ try Message($0) }) else { return (try await first(order, in: space, transaction), false) }
+        guard let message = try row.map({ try Message($0) }) else {
+            return (try await first(order, in: space, transaction), false)
+        }
         return (try await plan(message, order, transaction), true)
     }
 
-    private func plan(_ message: Message, _ order: MessageOrder, _ transaction: PostgresTransaction) async throws -> Message {
+    private func plan(_ message: Message, _ order: MessageOrder, _ transaction: PostgresTransaction) async throws
+        -> Message
+    {
         if order.audience.isDirect, message.state == .planning, try await planner.planPage(of: message, transaction) {
             return try await find(message.id, in: message.space, transaction) ?? message
         }
         let delay = max(0, message.due.timeIntervalSinceNow)
         _ = try await queue.enqueue(
-            PlanMessage.self, .init(message: message.id), JobOptions(scope: "\(message.space)", delay: .seconds(delay)), in: transaction)
+            PlanMessage.self, .init(message: message.id), JobOptions(scope: "\(message.space)", delay: .seconds(delay)),
+            in: transaction)
         return message
     }
 
-    private func first(_ order: MessageOrder, in space: Space, _ transaction: PostgresTransaction) async throws -> Message {
+    private func first(_ order: MessageOrder, in space: Space, _ transaction: PostgresTransaction) async throws
+        -> Message
+    {
         let rows = try await transaction.query(
-            "SELECT \(Message.columns), m.origin_digest FROM notifications.messages AS m WHERE m.space = \(space.id) AND m.origin = \(order.origin)")
-        guard let row = rows.first else { throw HTTPProblem(.conflict, "A message of the same origin is being made. Try again.") }
+            "SELECT \(Message.columns), m.origin_digest FROM notifications.messages AS m WHERE m.space = \(space.id) AND m.origin = \(order.origin)"
+        )
+        guard let row = rows.first else {
+            throw HTTPProblem(.conflict, "A message of the same origin is being made. Try again.")
+        }
         let digest = try row.decode(Message.columnCount, as: [UInt8]?.self)
         if let wanted = order.originDigest, wanted != digest { throw HTTPProblem(.idempotencyKeyReused) }
         return try Message(row)
     }
 
-    private func segment(of audience: Audience, in space: Space, _ transaction: PostgresTransaction) async throws -> Audience? {
+    private func segment(of audience: Audience, in space: Space, _ transaction: PostgresTransaction) async throws
+        -> Audience?
+    {
         guard let name = audience.segment else { return nil }
-        let rows = try await transaction.query("SELECT audience FROM notifications.segments WHERE space = \(space.id) AND name = \(name)")
-        guard let row = rows.first else { throw HTTPProblem(.segmentNotFound, "There is no segment \(name).", field: "audience.segment") }
+        let rows = try await transaction.query(
+            "SELECT audience FROM notifications.segments WHERE space = \(space.id) AND name = \(name)")
+        guard let row = rows.first else {
+            throw HTTPProblem(.segmentNotFound, "There is no segment \(name).", field: "audience.segment")
+        }
         return try Audience(try row.json(0))
     }
 
@@ -86,9 +104,14 @@ struct MessageStore: Sendable {
         }
         let lifetime = Double(max(order.content.timeToLiveInSeconds ?? defaultLifetimeInSeconds, 60))
         let expires = order.expires ?? last.addingTimeInterval(lifetime)
-        guard expires > due else { throw HTTPProblem(.invalidBody, "A message expires after it is due.", field: "expires") }
+        guard expires > due else {
+            throw HTTPProblem(.invalidBody, "A message expires after it is due.", field: "expires")
+        }
         // By our own clock: PostgreSQL's now() is when the transaction began, which may be before the order.
-        return (due > now ? .scheduled : .planning, due, min(expires, last.addingTimeInterval(Double(defaultLifetimeInSeconds))))
+        return (
+            due > now ? .scheduled : .planning, due,
+            min(expires, last.addingTimeInterval(Double(defaultLifetimeInSeconds)))
+        )
     }
 }
 
@@ -96,5 +119,7 @@ extension Audience {
     /// All users that it names, to get it or not.
     var namedUsers: [String] { Self.namedUsers([self]) }
 
-    static func namedUsers(_ audiences: [Audience]) -> [String] { Set(audiences.flatMap { ($0.users ?? []) + $0.exceptUsers }).sorted() }
+    static func namedUsers(_ audiences: [Audience]) -> [String] {
+        Set(audiences.flatMap { ($0.users ?? []) + $0.exceptUsers }).sorted()
+    }
 }

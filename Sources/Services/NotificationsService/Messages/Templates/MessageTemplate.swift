@@ -21,7 +21,8 @@ struct MessageTemplate: Sendable, Equatable {
         self.json = json
         let variables = try json.templates.reduce(into: Set<String>()) { $0.formUnion($1.missing([])) }
         guard variables.count <= Self.maximumVariables else {
-            throw HTTPProblem(.invalidBody, "A template has at most \(Self.maximumVariables) variables.", field: "content")
+            throw HTTPProblem(
+                .invalidBody, "A template has at most \(Self.maximumVariables) variables.", field: "content")
         }
         self.variables = variables.sorted()
         // Filled with something, it must be a message.
@@ -47,7 +48,9 @@ struct MessageTemplate: Sendable, Equatable {
             throw HTTPProblem(.invalidBody, "The template needs a value for \(missing).", field: "variables.\(missing)")
         }
         guard try json.templates.reduce(0, { $0 + $1.filledSize(values) }) <= Self.maximumFilledSize else {
-            throw HTTPProblem(.invalidBody, "With its values the content has at most \(Self.maximumFilledSize) bytes.", field: "variables")
+            throw HTTPProblem(
+                .invalidBody, "With its values the content has at most \(Self.maximumFilledSize) bytes.",
+                field: "variables")
         }
         return try MessageContent(try json.filled(values))
     }
@@ -58,18 +61,22 @@ struct MessageTemplate: Sendable, Equatable {
     static func values(_ json: JSONValue?) throws -> [String: String] {
         guard let json, json != .null else { return [:] }
         guard case .object(let members) = json, members.count <= maximumVariables else {
-            throw HTTPProblem(.invalidBody, "This must be an object of at most \(maximumVariables) values.", field: "variables")
+            throw HTTPProblem(
+                .invalidBody, "This must be an object of at most \(maximumVariables) values.", field: "variables")
         }
         var values: [String: String] = [:]
         for member in members {
             let field = "variables.\(member.name.prefix(64))"
-            guard TextTemplate.isName(member.name) else { throw HTTPProblem(.invalidBody, "A variable's name is a letter, then letters and digits.", field: field) }
+            guard TextTemplate.isName(member.name) else {
+                throw HTTPProblem(.invalidBody, "A variable's name is a letter, then letters and digits.", field: field)
+            }
             switch member.value {
             case .null: continue
             case .string(let text): values[member.name] = text
             case .number(let literal): values[member.name] = literal
             case .bool(let truth): values[member.name] = truth ? "true" : "false"
-            case .array, .object: throw HTTPProblem(.invalidBody, "This must be a string, a number, true or false.", field: field)
+            case .array, .object:
+                throw HTTPProblem(.invalidBody, "This must be a string, a number, true or false.", field: field)
             }
             guard values[member.name]?.utf8.count ?? 0 <= maximumValueLength else {
                 throw HTTPProblem(.invalidBody, "A value has at most \(maximumValueLength) bytes.", field: field)

@@ -22,8 +22,11 @@ struct TemplateStore: Sendable {
 
     /// - Throws: `template-not-found`.
     func template(_ name: String, in space: Space) async throws -> MessageTemplate {
-        let rows = try await postgres.query("SELECT content, variables FROM notifications.templates WHERE space = \(space.id) AND name = \(name)")
-        guard let row = rows.first else { throw HTTPProblem(.templateNotFound, "There is no template \(name).", field: "template") }
+        let rows = try await postgres.query(
+            "SELECT content, variables FROM notifications.templates WHERE space = \(space.id) AND name = \(name)")
+        guard let row = rows.first else {
+            throw HTTPProblem(.templateNotFound, "There is no template \(name).", field: "template")
+        }
         return MessageTemplate(stored: try row.json(0), variables: try row.decode(1))
     }
 
@@ -50,26 +53,32 @@ struct TemplateStore: Sendable {
 
     private static func members(_ row: PostgresRow) throws -> [JSONValue.Member] {
         [
-            .init("name", .string(try row.decode(0))), .init("variables", .array(try row.decode(1, as: [String].self).map { .string($0) })),
-            .init("author", .string(try row.decode(2))), .init("version", .number("\(try row.decode(3, as: Int.self))")),
+            .init("name", .string(try row.decode(0))),
+            .init("variables", .array(try row.decode(1, as: [String].self).map { .string($0) })),
+            .init("author", .string(try row.decode(2))),
+            .init("version", .number("\(try row.decode(3, as: Int.self))")),
             .init("updated", .string(try row.decode(4))),
         ]
     }
 
     /// - Throws: `limit-exceeded` when there are too many.
     func replace(_ name: String, with template: MessageTemplate, by author: String, in space: Space) async throws {
-        let isStored = try await postgres.execute(
-            """
-            INSERT INTO notifications.templates AS t (space, name, content, variables, author)
-            SELECT \(space.id), \(name), \(template.json.text)::json, \(template.variables), \(author)
-            WHERE (SELECT count(*) FROM notifications.templates AS o WHERE o.space = \(space.id) AND o.name <> \(name)) < \(Self.maximumCount)
-            ON CONFLICT (space, name) DO UPDATE SET content = excluded.content, variables = excluded.variables, author = excluded.author,
-                version = t.version + 1, updated = now()
-            """) > 0
-        guard isStored else { throw HTTPProblem(.limitExceeded, "There may be at most \(Self.maximumCount) templates.") }
+        let isStored =
+            try await postgres.execute(
+                """
+                INSERT INTO notifications.templates AS t (space, name, content, variables, author)
+                SELECT \(space.id), \(name), \(template.json.text)::json, \(template.variables), \(author)
+                WHERE (SELECT count(*) FROM notifications.templates AS o WHERE o.space = \(space.id) AND o.name <> \(name)) < \(Self.maximumCount)
+                ON CONFLICT (space, name) DO UPDATE SET content = excluded.content, variables = excluded.variables, author = excluded.author,
+                    version = t.version + 1, updated = now()
+                """) > 0
+        guard isStored else {
+            throw HTTPProblem(.limitExceeded, "There may be at most \(Self.maximumCount) templates.")
+        }
     }
 
     func remove(_ name: String, in space: Space) async throws -> Bool {
-        try await postgres.execute("DELETE FROM notifications.templates WHERE space = \(space.id) AND name = \(name)") > 0
+        try await postgres.execute("DELETE FROM notifications.templates WHERE space = \(space.id) AND name = \(name)")
+            > 0
     }
 }

@@ -35,7 +35,8 @@ final class RecipientLookUp {
         for source in recipients.sources {
             switch source {
             case .field(let path): users += try await ids(at: path, facts)
-            case .related(let path, let collection, let id): users += try await ids(at: path, of: collection, Self.ids(Facts.values(at: id, in: facts.json)))
+            case .related(let path, let collection, let id):
+                users += try await ids(at: path, of: collection, Self.ids(Facts.values(at: id, in: facts.json)))
             case .user(let id): users.append(try FilledText.fill(id, facts))
             case .channel(let text): found.channels.append(try FilledText.fill(text, facts))
             case .installation(let id): found.installations.append(id)
@@ -46,11 +47,15 @@ final class RecipientLookUp {
         for path in recipients.except { except += try await ids(at: path, facts) }
         let isLeftOut = Set(except)
         // To leave out fewer than are meant would be worse than to tell nobody.
-        guard isLeftOut.count <= Recipients.maximumUsers else { throw RuleFailure("There are more than \(Recipients.maximumUsers) users to leave out.") }
+        guard isLeftOut.count <= Recipients.maximumUsers else {
+            throw RuleFailure("There are more than \(Recipients.maximumUsers) users to leave out.")
+        }
         var isKnown: Set<String> = []
         found.users = users.filter { !isLeftOut.contains($0) && isKnown.insert($0).inserted }
         found.exceptUsers = isLeftOut.sorted()
-        guard found.users.count <= Recipients.maximumUsers else { throw RuleFailure("There are more than \(Recipients.maximumUsers) users.") }
+        guard found.users.count <= Recipients.maximumUsers else {
+            throw RuleFailure("There are more than \(Recipients.maximumUsers) users.")
+        }
         return found
     }
 
@@ -58,7 +63,8 @@ final class RecipientLookUp {
         let values = Facts.values(at: path, in: facts.json)
         guard values.contains(where: Self.isRelation) else { return Self.ids(values) }
         let parts = path.split(separator: ".")
-        guard parts.count == 2, parts[0] == "object" || parts[0] == "previous", case .string(let collection) = facts.value(at: "collection"),
+        guard parts.count == 2, parts[0] == "object" || parts[0] == "previous",
+            case .string(let collection) = facts.value(at: "collection"),
             case .string(let id) = facts.value(at: "id")
         else { return [] }
         return try await members([.init(collection: collection, id: id, field: String(parts[1]))])
@@ -66,8 +72,12 @@ final class RecipientLookUp {
 
     private func ids(at path: String, of collection: String, _ ids: [String]) async throws -> [String] {
         let field = String(path.prefix { $0 != "." })
-        let keys = ids.filter(Self.isObjectID).map { StoredChanges.Object(collection: collection, id: $0, keys: [field]) }
-        guard keys.count <= 500 else { throw RuleFailure("There are more than 500 objects of \(collection) to look at.") }
+        let keys = ids.filter(Self.isObjectID).map {
+            StoredChanges.Object(collection: collection, id: $0, keys: [field])
+        }
+        guard keys.count <= 500 else {
+            throw RuleFailure("There are more than 500 objects of \(collection) to look at.")
+        }
         let missing = keys.filter { objects[$0] == nil }
         if !missing.isEmpty {
             let found = try await asking { try await stored.lookUp(missing, [], in: space).objects }
@@ -123,12 +133,15 @@ final class RecipientLookUp {
     /// As storage takes them; what cannot be an object's id names none.
     private static func isObjectID(_ id: String) -> Bool {
         let first = id.utf8.first.map { $0 == UInt8(ascii: "_") || Self.isLetterOrDigit($0) } ?? false
-        return first && id.utf8.count <= 128 && id.utf8.allSatisfy { Self.isLetterOrDigit($0) || "_-.:@~".utf8.contains($0) }
+        return first && id.utf8.count <= 128
+            && id.utf8.allSatisfy { Self.isLetterOrDigit($0) || "_-.:@~".utf8.contains($0) }
     }
 
     private static func isLetterOrDigit(_ byte: UInt8) -> Bool {
         switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"): true
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"):
+            true
         default: false
         }
     }

@@ -18,14 +18,23 @@ extension RuleActionBuilder {
     /// - Throws: `RuleFailure`, `HTTPProblem` where the mail could not be written.
     func mail(of act: RuleAct, _ facts: Facts, _ lookUp: RecipientLookUp, in space: Space) async throws -> MailAct? {
         guard let wanted = act.rule.mail else { return nil }
-        let named = if let own = wanted.recipients { try await lookUp.recipients(own, facts).users } else { act.recipients.users }
+        let named =
+            if let own = wanted.recipients { try await lookUp.recipients(own, facts).users } else {
+                act.recipients.users
+            }
         var known: Set<String> = []
-        let users = named.compactMap { UUID(uuidString: $0)?.uuidString.lowercased() }.filter { known.insert($0).inserted }
+        let users = named.compactMap { UUID(uuidString: $0)?.uuidString.lowercased() }.filter {
+            known.insert($0).inserted
+        }
         guard !users.isEmpty else { return nil }
-        guard users.count <= RuleMail.maximumUsers else { throw RuleFailure("There are more than \(RuleMail.maximumUsers) users to be mailed.") }
+        guard users.count <= RuleMail.maximumUsers else {
+            throw RuleFailure("There are more than \(RuleMail.maximumUsers) users to be mailed.")
+        }
         var content = wanted.content
         // What has nothing to show has no value: sections ask for that.
-        content.variables = try content.variables.mapValues { try FilledText.fill($0, facts) }.filter { !$0.value.isEmpty }
+        content.variables = try content.variables.mapValues { try FilledText.fill($0, facts) }.filter {
+            !$0.value.isEmpty
+        }
         try await mail.orders.check(content, hasTopic: wanted.topic != nil, in: space)
         return MailAct(users: users, content: content, topic: wanted.topic)
     }
@@ -35,7 +44,9 @@ extension RuleWork {
     /// Orders an act's mail. What the app may mail in an hour is kept: beyond that nothing of it is ordered.
     ///
     /// - Returns: the ids of the mails, or why there are none.
-    func order(_ act: RuleAct, in space: Space, _ transaction: PostgresTransaction) async throws -> (mails: [UUID], refusal: String?) {
+    func order(_ act: RuleAct, in space: Space, _ transaction: PostgresTransaction) async throws -> (
+        mails: [UUID], refusal: String?
+    ) {
         guard let mail = act.mail else { return ([], nil) }
         try await transaction.execute("SAVEPOINT mail")
         do {
@@ -43,7 +54,8 @@ extension RuleWork {
             for (number, start) in stride(from: 0, to: mail.users.count, by: MailOrder.maximumRecipients).enumerated() {
                 let users = mail.users[start..<min(start + MailOrder.maximumRecipients, mail.users.count)]
                 let order = MailOrder(
-                    to: users.map(MailRecipient.user), mail.content, topic: mail.topic, author: Author(text: "rule:\(act.rule.name)"),
+                    to: users.map(MailRecipient.user), mail.content, topic: mail.topic,
+                    author: Author(text: "rule:\(act.rule.name)"),
                     origin: "rule:\(act.rule.name):\(act.cause):mail:\(number)")
                 mails += try await orders.place(order, in: space, transaction)
             }

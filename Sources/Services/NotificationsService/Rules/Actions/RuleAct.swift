@@ -7,7 +7,8 @@ import MartletPostgres
 
 /// What a rule is about to do, with everything that had to be asked for: what is left is one transaction.
 struct RuleAct: Sendable {
-    /// What made the rule act, the same whenever it is looked at again: `change:<number>/<time>`, `tick:<time>`, `alert:<id>`.
+    /// What made the rule act, the same whenever it is looked at again: `change:<number>/<time>`, `tick:<time>`,
+    /// `alert:<id>`.
     let cause: String
     let rule: Rule
     /// When that was: how often a rule acts is counted by it, so that what waited while nobody looked is no flood.
@@ -30,9 +31,11 @@ struct RuleActionBuilder: Sendable {
 
     /// Nil: the rule does not act on this.
     ///
-    /// - Throws: `CancellationError`, as `ServiceCalls.post`, `PostgresError`: what is worth another attempt. What is wrong with the rule is in the act.
+    /// - Throws: `CancellationError`, as `ServiceCalls.post`, `PostgresError`: what is worth another attempt. What is
+    ///   wrong with the rule is in the act.
     func act(
-        _ rule: Rule, on facts: Facts, cause: String, at time: Date, object: String? = nil, _ lookUp: RecipientLookUp, in space: Space
+        _ rule: Rule, on facts: Facts, cause: String, at time: Date, object: String? = nil, _ lookUp: RecipientLookUp,
+        in space: Space
     ) async throws -> RuleAct? {
         var act = RuleAct(cause: cause, rule: rule, at: time, object: object)
         do {
@@ -58,7 +61,8 @@ struct RuleActionBuilder: Sendable {
         switch error {
         case let failure as RuleFailure: failure.sentence
         case let error as TextTemplateError: error.sentence
-        case let problem as HTTPProblem: [problem.field, problem.detail ?? problem.code.title].compactMap(\.self).joined(separator: ": ")
+        case let problem as HTTPProblem:
+            [problem.field, problem.detail ?? problem.code.title].compactMap(\.self).joined(separator: ": ")
         case is CancellationError, is PostgresError, is ServiceCalls.Failure, is OutgoingFailure: nil
         default: "\(error)"
         }
@@ -80,11 +84,12 @@ struct RuleActionBuilder: Sendable {
 
     /// `{"type","timestamp","data"}`, as the Standard Webhooks scheme recommends.
     private static func webhookBody(_ rule: Rule, _ facts: Facts, _ space: Space) -> String {
-        let type = switch rule.trigger {
-        case .change: "rule.change"
-        case .schedule: "rule.schedule"
-        case .alert: "rule.alert"
-        }
+        let type =
+            switch rule.trigger {
+            case .change: "rule.change"
+            case .schedule: "rule.schedule"
+            case .alert: "rule.alert"
+            }
         return """
             {"type":"\(type)","timestamp":"\(Date().formatted(.iso8601))","data":{"rule":\(JSONValue.quote(rule.name)),"app":\(JSONValue.quote(space.appID)),\
             "environment":"\(space.environment.rawValue)","facts":\(facts.json.text)}}

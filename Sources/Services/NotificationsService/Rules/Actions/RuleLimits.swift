@@ -1,8 +1,8 @@
 import Foundation
 import MartletPostgres
 
-/// How often rules may act, counted by when things happened: what piled up during an outage is made up for, and what feeds itself is held up as soon as
-/// it is too fast, however late it is looked at.
+/// How often rules may act, counted by when things happened: what piled up during an outage is made up for, and what
+/// feeds itself is held up as soon as it is too fast, however late it is looked at.
 struct RuleLimits: Sendable {
     /// Of one rule, of one object: what goes round in a circle ends here, however many objects it goes over.
     static let actsOnObjectInMinute = 30
@@ -19,7 +19,9 @@ struct RuleLimits: Sendable {
     func take(_ act: RuleAct, in space: Space, _ transaction: PostgresTransaction) async throws -> Verdict {
         if let object = act.object, try await isCircle(act, object, in: space, transaction) {
             return .beyond(
-                .loop, "It acted on this object \(Self.actsOnObjectInMinute) times within a minute, or \(Self.actsOnObjectInHour) times within an hour.")
+                .loop,
+                "It acted on this object \(Self.actsOnObjectInMinute) times within a minute, or \(Self.actsOnObjectInHour) times within an hour."
+            )
         }
         let (limit, name) = (act.rule.limit, act.rule.name)
         let seconds = Double(limit.seconds)
@@ -40,13 +42,19 @@ struct RuleLimits: Sendable {
         }
         guard act.webhookBody != nil, Int(count) == Self.suspiciousActs(limit) else { return .within }
         return .suspicious(
-            "It has acted \(count) times within an hour, a third of what its limit allows. If what its webhook does makes it act again, it feeds itself; it goes on.")
+            "It has acted \(count) times within an hour, a third of what its limit allows. If what its webhook does makes it act again, it feeds itself; it goes on."
+        )
     }
 
-    /// Within an hour, of a rule that tells a webhook: nothing else that it does can make it act again, on ever new objects too.
-    static func suspiciousActs(_ limit: Rule.Limit) -> Int { max(limit.count + 1, limit.count * 3_600 / limit.seconds / 3) }
+    /// Within an hour, of a rule that tells a webhook: nothing else that it does can make it act again, on ever new
+    /// objects too.
+    static func suspiciousActs(_ limit: Rule.Limit) -> Int {
+        max(limit.count + 1, limit.count * 3_600 / limit.seconds / 3)
+    }
 
-    private func isCircle(_ act: RuleAct, _ object: String, in space: Space, _ transaction: PostgresTransaction) async throws -> Bool {
+    private func isCircle(_ act: RuleAct, _ object: String, in space: Space, _ transaction: PostgresTransaction)
+        async throws -> Bool
+    {
         try await transaction.query(
             """
             INSERT INTO notifications.rule_objects AS o (space, rule, object, minute_start, minute_count, hour_start, hour_count)

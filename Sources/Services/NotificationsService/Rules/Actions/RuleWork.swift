@@ -5,7 +5,8 @@ import MartletHTTP
 import MartletJobs
 import MartletPostgres
 
-/// Does what rules are about to do: messages, mail, deliveries to webhooks, and the notes of it, all in the caller's transaction.
+/// Does what rules are about to do: messages, mail, deliveries to webhooks, and the notes of it, all in the caller's
+/// transaction.
 struct RuleWork: Sendable {
     /// Bodies of one rule that wait for its webhook, and their bytes: as many as of one of storage's hooks.
     static let maximumWaiting = 1_000
@@ -27,7 +28,9 @@ struct RuleWork: Sendable {
     /// - Throws: `PostgresError` for what may go better another time.
     func perform(_ act: RuleAct, in space: Space, _ transaction: PostgresTransaction) async throws {
         if let failure = act.failure { return try await note(act, .failed, failure, in: space, transaction) }
-        guard !act.recipients.isNobody || act.webhookBody != nil || act.mail != nil else { return try await note(act, .nobody, nil, in: space, transaction) }
+        guard !act.recipients.isNobody || act.webhookBody != nil || act.mail != nil else {
+            return try await note(act, .nobody, nil, in: space, transaction)
+        }
         switch try await limits.take(act, in: space, transaction) {
         case .within: break
         case .suspicious(let sentence): try await note(act, .loop, sentence, in: space, transaction)
@@ -42,7 +45,8 @@ struct RuleWork: Sendable {
             let delivery = try await tell(act, in: space, transaction)
             let (mails, refusal) = try await order(act, in: space, transaction)
             try await note(
-                act, refusal == nil ? .acted : .limited, refusal, in: space, transaction, made: Made(message: message, delivery: delivery, mails: mails))
+                act, refusal == nil ? .acted : .limited, refusal, in: space, transaction,
+                made: Made(message: message, delivery: delivery, mails: mails))
             try await transaction.execute("RELEASE SAVEPOINT act")
         } catch {
             guard let sentence = Self.sentence(error) else { throw error }
@@ -53,7 +57,9 @@ struct RuleWork: Sendable {
 
     private static func sentence(_ error: any Error) -> String? {
         // Data that PostgreSQL refuses is refused again: data exceptions, violated constraints, too much.
-        if let error = error as? PostgresError, let state = error.sqlState, ["22", "23", "54"].contains(state.prefix(2)) {
+        if let error = error as? PostgresError, let state = error.sqlState,
+            ["22", "23", "54"].contains(state.prefix(2))
+        {
             return "The database refused it (\(state))."
         }
         return RuleActionBuilder.sentence(error)
@@ -67,8 +73,10 @@ struct RuleWork: Sendable {
         var first: UUID?
         for (number, audience) in try act.recipients.audiences().enumerated() {
             let order = MessageOrder(
-                content: content, audience: audience, expires: Date(timeIntervalSinceNow: Double(act.rule.lifetimeInSeconds)),
-                origin: "rule:\(act.rule.name):\(act.cause):\(number)", template: act.rule.templateName, author: Author(text: "rule:\(act.rule.name)"))
+                content: content, audience: audience,
+                expires: Date(timeIntervalSinceNow: Double(act.rule.lifetimeInSeconds)),
+                origin: "rule:\(act.rule.name):\(act.cause):\(number)", template: act.rule.templateName,
+                author: Author(text: "rule:\(act.rule.name)"))
             let message = try await messages.create(order, in: space, transaction)
             first = first ?? message.id
         }
@@ -79,8 +87,10 @@ struct RuleWork: Sendable {
         guard let body = act.webhookBody else { return nil }
         guard let id = UUID(uuidString: UUIDv7.make()) else { throw HTTPProblem(.internalError) }
         try await transaction.execute(
-            "INSERT INTO notifications.rule_deliveries (id, space, rule, body) VALUES (\(id), \(space.id), \(act.rule.name), \(body))")
-        try await queue.enqueue(DeliverWebhook.self, .init(delivery: id), JobOptions(uniqueKey: id.uuidString), in: transaction)
+            "INSERT INTO notifications.rule_deliveries (id, space, rule, body) VALUES (\(id), \(space.id), \(act.rule.name), \(body))"
+        )
+        try await queue.enqueue(
+            DeliverWebhook.self, .init(delivery: id), JobOptions(uniqueKey: id.uuidString), in: transaction)
         return id
     }
 
@@ -102,16 +112,20 @@ struct RuleWork: Sendable {
     }
 
     private func note(
-        _ act: RuleAct, _ outcome: Outcome, _ detail: String?, in space: Space, _ transaction: PostgresTransaction, made: Made = Made()
+        _ act: RuleAct, _ outcome: Outcome, _ detail: String?, in space: Space, _ transaction: PostgresTransaction,
+        made: Made = Made()
     ) async throws {
         let users = max(act.recipients.users.count, act.mail?.users.count ?? 0)
-        try await note(act.rule.name, outcome, cause: act.cause, object: act.object, detail, users: users, in: space, transaction, made: made)
+        try await note(
+            act.rule.name, outcome, cause: act.cause, object: act.object, detail, users: users, in: space, transaction,
+            made: made)
     }
 
-    /// Keeps the last `maximumRuns` of a rule. Of acts that are over a limit one in a minute is enough, and of a loop one for each object; that
-    /// something of the log is gone is said once.
+    /// Keeps the last `maximumRuns` of a rule. Of acts that are over a limit one in a minute is enough, and of a loop
+    /// one for each object; that something of the log is gone is said once.
     func note(
-        _ rule: String, _ outcome: Outcome, cause: String, object: String?, _ detail: String?, users: Int? = nil, in space: Space,
+        _ rule: String, _ outcome: Outcome, cause: String, object: String?, _ detail: String?, users: Int? = nil,
+        in space: Space,
         _ transaction: PostgresTransaction, made: Made = Made()
     ) async throws {
         let isRepeatable = made.message == nil && made.delivery == nil && [.limited, .loop, .expired].contains(outcome)

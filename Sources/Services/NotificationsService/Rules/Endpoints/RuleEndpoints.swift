@@ -23,16 +23,20 @@ struct ReadRule: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (space, _) = try await context.notifications(may: .read, rules.spaces)
         try request.allowParameters()
-        guard let (json, version) = try await rules.store.read(try context.rule, in: space) else { throw HTTPProblem(.ruleNotFound) }
+        guard let (json, version) = try await rules.store.read(try context.rule, in: space) else {
+            throw HTTPProblem(.ruleNotFound)
+        }
         var response = Response.json(json)
         response.headers[.eTag] = EntityTag(text: String(version)).header
         return response
     }
 }
 
-/// `PUT /notifications/rules/{name}` with the rule as it shall be; `If-Match: "<version>"` or `If-None-Match: *`. 201 when it is new.
+/// `PUT /notifications/rules/{name}` with the rule as it shall be; `If-Match: "<version>"` or `If-None-Match: *`. 201
+/// when it is new.
 ///
-/// Answers the rule, with `secret` where its webhook is new, which is not shown again. It acts on what happens from now on.
+/// Answers the rule, with `secret` where its webhook is new, which is not shown again. It acts on what happens from now
+/// on.
 struct SetRule: Endpoint {
     let rules: Rules
 
@@ -47,7 +51,8 @@ struct SetRule: Endpoint {
         let rule = try Rule(name: name, try await request.json(upTo: Rule.maximumSizeInBytes))
         try await rules.check(rule, in: space)
         let end = try await rules.end(for: rule, in: space)
-        let written = try await rules.store.write(rule, condition, mustBeNew: mustBeNew, end: end, by: author, in: space)
+        let written = try await rules.store.write(
+            rule, condition, mustBeNew: mustBeNew, end: end, by: author, in: space)
         let secret = written.secret.map { #","secret":"# + $0.withValue(JSONValue.quote) } ?? ""
         var response = Response.json(written.json.dropLast() + secret + "}")
         if written.secret != nil { response = response.notStored }
@@ -69,7 +74,8 @@ struct DeleteRule: Endpoint {
     }
 }
 
-/// `POST /notifications/rules/{name}/secret`: `{"secret"}` of its webhook, shown this once; the former one signs along for a day.
+/// `POST /notifications/rules/{name}/secret`: `{"secret"}` of its webhook, shown this once; the former one signs along
+/// for a day.
 struct RotateRuleSecret: Endpoint {
     let rules: Rules
 
@@ -91,7 +97,9 @@ struct ListRuleRuns: Endpoint {
         try request.allowParameters(["before", "limit"])
         let limit = try request.number("limit", default: 20, in: 1...100)
         let before = try request.uri.queryParameters["before"].map { text in
-            guard let number = Int64(text) else { throw HTTPProblem(.invalidParameter, "It is a run's id.", field: "before") }
+            guard let number = Int64(text) else {
+                throw HTTPProblem(.invalidParameter, "It is a run's id.", field: "before")
+            }
             return number
         }
         let name = try context.rule
@@ -110,12 +118,16 @@ extension Rules {
         switch rule.content {
         case nil: break
         case .template(let name):
-            guard try await acts.templates.find(name, in: space) != nil else { throw HTTPProblem(.templateNotFound, "There is no template \(name).", field: "template") }
+            guard try await acts.templates.find(name, in: space) != nil else {
+                throw HTTPProblem(.templateNotFound, "There is no template \(name).", field: "template")
+            }
         case .own(let json):
             _ = try MessageContent(json)
             if let sentence = Self.fault(in: json) { throw HTTPProblem(.invalidBody, sentence, field: "content") }
         }
-        if let sentence = Self.fault(in: .object(rule.variables)) { throw HTTPProblem(.invalidBody, sentence, field: "variables") }
+        if let sentence = Self.fault(in: .object(rule.variables)) {
+            throw HTTPProblem(.invalidBody, sentence, field: "variables")
+        }
         if case .audience(let json) = rule.recipients.sources.first { _ = try Audience(json) }
         if let mail = rule.mail { try await check(mail, in: space) }
         if let url = rule.webhookURL { try await webhooks.sender.check(url, field: "webhook.url") }
@@ -129,7 +141,9 @@ extension Rules {
             throw HTTPProblem(.templateNotFound, "There is no template of mail \(name).", field: "mail.template")
         }
         let variables = mail.content.variables.map { JSONValue.Member($0.key, .string($0.value)) }
-        if let sentence = Self.fault(in: .object(variables)) { throw HTTPProblem(.invalidBody, sentence, field: "mail.variables") }
+        if let sentence = Self.fault(in: .object(variables)) {
+            throw HTTPProblem(.invalidBody, sentence, field: "mail.variables")
+        }
     }
 
     /// What is wrong with the places in texts.

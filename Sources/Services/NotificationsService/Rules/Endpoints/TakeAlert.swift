@@ -5,9 +5,11 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// `POST /internal/notifications/alerts` with `{"app","environment","id","alert"}`: has the app's rules on crash alerts act, once for each id.
+/// `POST /internal/notifications/alerts` with `{"app","environment","id","alert"}`: has the app's rules on crash alerts
+/// act, once for each id.
 ///
-/// `alert` is the text of the JSON object that the alert's webhook would be told as `data`. Answers `{"rules":n}`, how many acted. For our own processes only.
+/// `alert` is the text of the JSON object that the alert's webhook would be told as `data`. Answers `{"rules":n}`, how
+/// many acted. For our own processes only.
 struct TakeAlert: Endpoint {
     static let maximumSizeInBytes = 1 << 20
 
@@ -16,17 +18,23 @@ struct TakeAlert: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         guard try context.principal.kind == .service else { throw HTTPProblem(.forbidden) }
         try request.allowParameters()
-        let fields = try await BodyFields(request, ["app", "environment", "id", "alert"], upTo: Self.maximumSizeInBytes)
+        let fields = try await BodyFields(
+            request, ["app", "environment", "id", "alert"], upTo: Self.maximumSizeInBytes)
         let app = try fields.requiredString("app")
-        guard let environment = AppEnvironment(rawValue: try fields.requiredString("environment")), (1...32).contains(app.utf8.count) else {
+        guard let environment = AppEnvironment(rawValue: try fields.requiredString("environment")),
+            (1...32).contains(app.utf8.count)
+        else {
             throw HTTPProblem(.invalidBody, "This is no app and environment.", field: "app")
         }
-        guard let id = UUID(uuidString: try fields.requiredString("id")) else { throw HTTPProblem(.invalidBody, "It is a UUID.", field: "id") }
+        guard let id = UUID(uuidString: try fields.requiredString("id")) else {
+            throw HTTPProblem(.invalidBody, "It is a UUID.", field: "id")
+        }
         guard let alert = try? JSONValue(parsing: try fields.requiredString("alert").utf8), case .object = alert else {
             throw HTTPProblem(.invalidBody, "It is the text of a JSON object.", field: "alert")
         }
         let space = try await rules.spaces.space(of: app, environment)
-        return .json(#"{"rules":\#(try await rules.act(on: Facts(alert: alert), id: id.uuidString.lowercased(), in: space))}"#)
+        return .json(
+            #"{"rules":\#(try await rules.act(on: Facts(alert: alert), id: id.uuidString.lowercased(), in: space))}"#)
     }
 }
 
@@ -48,14 +56,16 @@ extension Rules {
         var count = 0
         for active in try await store.active(in: space) where active.rule.trigger == .alert {
             let lookUp = RecipientLookUp(stored: stored, space: space)
-            guard let act = try await acts.act(active.rule, on: facts, cause: cause, at: Date(), lookUp, in: space) else { continue }
+            guard let act = try await acts.act(active.rule, on: facts, cause: cause, at: Date(), lookUp, in: space)
+            else { continue }
             let isNew = try await postgres.withTransaction { transaction in
                 let name = active.rule.name
                 // Who tells the same alert at the same time waits here; what they wrote is seen by the next statement.
                 let locked = try await transaction.query(
                     "SELECT FROM notifications.rules WHERE space = \(space.id) AND name = \(name) FOR UPDATE")
                 let known = try await transaction.query(
-                    "SELECT FROM notifications.rule_runs WHERE space = \(space.id) AND rule = \(name) AND cause = \(cause) LIMIT 1")
+                    "SELECT FROM notifications.rule_runs WHERE space = \(space.id) AND rule = \(name) AND cause = \(cause) LIMIT 1"
+                )
                 guard !locked.isEmpty, known.isEmpty else { return false }
                 try await work.perform(act, in: space, transaction)
                 return true

@@ -9,8 +9,9 @@ import MartletPostgres
 ///
 /// For who may change rules: it shows what is in objects.
 ///
-/// For a rule on changes `{"object":{…}}` or `{"id":"…"}` of an object that is stored, with `change` (the first of the rule's events), `previous`,
-/// `actor`; for one on alerts `{"alert":{…}}`. Answers `{"matches","reason"?,"users","channels","installations","audience"?,"content"?,"mail"?,"webhook"?}`.
+/// For a rule on changes `{"object":{…}}` or `{"id":"…"}` of an object that is stored, with `change` (the first of the
+/// rule's events), `previous`, `actor`; for one on alerts `{"alert":{…}}`. Answers
+/// `{"matches","reason"?,"users","channels","installations","audience"?,"content"?,"mail"?,"webhook"?}`.
 struct TestRule: Endpoint {
     static let maximumSizeInBytes = 256 << 10
 
@@ -20,11 +21,15 @@ struct TestRule: Endpoint {
         let (space, _) = try await context.notifications(may: .update, rules.spaces)
         try request.allowParameters()
         let name = try context.rule
-        let fields = try await BodyFields(request, ["object", "id", "previous", "change", "actor", "alert"], upTo: Self.maximumSizeInBytes, isOptional: true)
+        let fields = try await BodyFields(
+            request, ["object", "id", "previous", "change", "actor", "alert"], upTo: Self.maximumSizeInBytes,
+            isOptional: true)
         guard let rule = try await rules.store.rule(name, in: space) else { throw HTTPProblem(.ruleNotFound) }
         let facts = try await facts(of: rule, fields, in: space)
         do {
-            if let reason = try rule.condition.failure(facts) { return .json(#"{"matches":false,"reason":\#(JSONValue.quote(reason))}"#) }
+            if let reason = try rule.condition.failure(facts) {
+                return .json(#"{"matches":false,"reason":\#(JSONValue.quote(reason))}"#)
+            }
             var act = RuleAct(cause: "test", rule: rule, at: Date())
             try await rules.acts.complete(&act, facts, RecipientLookUp(stored: rules.stored, space: space), in: space)
             try act.content?.check()
@@ -42,7 +47,8 @@ struct TestRule: Endpoint {
         case .schedule: return Facts([.init("at", .string(Date().formatted(.iso8601)))])
         case .alert: return Facts(alert: fields["alert"] ?? .object([]))
         case .change(let collection, let events):
-            let event = try fields.string("change") ?? RuleTrigger.Event.allCases.first { events.contains($0) }?.rawValue ?? ""
+            let event =
+                try fields.string("change") ?? RuleTrigger.Event.allCases.first { events.contains($0) }?.rawValue ?? ""
             guard let event = RuleTrigger.Event(rawValue: event), events.contains(event) else {
                 throw HTTPProblem(.invalidBody, "The rule does not act on this.", field: "change")
             }
@@ -60,10 +66,15 @@ struct TestRule: Endpoint {
 
     private func object(of collection: String, _ fields: BodyFields, in space: Space) async throws -> JSONValue {
         if let object = fields["object"], case .object = object { return object }
-        guard let id = try fields.string("id") else { throw HTTPProblem(.invalidBody, "Give an object, or the id of one.", field: "object") }
+        guard let id = try fields.string("id") else {
+            throw HTTPProblem(.invalidBody, "Give an object, or the id of one.", field: "object")
+        }
         do {
-            let found = try await rules.stored.lookUp([.init(collection: collection, id: id, keys: nil)], [], in: space).objects.first
-            guard let found, found != .null else { throw HTTPProblem(.objectNotFound, "There is no \(collection)/\(id).") }
+            let found = try await rules.stored.lookUp([.init(collection: collection, id: id, keys: nil)], [], in: space)
+                .objects.first
+            guard let found, found != .null else {
+                throw HTTPProblem(.objectNotFound, "There is no \(collection)/\(id).")
+            }
             return found
         } catch ServiceCalls.Failure.status(422, _), ServiceCalls.Failure.status(400, _) {
             throw HTTPProblem(.objectNotFound, "There is no \(collection)/\(id).")
@@ -77,7 +88,9 @@ struct TestRule: Endpoint {
             #""matches":true,"users":\#(list(recipients.users)),"channels":\#(list(recipients.channels))"#,
             #""installations":\#(list(recipients.installations.map { $0.uuidString.lowercased() })),"except":\#(list(recipients.exceptUsers))"#,
         ]
-        if recipients.isNobody, act.webhookBody == nil, act.mail == nil { members.append(#""reason":"Nobody would be told.""#) }
+        if recipients.isNobody, act.webhookBody == nil, act.mail == nil {
+            members.append(#""reason":"Nobody would be told.""#)
+        }
         if let audience = recipients.audience { members.append(#""audience":\#(audience.text)"#) }
         if let content = act.content { members.append(#""content":\#(content.json.text)"#) }
         if let mail = act.mail { members.append(#""mail":\#(json(mail).text)"#) }
@@ -86,10 +99,15 @@ struct TestRule: Endpoint {
     }
 
     private static func json(_ mail: MailAct) -> JSONValue {
-        let variables = mail.content.variables.sorted { $0.key < $1.key }.map { JSONValue.Member($0.key, .string($0.value)) }
-        var members: [JSONValue.Member] = [.init("users", .array(mail.users.map(JSONValue.string))), .init("variables", .object(variables))]
+        let variables = mail.content.variables.sorted { $0.key < $1.key }.map {
+            JSONValue.Member($0.key, .string($0.value))
+        }
+        var members: [JSONValue.Member] = [
+            .init("users", .array(mail.users.map(JSONValue.string))), .init("variables", .object(variables)),
+        ]
         for (name, text) in [
-            ("template", mail.content.template), ("topic", mail.topic), ("language", mail.content.language), ("replyTo", mail.content.replyTo),
+            ("template", mail.content.template), ("topic", mail.topic), ("language", mail.content.language),
+            ("replyTo", mail.content.replyTo),
         ] {
             if let text { members.append(.init(name, .string(text))) }
         }

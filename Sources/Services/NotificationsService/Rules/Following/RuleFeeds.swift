@@ -3,8 +3,9 @@ import MartletPostgres
 
 /// How far the change logs of spaces have been acted on, and which copy of the service acts.
 ///
-/// A lease keeps copies from doing the same work twice: what a copy follows is its own for as long as it says that it is alive. That nothing is acted
-/// on twice does not hang on it: the cursor moves on in the transaction of the acts, and only from where it was.
+/// A lease keeps copies from doing the same work twice: what a copy follows is its own for as long as it says that it
+/// is alive. That nothing is acted on twice does not hang on it: the cursor moves on in the transaction of the acts,
+/// and only from where it was.
 struct RuleFeeds: Sendable {
     static let leaseSeconds = 15.0
 
@@ -51,7 +52,8 @@ struct RuleFeeds: Sendable {
     /// Nil: the space is another copy's, or there is nothing to follow any more.
     func place(_ space: Space) async throws -> Place? {
         let rows = try await postgres.query(
-            "SELECT cursor, generation FROM notifications.rule_feeds WHERE space = \(space.id) AND leased_by = \(copy) AND is_active")
+            "SELECT cursor, generation FROM notifications.rule_feeds WHERE space = \(space.id) AND leased_by = \(copy) AND is_active"
+        )
         return try rows.first.map { Place(cursor: try $0.decode(0), generation: try $0.decode(1)) }
     }
 
@@ -76,19 +78,25 @@ struct RuleFeeds: Sendable {
                 """)
         } else {
             try await postgres.execute(
-                "UPDATE notifications.rule_feeds SET stuck_since = NULL, stuck_reason = NULL WHERE space = \(space.id) AND stuck_since IS NOT NULL")
+                "UPDATE notifications.rule_feeds SET stuck_since = NULL, stuck_reason = NULL WHERE space = \(space.id) AND stuck_since IS NOT NULL"
+            )
         }
     }
 
     /// Goes on to `cursor` with what `body` writes; false: the place is another one by now, and nothing was written.
     func advance(
-        _ space: Space, from place: Place, to cursor: String, _ body: @Sendable (PostgresTransaction) async throws -> Void
+        _ space: Space, from place: Place, to cursor: String,
+        _ body: @Sendable (PostgresTransaction) async throws -> Void
     ) async throws -> Bool {
         try await postgres.withTransaction { transaction in
-            let rows = try await transaction.query("SELECT cursor, generation FROM notifications.rule_feeds WHERE space = \(space.id) FOR UPDATE")
-            guard let row = rows.first, try Place(cursor: row.decode(0), generation: row.decode(1)) == place else { return false }
+            let rows = try await transaction.query(
+                "SELECT cursor, generation FROM notifications.rule_feeds WHERE space = \(space.id) FOR UPDATE")
+            guard let row = rows.first, try Place(cursor: row.decode(0), generation: row.decode(1)) == place else {
+                return false
+            }
             try await body(transaction)
-            try await transaction.execute("UPDATE notifications.rule_feeds SET cursor = \(cursor) WHERE space = \(space.id)")
+            try await transaction.execute(
+                "UPDATE notifications.rule_feeds SET cursor = \(cursor) WHERE space = \(space.id)")
             return true
         }
     }

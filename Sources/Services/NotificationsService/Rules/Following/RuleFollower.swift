@@ -44,7 +44,8 @@ struct RuleFollower: Sendable {
                 state = nil
                 if trouble.happened() {
                     logger.warning(
-                        "changes were not acted on; tried again until it goes", metadata: ["app.id": "\(space.appID)", "error.cause": "\(error)"])
+                        "changes were not acted on; tried again until it goes",
+                        metadata: ["app.id": "\(space.appID)", "error.cause": "\(error)"])
                 }
                 if trouble.isToBeNoted {
                     isNoted = true
@@ -91,7 +92,9 @@ struct RuleFollower: Sendable {
         let collections = Array(Set(current.rules.compactMap(\.rule.trigger.collection))).sorted()
         guard !collections.isEmpty else { return .end }
         let start = ContinuousClock.now
-        guard let page = try await page(of: collections, after: current.cursor, unlessNewsAfter: known) else { return .interrupted }
+        guard let page = try await page(of: collections, after: current.cursor, unlessNewsAfter: known) else {
+            return .interrupted
+        }
         if page.isExpired {
             _ = try await tellExpired(current, page.cursor)
             state = nil
@@ -99,7 +102,9 @@ struct RuleFollower: Sendable {
             current.cursor = page.cursor
             state = current
             // Storage lets only so many wait and answers others at once.
-            if ContinuousClock.now - start < .milliseconds(200), !page.hasMore { try await Task.sleep(for: .seconds(1)) }
+            if ContinuousClock.now - start < .milliseconds(200), !page.hasMore {
+                try await Task.sleep(for: .seconds(1))
+            }
         } else {
             let wanted = try await acts(on: page.changes, current.rules)
             let rules = current.rules
@@ -116,9 +121,13 @@ struct RuleFollower: Sendable {
     }
 
     /// Nil: the rules have changed while it waited.
-    private func page(of collections: [String], after cursor: String, unlessNewsAfter known: Int) async throws -> StoredChanges.Page? {
+    private func page(of collections: [String], after cursor: String, unlessNewsAfter known: Int) async throws
+        -> StoredChanges.Page?
+    {
         try await withThrowingTaskGroup(of: StoredChanges.Page?.self) { group in
-            group.addTask { try await stored.page(of: collections, after: cursor, waiting: Self.waitSeconds, in: space) }
+            group.addTask {
+                try await stored.page(of: collections, after: cursor, waiting: Self.waitSeconds, in: space)
+            }
             group.addTask {
                 await news.wait(.seconds(60), of: space.id, known: known)
                 return nil
@@ -133,14 +142,19 @@ struct RuleFollower: Sendable {
         let lookUp = RecipientLookUp(stored: stored, space: space)
         var wanted: [RuleAct] = []
         for change in changes {
-            guard case .string(let collection) = change["collection"], case .string(let id) = change["id"], case .number(let number) = change["seq"],
-                case .string(let at) = change["at"], let time = Date(rfc3339: at), case .string(let kind) = change["change"], let event = RuleTrigger.Event(rawValue: kind)
+            guard case .string(let collection) = change["collection"], case .string(let id) = change["id"],
+                case .number(let number) = change["seq"],
+                case .string(let at) = change["at"], let time = Date(rfc3339: at),
+                case .string(let kind) = change["change"], let event = RuleTrigger.Event(rawValue: kind)
             else { continue }
             let facts = Facts(change: change)
             for active in rules where active.since <= at {
-                guard case .change(collection, let events) = active.rule.trigger, events.contains(event) else { continue }
+                guard case .change(collection, let events) = active.rule.trigger, events.contains(event) else {
+                    continue
+                }
                 let act = try await acts.act(
-                    active.rule, on: facts, cause: "change:\(number)/\(at)", at: time, object: "\(collection)/\(id)", lookUp, in: space)
+                    active.rule, on: facts, cause: "change:\(number)/\(at)", at: time, object: "\(collection)/\(id)",
+                    lookUp, in: space)
                 if let act { wanted.append(act) }
             }
         }
@@ -149,22 +163,27 @@ struct RuleFollower: Sendable {
 
     /// Goes on at the log's end, and says so in every rule.
     private func tellExpired(_ state: State, _ cursor: String) async throws -> Bool {
-        logger.warning("the log of changes is another one; it is followed from its end on", metadata: ["app.id": "\(space.appID)"])
+        logger.warning(
+            "the log of changes is another one; it is followed from its end on", metadata: ["app.id": "\(space.appID)"])
         return try await feeds.advance(space, from: state.place, to: cursor) { transaction in
             for active in state.rules {
                 try await work.note(
                     active.rule.name, .expired, cause: "log", object: nil,
-                    "Storage was restored, and what was written before cannot be told: it goes on with what comes now.", in: space, transaction)
+                    "Storage was restored, and what was written before cannot be told: it goes on with what comes now.",
+                    in: space, transaction)
             }
         }
     }
 
     /// Says in the rules of a collection that something of its log is gone, once.
-    private func tell(_ lost: StoredChanges.Lost, _ rules: [RuleStore.Active], _ transaction: PostgresTransaction) async throws {
+    private func tell(_ lost: StoredChanges.Lost, _ rules: [RuleStore.Active], _ transaction: PostgresTransaction)
+        async throws
+    {
         for active in rules where active.rule.trigger.collection == lost.collection {
             try await work.note(
                 active.rule.name, .expired, cause: "log:\(lost.collection)/\(lost.transaction)", object: nil,
-                "Changes were no longer kept when they were to be acted on, or the collection was dropped: it goes on with what is left.", in: space,
+                "Changes were no longer kept when they were to be acted on, or the collection was dropped: it goes on with what is left.",
+                in: space,
                 transaction)
         }
     }

@@ -22,7 +22,10 @@ final class RuleFollowing: Service {
     private let logger: Logger
     private let followed = Mutex<Set<Space>>([])
 
-    init(feeds: RuleFeeds, postgres: PostgresClient, news: RuleChangeSignal, logger: Logger, makeFollower: @escaping @Sendable (Space) -> RuleFollower) {
+    init(
+        feeds: RuleFeeds, postgres: PostgresClient, news: RuleChangeSignal, logger: Logger,
+        makeFollower: @escaping @Sendable (Space) -> RuleFollower
+    ) {
         self.feeds = feeds
         self.postgres = postgres
         self.news = news
@@ -52,7 +55,9 @@ final class RuleFollowing: Service {
                         trouble.isOver()
                     } catch {
                         if !Task.isCancelled, trouble.happened() {
-                            self.logger.warning("rules were not looked for; tried again until it goes", metadata: ["error.cause": "\(error)"])
+                            self.logger.warning(
+                                "rules were not looked for; tried again until it goes",
+                                metadata: ["error.cause": "\(error)"])
                         }
                     }
                     // New rules are looked for at once.

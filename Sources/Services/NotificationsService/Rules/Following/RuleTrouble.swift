@@ -24,7 +24,9 @@ struct RuleTrouble: Sendable {
     mutating func isOver() { failures = 0 }
 
     /// Whether whoever looks at the rules should read of it.
-    var isToBeNoted: Bool { failures == Self.firstNote || failures > Self.firstNote && failures.isMultiple(of: Self.laterNotes) }
+    var isToBeNoted: Bool {
+        failures == Self.firstNote || failures > Self.firstNote && failures.isMultiple(of: Self.laterNotes)
+    }
 
     /// Before the next attempt.
     var pause: Duration { .seconds(min(5, 0.1 * Double(1 << min(failures, 6)))) }

@@ -34,7 +34,8 @@ final class StoredChanges: Sendable {
         var lost: [Lost]
     }
 
-    /// A collection of whose log something after the cursor is gone, up to a transaction. It is told until the cursor is past it.
+    /// A collection of whose log something after the cursor is gone, up to a transaction. It is told until the cursor
+    /// is past it.
     struct Lost: Sendable {
         var collection: String
         var transaction: String
@@ -42,26 +43,35 @@ final class StoredChanges: Sendable {
 
     /// - Parameter cursor: nil: the end of the log.
     /// - Throws: as `ServiceCalls.post`.
-    func page(of collections: [String], after cursor: String?, waiting seconds: Int, in space: Space) async throws -> Page {
+    func page(of collections: [String], after cursor: String?, waiting seconds: Int, in space: Space) async throws
+        -> Page
+    {
         let body = Ask(
-            app: space.appID, environment: space.environment.rawValue, collections: collections, after: cursor, limit: Self.changesAtOnce,
+            app: space.appID, environment: space.environment.rawValue, collections: collections, after: cursor,
+            limit: Self.changesAtOnce,
             waitSeconds: seconds)
         let answer = try await calls.post(
-            "/internal/changes", body, to: storage, upTo: Self.maximumPageSizeInBytes, within: .seconds(seconds) + timeout)
+            "/internal/changes", body, to: storage, upTo: Self.maximumPageSizeInBytes,
+            within: .seconds(seconds) + timeout)
         // Of an object, in a change, in a list of them, in the answer.
         let json = try JSONValue(parsing: answer.body.readableBytesView, within: 3)
-        guard case .array(let changes) = json["changes"], case .string(let cursor) = json["cursor"], case .string(let now) = json["now"] else {
+        guard case .array(let changes) = json["changes"], case .string(let cursor) = json["cursor"],
+            case .string(let now) = json["now"]
+        else {
             throw ServiceCalls.Failure.status(200, service: storage.name)
         }
         return Page(
-            changes: changes, cursor: cursor, now: now, hasMore: json["more"] == .bool(true), isExpired: json["expired"] == .bool(true),
+            changes: changes, cursor: cursor, now: now, hasMore: json["more"] == .bool(true),
+            isExpired: json["expired"] == .bool(true),
             lost: Self.lost(json["lost"]))
     }
 
     private static func lost(_ json: JSONValue?) -> [Lost] {
         guard case .array(let elements) = json else { return [] }
         return elements.compactMap { element in
-            guard case .string(let collection) = element["collection"], case .string(let transaction) = element["transaction"] else { return nil }
+            guard case .string(let collection) = element["collection"],
+                case .string(let transaction) = element["transaction"]
+            else { return nil }
             return Lost(collection: collection, transaction: transaction)
         }
     }
@@ -89,12 +99,17 @@ final class StoredChanges: Sendable {
     }
 
     /// Objects, null for what is not there, and members' ids of relations, in the order asked.
-    func lookUp(_ objects: [Object], _ relations: [Relation], in space: Space) async throws -> (objects: [JSONValue], relations: [[String]]) {
+    func lookUp(_ objects: [Object], _ relations: [Relation], in space: Space) async throws -> (
+        objects: [JSONValue], relations: [[String]]
+    ) {
         guard !objects.isEmpty || !relations.isEmpty else { return ([], []) }
-        let body = LookUp(app: space.appID, environment: space.environment.rawValue, objects: objects, relations: relations)
-        let answer = try await calls.post("/internal/objects", body, to: storage, upTo: Self.maximumLookUpSizeInBytes, within: timeout)
+        let body = LookUp(
+            app: space.appID, environment: space.environment.rawValue, objects: objects, relations: relations)
+        let answer = try await calls.post(
+            "/internal/objects", body, to: storage, upTo: Self.maximumLookUpSizeInBytes, within: timeout)
         let json = try JSONValue(parsing: answer.body.readableBytesView, within: 2)
-        guard case .array(let found) = json["objects"], case .array(let lists) = json["relations"], found.count == objects.count,
+        guard case .array(let found) = json["objects"], case .array(let lists) = json["relations"],
+            found.count == objects.count,
             lists.count == relations.count
         else { throw ServiceCalls.Failure.status(200, service: storage.name) }
         let members = lists.map { list -> [String] in

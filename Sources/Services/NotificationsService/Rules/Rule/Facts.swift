@@ -2,8 +2,9 @@ import MartletCore
 
 /// What a rule's conditions, recipients and texts can look at.
 ///
-/// Of a change: `object`, `previous`, `collection`, `id`, `change` (`created`, `updated`, `deleted`), `changed` (names of top-level fields),
-/// `actor` (the user who wrote, or null), `at`. Of an alert: `alert`, `app`, `environment`, `issues` and so on. Of a schedule: `at`.
+/// Of a change: `object`, `previous`, `collection`, `id`, `change` (`created`, `updated`, `deleted`), `changed` (names
+/// of top-level fields), `actor` (the user who wrote, or null), `at`. Of an alert: `alert`, `app`, `environment`,
+/// `issues` and so on. Of a schedule: `at`.
 struct Facts: Sendable {
     let json: JSONValue
 
@@ -29,7 +30,9 @@ struct Facts: Sendable {
         var names: [String] = []
         var known = ignored
         for case .object(let members) in [object, previous] {
-            for member in members where new[member.name] != old[member.name] && known.insert(member.name).inserted { names.append(member.name) }
+            for member in members where new[member.name] != old[member.name] && known.insert(member.name).inserted {
+                names.append(member.name)
+            }
         }
         return names
     }
@@ -57,7 +60,11 @@ struct Facts: Sendable {
         var values = [json]
         for name in path.split(separator: ".", omittingEmptySubsequences: false) {
             values = values.flatMap { value in
-                if case .array(let elements) = value, Int(name) == nil { elements.compactMap { $0[name] } } else { [value[name]].compactMap(\.self) }
+                if case .array(let elements) = value, Int(name) == nil {
+                    elements.compactMap { $0[name] }
+                } else {
+                    [value[name]].compactMap(\.self)
+                }
             }
         }
         return values.flatMap { if case .array(let elements) = $0 { elements } else { [$0] } }

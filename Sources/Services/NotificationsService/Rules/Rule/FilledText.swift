@@ -1,7 +1,8 @@
 import MartletCore
 import MartletMail
 
-/// Texts with places for what a rule knows: `{{object.title}}`, and `{{#object.note}}…{{/object.note}}` around what is there only with a value.
+/// Texts with places for what a rule knows: `{{object.title}}`, and `{{#object.note}}…{{/object.note}}` around what is
+/// there only with a value.
 enum FilledText {
     /// Of what comes into one place.
     static let maximumCharacters = 1_000
@@ -32,14 +33,19 @@ enum FilledText {
         var rest = text[...]
         while let start = rest.firstRange(of: "{{"), let end = rest[start.upperBound...].firstRange(of: "}}") {
             let name = rest[start.upperBound..<end.lowerBound].drop { $0 == "#" || $0 == "/" }
-            if name.split(separator: ".", omittingEmptySubsequences: false).allSatisfy(isPart) { names.insert(String(name)) }
+            if name.split(separator: ".", omittingEmptySubsequences: false).allSatisfy(isPart) {
+                names.insert(String(name))
+            }
             rest = rest[end.upperBound...]
         }
         return names
     }
 
     private static func isPart(_ part: Substring) -> Bool {
-        !part.isEmpty && part.utf8.count <= 128 && part.unicodeScalars.allSatisfy { $0.properties.isAlphabetic || ("0"..."9").contains($0) || $0 == "_" || $0 == "-" }
+        !part.isEmpty && part.utf8.count <= 128
+            && part.unicodeScalars.allSatisfy {
+                $0.properties.isAlphabetic || ("0"..."9").contains($0) || $0 == "_" || $0 == "-"
+            }
     }
 
     /// Nil for what leaves nothing to read.

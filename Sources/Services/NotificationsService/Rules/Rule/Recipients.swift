@@ -5,7 +5,8 @@ import MartletHTTP
 
 /// Whom a rule sends to. As JSON a list of sources, and paths to users who are left out:
 ///
-///     "to": [{"field": "object.participants"}, {"field": "owner", "of": {"collection": "Bikes", "id": "object.bikeId"}},
+///     "to": [{"field": "object.participants"}, {"field": "owner", "of": {"collection": "Bikes", "id":
+///     "object.bikeId"}},
 ///            {"user": "ann"}, {"channel": "event-{{object.event}}"}, {"installation": "…"}, {"audience": {…}}],
 ///     "except": ["actor"]
 struct Recipients: Sendable {
@@ -36,25 +37,34 @@ struct Recipients: Sendable {
     init(to: JSONValue?, except: JSONValue?) throws {
         switch to {
         case nil, .null: sources = []
-        case .array(let elements) where (1...Self.maximumSources).contains(elements.count): sources = try elements.map(Self.source)
+        case .array(let elements) where (1...Self.maximumSources).contains(elements.count):
+            sources = try elements.map(Self.source)
         default: throw HTTPProblem(.invalidBody, "It is a list of 1 to \(Self.maximumSources) sources.", field: "to")
         }
         let isAudience = sources.contains { if case .audience = $0 { true } else { false } }
-        guard !isAudience || sources.count == 1 else { throw HTTPProblem(.invalidBody, "An audience stands alone.", field: "to") }
+        guard !isAudience || sources.count == 1 else {
+            throw HTTPProblem(.invalidBody, "An audience stands alone.", field: "to")
+        }
         switch except {
         case nil, .null: self.except = []
         case .array(let paths) where paths.count <= Self.maximumSources:
             self.except = try paths.map { path in
-                guard case .string(let text) = path else { throw HTTPProblem(.invalidBody, "It is a list of paths such as actor.", field: "except") }
+                guard case .string(let text) = path else {
+                    throw HTTPProblem(.invalidBody, "It is a list of paths such as actor.", field: "except")
+                }
                 return try Self.path(text, "except")
             }
         default: throw HTTPProblem(.invalidBody, "It is a list of paths such as actor.", field: "except")
         }
-        guard self.except.isEmpty || !isAudience else { throw HTTPProblem(.invalidBody, "An audience says itself who is not in it.", field: "except") }
+        guard self.except.isEmpty || !isAudience else {
+            throw HTTPProblem(.invalidBody, "An audience says itself who is not in it.", field: "except")
+        }
     }
 
     private static func source(_ json: JSONValue) throws -> Source {
-        guard let fields = try? BodyFields(json, ["field", "of", "user", "channel", "installation", "audience"]), case .object(let members) = json else {
+        guard let fields = try? BodyFields(json, ["field", "of", "user", "channel", "installation", "audience"]),
+            case .object(let members) = json
+        else {
             throw refusal
         }
         switch Set(members.map(\.name)) {
@@ -79,16 +89,21 @@ struct Recipients: Sendable {
 
     private static let refusal = HTTPProblem(
         .invalidBody,
-        #"It is one of {"field"}, {"field","of":{"collection","id"}}, {"user"}, {"channel"}, {"installation"} and {"audience"}."#, field: "to")
+        #"It is one of {"field"}, {"field","of":{"collection","id"}}, {"user"}, {"channel"}, {"installation"} and {"audience"}."#,
+        field: "to")
 
     private static func text(_ text: String, _ field: String) throws -> String {
-        guard (1...200).contains(text.utf8.count), !text.utf8.contains(0) else { throw HTTPProblem(.invalidBody, "It has 1 to 200 bytes.", field: field) }
+        guard (1...200).contains(text.utf8.count), !text.utf8.contains(0) else {
+            throw HTTPProblem(.invalidBody, "It has 1 to 200 bytes.", field: field)
+        }
         return text
     }
 
     private static func path(_ path: String, _ field: String) throws -> String {
         let parts = path.split(separator: ".", omittingEmptySubsequences: false)
-        guard (1...200).contains(path.utf8.count), parts.count <= 8, parts.allSatisfy({ !$0.isEmpty }), !path.utf8.contains(0) else {
+        guard (1...200).contains(path.utf8.count), parts.count <= 8, parts.allSatisfy({ !$0.isEmpty }),
+            !path.utf8.contains(0)
+        else {
             throw HTTPProblem(.invalidBody, "It is a path such as object.owner.", field: field)
         }
         return path

@@ -43,7 +43,8 @@ struct Rule: Sendable {
     }
 
     static let fields: Set<String> = [
-        "description", "enabled", "when", "where", "if", "to", "except", "template", "variables", "content", "mail", "webhook", "limit", "expiresSeconds",
+        "description", "enabled", "when", "where", "if", "to", "except", "template", "variables", "content", "mail",
+        "webhook", "limit", "expiresSeconds",
     ]
 
     /// All but whether the template is there and the webhook can be spoken to.
@@ -52,7 +53,9 @@ struct Rule: Sendable {
     init(name: String, _ body: JSONValue) throws {
         let fields = try BodyFields(body, Self.fields)
         self.name = try Self.checked(name)
-        guard (try fields.string("description") ?? "").utf8.count <= 1_000 else { throw HTTPProblem(.invalidBody, "It has up to 1,000 bytes.", field: "description") }
+        guard (try fields.string("description") ?? "").utf8.count <= 1_000 else {
+            throw HTTPProblem(.invalidBody, "It has up to 1,000 bytes.", field: "description")
+        }
         isEnabled = try fields.flag("enabled") ?? true
         trigger = try RuleTrigger(fields["when"])
         condition = try RuleCondition(where: fields["where"], if: fields["if"])
@@ -64,13 +67,19 @@ struct Rule: Sendable {
         guard content != nil || webhookURL != nil || mail != nil else {
             throw HTTPProblem(.invalidBody, "A rule has a template, content, mail or a webhook.", field: "content")
         }
-        if trigger.isOnChanges == false, recipients.readsObjects || mail?.recipients?.readsObjects == true { throw HTTPProblem(.invalidBody, "Only changes have an object.", field: "to") }
+        if trigger.isOnChanges == false, recipients.readsObjects || mail?.recipients?.readsObjects == true {
+            throw HTTPProblem(.invalidBody, "Only changes have an object.", field: "to")
+        }
         limit = try Self.limit(fields["limit"])
         lifetimeInSeconds = try fields.integer("expiresSeconds", in: Self.lifetime) ?? Self.usualLifetimeInSeconds
         guard case .object(let members) = body else { throw HTTPProblem(.invalidBody, "This must be an object.") }
         json = .object(members.filter { $0.name != "enabled" })
-        guard !json.text.contains("\\u0000") else { throw HTTPProblem(.invalidBody, "The character U+0000 cannot be kept.") }
-        guard json.text.utf8.count <= Self.maximumSizeInBytes else { throw HTTPProblem(.invalidBody, "A rule has up to \(Self.maximumSizeInBytes) bytes.") }
+        guard !json.text.contains("\\u0000") else {
+            throw HTTPProblem(.invalidBody, "The character U+0000 cannot be kept.")
+        }
+        guard json.text.utf8.count <= Self.maximumSizeInBytes else {
+            throw HTTPProblem(.invalidBody, "A rule has up to \(Self.maximumSizeInBytes) bytes.")
+        }
         try checkRecipients()
     }
 
@@ -79,7 +88,9 @@ struct Rule: Sendable {
         let isMailToThem = mail.map { $0.recipients == nil } ?? false
         let isWanted = content != nil || isMailToThem
         guard isWanted != recipients.isEmpty else {
-            throw HTTPProblem(.invalidBody, isWanted ? "This field is required." : "There is nothing that they would be sent.", field: "to")
+            throw HTTPProblem(
+                .invalidBody, isWanted ? "This field is required." : "There is nothing that they would be sent.",
+                field: "to")
         }
         guard !isMailToThem || recipients.sources.contains(where: \.isUsers) else {
             throw HTTPProblem(.invalidBody, "Mail goes to users: name them here or in to.", field: "mail.users")
@@ -98,7 +109,8 @@ struct Rule: Sendable {
             }
         }
         guard isWellFormed, (1...64).contains(name.utf8.count) else {
-            throw HTTPProblem(.invalidName, "A rule's name is a letter and then at most 63 letters, digits, _ or -.", field: "name")
+            throw HTTPProblem(
+                .invalidName, "A rule's name is a letter and then at most 63 letters, digits, _ or -.", field: "name")
         }
         return name
     }
@@ -109,7 +121,8 @@ struct Rule: Sendable {
         case (let name?, nil), (let name?, .null): return .template(name)
         case (nil, let content?):
             guard case .object = content, content.text.utf8.count <= maximumContentSizeInBytes else {
-                throw HTTPProblem(.invalidBody, "It is an object of at most \(maximumContentSizeInBytes) bytes.", field: "content")
+                throw HTTPProblem(
+                    .invalidBody, "It is an object of at most \(maximumContentSizeInBytes) bytes.", field: "content")
             }
             return .own(content)
         default: throw HTTPProblem(.invalidBody, "A rule has a template or content, not both.", field: "content")
@@ -117,12 +130,14 @@ struct Rule: Sendable {
     }
 
     private static func variables(_ value: JSONValue?) throws -> [JSONValue.Member] {
-        let refusal = HTTPProblem(.invalidBody, #"It is an object of up to 30 texts such as {"bike":"{{object.name}}"}."#, field: "variables")
+        let refusal = HTTPProblem(
+            .invalidBody, #"It is an object of up to 30 texts such as {"bike":"{{object.name}}"}."#, field: "variables")
         switch value {
         case nil, .null: return []
         case .object(let members) where members.count <= 30:
             for member in members {
-                guard case .string(let text) = member.value, text.utf8.count <= 1_000, TextTemplate.isName(member.name) else { throw refusal }
+                guard case .string(let text) = member.value, text.utf8.count <= 1_000, TextTemplate.isName(member.name)
+                else { throw refusal }
             }
             return members
         default: throw refusal
@@ -139,7 +154,8 @@ struct Rule: Sendable {
 
     private static func limit(_ value: JSONValue?) throws -> Limit {
         guard let value, value != .null else { return Limit() }
-        guard let fields = try? BodyFields(value, ["count", "seconds"]), let count = try? fields.integer("count", in: 1...100_000),
+        guard let fields = try? BodyFields(value, ["count", "seconds"]),
+            let count = try? fields.integer("count", in: 1...100_000),
             let seconds = try? fields.integer("seconds", in: 1...86_400)
         else { throw HTTPProblem(.invalidBody, #"It is {"count":1…100000,"seconds":1…86400}."#, field: "limit") }
         return Limit(count: count, seconds: seconds)

@@ -4,7 +4,8 @@ import MartletFlags
 import MartletHTTP
 import MartletLogic
 
-/// Whether a rule acts on what happened: a condition in the Mongo-like language of flags (`where`), JsonLogic (`if`), both, or none.
+/// Whether a rule acts on what happened: a condition in the Mongo-like language of flags (`where`), JsonLogic (`if`),
+/// both, or none.
 struct RuleCondition: Sendable {
     private static let limits = LogicLimits(maximumDepth: 32, maximumSteps: 20_000)
 
@@ -43,7 +44,9 @@ struct RuleCondition: Sendable {
     /// - Throws: `LogicError` for logic that comes to no end.
     func failure(_ facts: Facts) throws -> String? {
         if let condition, !condition.matches(FlagValue(facts.json)) { return "where does not hold." }
-        if let logic, !(try logic.evaluate(try LogicValue(json: facts.json.text))).isTruthy { return "if does not hold." }
+        if let logic, !(try logic.evaluate(try LogicValue(json: facts.json.text))).isTruthy {
+            return "if does not hold."
+        }
         return nil
     }
 }

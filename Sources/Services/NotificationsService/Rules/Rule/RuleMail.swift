@@ -2,8 +2,9 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// What a rule mails: one of the app's templates, to users. As JSON `{"template","users"?,"variables"?,"topic"?,"language"?,"replyTo"?}`: `users` are
-/// sources as a rule's `to` has them, those of `to` if there are none; variables are texts with places.
+/// What a rule mails: one of the app's templates, to users. As JSON
+/// `{"template","users"?,"variables"?,"topic"?,"language"?,"replyTo"?}`: `users` are sources as a rule's `to` has them,
+/// those of `to` if there are none; variables are texts with places.
 struct RuleMail: Sendable {
     /// That one act mails.
     static let maximumUsers = 1_000
@@ -21,7 +22,9 @@ struct RuleMail: Sendable {
         (content, topic) = try Self.naming { () throws -> (MailContent, String?) in
             let fields = try BodyFields(json, Self.fields)
             _ = try fields.requiredString("template")
-            return (try MailContent(fields), try fields.string("topic").map { try MailTopic.checked($0, field: "topic") })
+            return (
+                try MailContent(fields), try fields.string("topic").map { try MailTopic.checked($0, field: "topic") }
+            )
         }
         guard let users = json["users"], users != .null else { return }
         do {
@@ -30,7 +33,8 @@ struct RuleMail: Sendable {
             throw HTTPProblem(problem.code, problem.detail, field: "mail.users")
         }
         guard recipients?.sources.allSatisfy(\.isUsers) == true else {
-            throw HTTPProblem(.invalidBody, #"Mail goes to users: {"field"}, {"field","of"} and {"user"}."#, field: "mail.users")
+            throw HTTPProblem(
+                .invalidBody, #"Mail goes to users: {"field"}, {"field","of"} and {"user"}."#, field: "mail.users")
         }
     }
 

@@ -16,12 +16,18 @@ enum RuleTrigger: Sendable, Equatable {
 
     /// - Throws: `invalid-body` naming the field.
     init(_ value: JSONValue?) throws {
-        guard let value, value != .null else { throw HTTPProblem(.invalidBody, "This field is required.", field: "when") }
-        guard let fields = try? BodyFields(value, ["collection", "events", "every", "cron", "timeZone", "alert"]) else { throw Self.refusal }
+        guard let value, value != .null else {
+            throw HTTPProblem(.invalidBody, "This field is required.", field: "when")
+        }
+        guard let fields = try? BodyFields(value, ["collection", "events", "every", "cron", "timeZone", "alert"]) else {
+            throw Self.refusal
+        }
         switch (fields["collection"], fields["every"], fields["cron"], fields["alert"]) {
-        case (.string(let collection), nil, nil, nil): self = try .change(collection: Self.checked(collection), events: Self.events(fields))
+        case (.string(let collection), nil, nil, nil):
+            self = try .change(collection: Self.checked(collection), events: Self.events(fields))
         case (nil, let every?, nil, nil): self = .schedule(try Schedule(every: every))
-        case (nil, nil, .string(let text), nil): self = .schedule(try Schedule(cron: text, timeZone: try fields.string("timeZone")))
+        case (nil, nil, .string(let text), nil):
+            self = .schedule(try Schedule(cron: text, timeZone: try fields.string("timeZone")))
         case (nil, nil, nil, .string("crash")): self = .alert
         default: throw Self.refusal
         }
@@ -29,18 +35,21 @@ enum RuleTrigger: Sendable, Equatable {
 
     private static let refusal = HTTPProblem(
         .invalidBody,
-        #"It is one of {"collection","events"}, {"every":{"minutes"}}, {"cron","timeZone"} and {"alert":"crash"}."#, field: "when")
+        #"It is one of {"collection","events"}, {"every":{"minutes"}}, {"cron","timeZone"} and {"alert":"crash"}."#,
+        field: "when")
 
     private static func events(_ fields: BodyFields) throws -> Set<Event> {
         guard let names = try fields.strings("events", upTo: Event.allCases.count), !names.isEmpty else {
             throw HTTPProblem(.invalidBody, "It is a list of created, updated and deleted.", field: "when.events")
         }
-        return Set(try names.map { name in
-            guard let event = Event(rawValue: name) else {
-                throw HTTPProblem(.invalidBody, "It is a list of created, updated and deleted.", field: "when.events")
-            }
-            return event
-        })
+        return Set(
+            try names.map { name in
+                guard let event = Event(rawValue: name) else {
+                    throw HTTPProblem(
+                        .invalidBody, "It is a list of created, updated and deleted.", field: "when.events")
+                }
+                return event
+            })
     }
 
     /// A collection's name as storage has it.

@@ -1,7 +1,8 @@
 import Foundation
 
-/// Minutes of the calendar, as `cron` writes them: minute, hour, day of the month, month, day of the week (0 and 7: Sunday), each `*`, numbers,
-/// ranges, steps (`*/15`, `8-18/2`) and lists of these. Where both kinds of day are restricted, either will do.
+/// Minutes of the calendar, as `cron` writes them: minute, hour, day of the month, month, day of the week (0 and 7:
+/// Sunday), each `*`, numbers, ranges, steps (`*/15`, `8-18/2`) and lists of these. Where both kinds of day are
+/// restricted, either will do.
 struct CronExpression: Sendable, Equatable {
     private let minutes: Set<Int>
     private let hours: Set<Int>
@@ -13,8 +14,10 @@ struct CronExpression: Sendable, Equatable {
     /// Nil for what is none, or for what no day could be.
     init?(_ text: String) {
         let fields = text.split(separator: " ")
-        guard fields.count == 5, text.utf8.count <= 200, let minutes = Self.values(fields[0], 0...59), let hours = Self.values(fields[1], 0...23),
-            let days = Self.values(fields[2], 1...31), let months = Self.values(fields[3], 1...12), let weekdays = Self.values(fields[4], 0...7)
+        guard fields.count == 5, text.utf8.count <= 200, let minutes = Self.values(fields[0], 0...59),
+            let hours = Self.values(fields[1], 0...23),
+            let days = Self.values(fields[2], 1...31), let months = Self.values(fields[3], 1...12),
+            let weekdays = Self.values(fields[4], 0...7)
         else { return nil }
         self.minutes = minutes
         self.hours = hours
@@ -33,7 +36,7 @@ struct CronExpression: Sendable, Equatable {
             let bounds: (Int, Int)
             switch (first, ends.count) {
             case ("*", _): bounds = (range.lowerBound, range.upperBound)
-            case (_, 1): 
+            case (_, 1):
                 guard let number = ends[0] else { return nil }
                 bounds = (number, halves.count == 2 ? range.upperBound : number)
             case (_, 2):
@@ -41,7 +44,8 @@ struct CronExpression: Sendable, Equatable {
                 bounds = (low, high)
             default: return nil
             }
-            guard let step = halves.count == 2 ? Int(halves[1]) : 1, step > 0, range.contains(bounds.0), range.contains(bounds.1), bounds.0 <= bounds.1
+            guard let step = halves.count == 2 ? Int(halves[1]) : 1, step > 0, range.contains(bounds.0),
+                range.contains(bounds.1), bounds.0 <= bounds.1
             else { return nil }
             values.formUnion(stride(from: bounds.0, through: bounds.1, by: step))
         }
@@ -50,13 +54,18 @@ struct CronExpression: Sendable, Equatable {
 
     /// The first of its minutes after `time` by the clocks of `timeZone`; nil: there is none within five years.
     ///
-    /// A minute that is left out when clocks are put forward is not made up for; of one that comes twice, the first counts.
+    /// A minute that is left out when clocks are put forward is not made up for; of one that comes twice, the first
+    /// counts.
     func next(after time: Date, in timeZone: TimeZone) -> Date? {
         var calendar = Calendar(identifier: .gregorian)
         calendar.timeZone = timeZone
         var day = calendar.startOfDay(for: time)
         for _ in 0..<(5 * 366) {
-            if fits(calendar.dateComponents([.day, .month, .weekday], from: day)), let found = minute(of: day, after: time, calendar) { return found }
+            if fits(calendar.dateComponents([.day, .month, .weekday], from: day)),
+                let found = minute(of: day, after: time, calendar)
+            {
+                return found
+            }
             guard let next = calendar.date(byAdding: .day, value: 1, to: day) else { return nil }
             day = calendar.startOfDay(for: next)
         }
@@ -64,7 +73,9 @@ struct CronExpression: Sendable, Equatable {
     }
 
     private func fits(_ parts: DateComponents) -> Bool {
-        guard let day = parts.day, let month = parts.month, let weekday = parts.weekday, months.contains(month) else { return false }
+        guard let day = parts.day, let month = parts.month, let weekday = parts.weekday, months.contains(month) else {
+            return false
+        }
         let isDay = days.contains(day)
         let isWeekday = weekdays.contains(weekday - 1)
         return isEitherDay ? isDay || isWeekday : isDay && isWeekday

@@ -34,7 +34,8 @@ struct RuleClock: Service {
                     trouble.isOver()
                 } catch {
                     if !Task.isCancelled, trouble.happened() {
-                        logger.warning("Could not look for rules that are due; retrying.", metadata: ["error.cause": "\(error)"])
+                        logger.warning(
+                            "Could not look for rules that are due; retrying.", metadata: ["error.cause": "\(error)"])
                     }
                     pause = trouble.pause
                 }
@@ -66,7 +67,9 @@ struct RuleClock: Service {
             } catch {
                 guard !Task.isCancelled else { return }
                 if try row.decode(4, as: Bool.self) {
-                    logger.warning("A rule could not act when it was due; retrying.", metadata: ["rule.name": "\(name)", "error.cause": "\(error)"])
+                    logger.warning(
+                        "A rule could not act when it was due; retrying.",
+                        metadata: ["rule.name": "\(name)", "error.cause": "\(error)"])
                 }
                 try await postgres.execute(
                     """
@@ -79,7 +82,8 @@ struct RuleClock: Service {
     }
 
     private func act(_ name: String, _ json: JSONValue, due: Date, at time: Date, in space: Space) async throws {
-        // A rule that this version cannot read, such as one of a time zone that is no longer accepted, is stuck: its schedule does not end unnoticed.
+        // A rule that this version cannot read, such as one of a time zone that is no longer accepted, is stuck: its
+        // schedule does not end unnoticed.
         let rule = try Rule(name: name, json)
         let next: Date? = if case .schedule(let schedule) = rule.trigger { schedule.next(after: time) } else { nil }
         let wanted = try await act(rule, due: due, in: space)
@@ -97,6 +101,7 @@ struct RuleClock: Service {
     private func act(_ rule: Rule, due: Date, in space: Space) async throws -> RuleAct? {
         let at = due.formatted(.iso8601)
         return try await acts.act(
-            rule, on: Facts([.init("at", .string(at))]), cause: "tick:\(at)", at: due, RecipientLookUp(stored: stored, space: space), in: space)
+            rule, on: Facts([.init("at", .string(at))]), cause: "tick:\(at)", at: due,
+            RecipientLookUp(stored: stored, space: space), in: space)
     }
 }

@@ -12,7 +12,9 @@ enum Schedule: Sendable, Equatable {
     /// - Parameter every: `{"minutes":n}`, up to four weeks.
     /// - Throws: `invalid-body`.
     init(every: JSONValue) throws {
-        guard let fields = try? BodyFields(every, ["minutes"]), let minutes = try? fields.integer("minutes", in: 1...40_320) else {
+        guard let fields = try? BodyFields(every, ["minutes"]),
+            let minutes = try? fields.integer("minutes", in: 1...40_320)
+        else {
             throw HTTPProblem(.invalidBody, #"It is {"minutes":1…40320}."#, field: "when.every")
         }
         self = .every(minutes: minutes)
@@ -22,7 +24,8 @@ enum Schedule: Sendable, Equatable {
     /// - Throws: `invalid-body`.
     init(cron text: String, timeZone: String?) throws {
         guard let expression = CronExpression(text) else {
-            throw HTTPProblem(.invalidBody, "It is minute, hour, day, month and weekday, such as 0 8 * * 1-5.", field: "when.cron")
+            throw HTTPProblem(
+                .invalidBody, "It is minute, hour, day, month and weekday, such as 0 8 * * 1-5.", field: "when.cron")
         }
         guard let zone = TimeZone(iana: timeZone ?? "UTC") else {
             throw HTTPProblem(.invalidBody, "This is no time zone such as Europe/Berlin.", field: "when.timeZone")

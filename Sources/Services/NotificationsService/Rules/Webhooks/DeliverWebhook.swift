@@ -2,7 +2,8 @@ import Foundation
 import MartletHTTP
 import MartletJobs
 
-/// The job that tells a webhook what a rule saw, again and again with growing pauses, about four hours long, until it is accepted.
+/// The job that tells a webhook what a rule saw, again and again with growing pauses, about four hours long, until it
+/// is accepted.
 ///
 /// At least once, under the same id: a receiver that was told and could not say so is told again.
 struct DeliverWebhook: JobHandler {

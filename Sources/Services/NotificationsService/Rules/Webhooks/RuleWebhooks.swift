@@ -29,15 +29,21 @@ struct RuleWebhooks: Sendable {
             WHERE d.id = \(id) AND d.state = 'waiting' AND r.space = d.space AND r.name = d.rule AND r.salt IS NOT NULL
             RETURNING d.body, d.attempts, r.rule -> 'webhook' ->> 'url', r.salt, CASE WHEN r.former_until > now() THEN r.former_salt END, r.name, r.space
             """)
-        guard let row = rows.first, let body = try row.decode(0, as: String?.self), let url = try row.decode(2, as: String?.self) else { return nil }
+        guard let row = rows.first, let body = try row.decode(0, as: String?.self),
+            let url = try row.decode(2, as: String?.self)
+        else { return nil }
         let (name, space): (String, Int32) = (try row.decode(5), try row.decode(6))
         let salts = [try row.decode(3, as: [UInt8]?.self), try row.decode(4, as: [UInt8]?.self)].compactMap(\.self)
-        return Attempt(body: body, number: try row.decode(1), url: url, secrets: salts.map { store.secret($0, of: name, in: space) })
+        return Attempt(
+            body: body, number: try row.decode(1), url: url,
+            secrets: salts.map { store.secret($0, of: name, in: space) })
     }
 
     /// - Throws: `CancellationError`.
     func send(_ attempt: Attempt, id: UUID) async throws -> WebhookOutcome {
-        try await sender.send(ByteBuffer(string: attempt.body), id: id.uuidString.lowercased(), to: attempt.url, signedBy: attempt.secrets)
+        try await sender.send(
+            ByteBuffer(string: attempt.body), id: id.uuidString.lowercased(), to: attempt.url, signedBy: attempt.secrets
+        )
     }
 
     enum State: String {
@@ -57,6 +63,7 @@ struct RuleWebhooks: Sendable {
     /// Forgets what is old.
     func prune() async throws {
         try await postgres.execute(
-            "DELETE FROM notifications.rule_deliveries WHERE created < now() - make_interval(days => \(Int32(Self.keptDays)))")
+            "DELETE FROM notifications.rule_deliveries WHERE created < now() - make_interval(days => \(Int32(Self.keptDays)))"
+        )
     }
 }

@@ -2,8 +2,8 @@ import Hummingbird
 import MartletAPI
 import MartletHTTP
 
-/// `PATCH /upload/{path…}` with `{"_readers":[…],"_writers":[…]}`, either of which may be absent: changes who may read and write a file. Answers
-/// its record.
+/// `PATCH /upload/{path…}` with `{"_readers":[…],"_writers":[…]}`, either of which may be absent: changes who may read
+/// and write a file. Answers its record.
 struct ChangeFile: Endpoint {
     let files: FileStore
     let rights: RightsStore

@@ -6,10 +6,12 @@ import MartletCore
 import MartletFiles
 import MartletHTTP
 
-/// `POST /upload-link/{path…}` with `{"expiresInSeconds":3600,"thumbnail":"small"}`, both optional: 201 `{"path":"link/…","expires":…}`.
+/// `POST /upload-link/{path…}` with `{"expiresInSeconds":3600,"thumbnail":"small"}`, both optional: 201
+/// `{"path":"link/…","expires":…}`.
 ///
-/// `path` goes behind `/api/{appKey}/` and opens the file, or its thumbnail, without the app's secret until it expires: after an hour, or up to
-/// seven days. It opens this file, whatever its version, and no other that takes its path later.
+/// `path` goes behind `/api/{appKey}/` and opens the file, or its thumbnail, without the app's secret until it expires:
+/// after an hour, or up to seven days. It opens this file, whatever its version, and no other that takes its path
+/// later.
 struct CreateLink: Endpoint {
     static let maximumSeconds = 7 * 86_400
 
@@ -43,7 +45,8 @@ struct CreateLink: Endpoint {
         let expires = Int64(settings.now().timeIntervalSince1970) + Int64(seconds)
         let token = settings.signer.token(
             for: FileLink(
-                environment: scope.space.environment.rawValue, space: scope.space.schema, path: file.path, fileID: file.id,
+                environment: scope.space.environment.rawValue, space: scope.space.schema, path: file.path,
+                fileID: file.id,
                 thumbnail: body.thumbnail, expires: expires))
         let encoded = file.path.components(separatedBy: "/").map(RelativeReference.encoded).joined(separator: "/")
         let answer = Answer(

@@ -2,7 +2,8 @@ import Hummingbird
 import MartletAPI
 import MartletHTTP
 
-/// `DELETE /upload/{path…}`: deletes a file, 204; only the version of `If-Match` where that is given. Its history stays.
+/// `DELETE /upload/{path…}`: deletes a file, 204; only the version of `If-Match` where that is given. Its history
+/// stays.
 struct DeleteFile: Endpoint {
     let files: FileStore
     let rights: RightsStore

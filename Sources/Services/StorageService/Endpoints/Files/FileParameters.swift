@@ -45,7 +45,8 @@ extension Request {
 }
 
 extension Response {
-    /// `{"count":n,"data":[…],"next":…}` of rows whose only cell is JSON; `next`: what to ask with for the page that follows.
+    /// `{"count":n,"data":[…],"next":…}` of rows whose only cell is JSON; `next`: what to ask with for the page that
+    /// follows.
     static func page(_ rows: PostgresRows, next: String?) throws -> Response {
         var body = ByteBuffer(string: "{\"count\":\(rows.count),\"data\":[")
         for (index, row) in rows.enumerated() {
@@ -61,6 +62,8 @@ extension Response {
     /// A row whose first cell is JSON.
     static func record(_ rows: PostgresRows, status: HTTPResponse.Status = .ok) throws -> Response {
         guard let row = rows.first else { throw HTTPProblem(.fileNotFound) }
-        return .json(row.withBytes(0) { bytes in ByteBuffer(bytes: bytes ?? UnsafeRawBufferPointer(start: nil, count: 0)) }, status: status)
+        return .json(
+            row.withBytes(0) { bytes in ByteBuffer(bytes: bytes ?? UnsafeRawBufferPointer(start: nil, count: 0)) },
+            status: status)
     }
 }

@@ -6,8 +6,8 @@ import MartletHTTP
 
 /// `GET /link/{token}/{path…}?thumbnail=`: what `CreateLink` made, for anybody.
 ///
-/// The link says of which of the app's environments its file is: a browser sends no header that does. The answer is the same `invalid-link`
-/// for a forged link, one that has expired, and one whose file is gone.
+/// The link says of which of the app's environments its file is: a browser sends no header that does. The answer is the
+/// same `invalid-link` for a forged link, one that has expired, and one whose file is gone.
 struct OpenLink: Endpoint {
     let files: FileStore
     let thumbnails: ThumbnailStore
@@ -17,7 +17,8 @@ struct OpenLink: Endpoint {
         var principal = try context.principal
         guard [.link, .client, .master].contains(principal.kind) else { throw HTTPProblem(.forbidden) }
         let (token, path) = (context.component("token"), try request.fileTarget(behind: 2).file)
-        guard let claims = LinkSigner.claims(token), let environment = AppEnvironment(rawValue: claims.environment) else {
+        guard let claims = LinkSigner.claims(token), let environment = AppEnvironment(rawValue: claims.environment)
+        else {
             throw HTTPProblem(.invalidLink)
         }
         principal.environment = environment
@@ -29,11 +30,14 @@ struct OpenLink: Endpoint {
             thumbnails.settings.signer.isValid(
                 token,
                 for: FileLink(
-                    environment: claims.environment, space: space.schema, path: file.path, fileID: file.id, thumbnail: thumbnail,
+                    environment: claims.environment, space: space.schema, path: file.path, fileID: file.id,
+                    thumbnail: thumbnail,
                     expires: claims.expires),
                 at: thumbnails.settings.now())
         else { throw HTTPProblem(.invalidLink) }
-        let found = try await thumbnail.asyncMap { try await thumbnails.thumbnail(of: file, size: $0, in: space) } ?? file.response
+        let found =
+            try await thumbnail.asyncMap { try await thumbnails.thumbnail(of: file, size: $0, in: space) }
+            ?? file.response
         return try found.response(to: request, from: thumbnails.settings.backend)
     }
 }

@@ -4,8 +4,8 @@ import MartletAPI
 import MartletHTTP
 import MartletPostgres
 
-/// `GET /upload/{path…}?thumbnail=&info=`: the file's bytes, whole (200), one range of them (206), or nothing new (304); with `info=true` its
-/// record. `GET /upload/{directory…}/?limit=&after=`: a page of what is in a directory.
+/// `GET /upload/{path…}?thumbnail=&info=`: the file's bytes, whole (200), one range of them (206), or nothing new
+/// (304); with `info=true` its record. `GET /upload/{directory…}/?limit=&after=`: a page of what is in a directory.
 struct ReadFile: Endpoint {
     let files: FileStore
     let thumbnails: ThumbnailStore

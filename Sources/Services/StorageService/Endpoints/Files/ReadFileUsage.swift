@@ -2,8 +2,8 @@ import Hummingbird
 import MartletAPI
 import MartletHTTP
 
-/// `GET /files/usage` and `GET /admin/apps/{app}/storage/files`: what the environment's files come to, and their limits; master key, or staff with the
-/// right in `storage`.
+/// `GET /files/usage` and `GET /admin/apps/{app}/storage/files`: what the environment's files come to, and their
+/// limits; master key, or staff with the right in `storage`.
 struct ReadFileUsage: Endpoint {
     let files: FileStore
 

@@ -4,7 +4,8 @@ import MartletAPI
 import MartletHTTP
 import MartletPostgres
 
-/// `GET /upload-history/{path…}?limit=&before=`: uploads to a file, or below a directory (with a slash at its end), newest first.
+/// `GET /upload-history/{path…}?limit=&before=`: uploads to a file, or below a directory (with a slash at its end),
+/// newest first.
 ///
 /// Those that the asker might read; also of files that are gone.
 struct ReadUploadHistory: Endpoint {
@@ -20,7 +21,8 @@ struct ReadUploadHistory: Endpoint {
             }
             return id
         }
-        let rows = try await files.history(of: target, before: before, limit: limit, in: try await context.fileScope(rights))
+        let rows = try await files.history(
+            of: target, before: before, limit: limit, in: try await context.fileScope(rights))
         guard rows.count == limit, let last = rows.last else { return try .page(rows, next: nil) }
         struct Entry: Decodable {
             var id: Int

@@ -3,8 +3,9 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// `PUT /admin/apps/{app}/storage/files` with `{"maximumFiles":n|null,"maximumBytes":n|null}`: the app's own limits, of each of its environments, in place of the
-/// server's; 200 as `ReadFileUsage`. Staff with the right in `applications`, not the app itself.
+/// `PUT /admin/apps/{app}/storage/files` with `{"maximumFiles":n|null,"maximumBytes":n|null}`: the app's own limits, of
+/// each of its environments, in place of the server's; 200 as `ReadFileUsage`. Staff with the right in `applications`,
+/// not the app itself.
 struct SetFileLimits: Endpoint {
     private static let range = 0...(1 << 60)
 
@@ -15,7 +16,9 @@ struct SetFileLimits: Endpoint {
         let principal = try context.principal
         _ = try context.staff(may: .update, .applications, in: principal.appID)
         let body = try await BodyFields(request, ["maximumFiles", "maximumBytes"])
-        let quota = FileQuota(maximumFiles: try body.integer("maximumFiles", in: Self.range), maximumBytes: try body.integer("maximumBytes", in: Self.range))
+        let quota = FileQuota(
+            maximumFiles: try body.integer("maximumFiles", in: Self.range),
+            maximumBytes: try body.integer("maximumBytes", in: Self.range))
         for environment in [AppEnvironment.live, .test] {
             try await files.limit(try SpaceName(appID: principal.appID, environment: environment).space, to: quota)
         }

@@ -5,12 +5,12 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// `POST /upload/{directory…}/?name=&readers=&writers=` or `PUT /upload/{path…}?readers=&writers=`: stores the body as a file, 201, or as
-/// a file's new version, 200.
+/// `POST /upload/{directory…}/?name=&readers=&writers=` or `PUT /upload/{path…}?readers=&writers=`: stores the body as
+/// a file, 201, or as a file's new version, 200.
 ///
-/// Directories need not be made. `POST` to a path without a slash at its end, or with a `multipart/form-data` body, takes the name from there.
-/// `If-None-Match: *` and `If-Match` with the file's tag are respected. Answers the file's record. The body is streamed; when it
-/// breaks off or is too long, nothing is stored.
+/// Directories need not be made. `POST` to a path without a slash at its end, or with a `multipart/form-data` body,
+/// takes the name from there. `If-None-Match: *` and `If-Match` with the file's tag are respected. Answers the file's
+/// record. The body is streamed; when it breaks off or is too long, nothing is stored.
 struct UploadFile: Endpoint {
     let intake: FileIntake
     let rights: RightsStore
@@ -22,12 +22,14 @@ struct UploadFile: Endpoint {
         let (target, grants, condition) = (try request.fileTarget(), try FileGrants(request), try request.fileCondition)
         let scope = try await context.fileScope(rights)
         let isMultipart = takesDirectory && MultipartFile.isMultipart(request)
-        let body = try CompleteBody(request, limitInBytes: intake.settings.maximumSizeInBytes + (isMultipart ? 64 << 10 : 0))
+        let body = try CompleteBody(
+            request, limitInBytes: intake.settings.maximumSizeInBytes + (isMultipart ? 64 << 10 : 0))
         let written: FileStore.Written
         if isMultipart {
             let file = try await MultipartFile(request, body)
             let declaration = FileIntake.Declaration(
-                path: try path(target, name: name(request) ?? file.fileName), contentType: file.contentType, grants: grants,
+                path: try path(target, name: name(request) ?? file.fileName), contentType: file.contentType,
+                grants: grants,
                 condition: condition)
             written = try await intake.take(file, as: declaration, in: scope)
         } else {
@@ -42,8 +44,12 @@ struct UploadFile: Endpoint {
     }
 
     private static func location(of record: Response) async throws -> String? {
-        let path = try await record.wholeBody().withUnsafeReadableBytes { JSONMember.scalar(["path"], of: $0.bindMemory(to: UInt8.self)) }
-        return path.map { "/upload/" + $0.components(separatedBy: "/").map(RelativeReference.encoded).joined(separator: "/") }
+        let path = try await record.wholeBody().withUnsafeReadableBytes {
+            JSONMember.scalar(["path"], of: $0.bindMemory(to: UInt8.self))
+        }
+        return path.map {
+            "/upload/" + $0.components(separatedBy: "/").map(RelativeReference.encoded).joined(separator: "/")
+        }
     }
 
     private func name(_ request: Request) -> String? {
@@ -57,7 +63,10 @@ struct UploadFile: Endpoint {
             // A file inside of what the path then says is a directory.
             return try name.map { try FilePath(path.text.components(separatedBy: "/") + [$0]) } ?? path
         case .directory(let directory):
-            guard takesDirectory else { _ = try target.file; return try directory.file("") }
+            guard takesDirectory else {
+                _ = try target.file
+                return try directory.file("")
+            }
             guard let name else {
                 throw HTTPProblem(.invalidParameter, "A file in a directory needs a name.", field: "name")
             }

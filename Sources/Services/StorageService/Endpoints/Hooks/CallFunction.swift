@@ -6,8 +6,9 @@ import NIOCore
 
 /// `POST /functions/{name}` with any JSON or nothing, at most 1 MiB: asks the hook and answers `{"result":…}`.
 ///
-/// The hook gets `{"event":"function","hook","params","user","master"}` and answers `{"result":…}` or `{"error":"…"}`. Open to the master
-/// key and to the hook's `callers`. Nothing is repeated: a call that failed may have been carried out.
+/// The hook gets `{"event":"function","hook","params","user","master"}` and answers `{"result":…}` or `{"error":"…"}`.
+/// Open to the master key and to the hook's `callers`. Nothing is repeated: a call that failed may have been carried
+/// out.
 struct CallFunction: Endpoint {
     static let maximumSizeInBytes = 1 << 20
 
@@ -21,7 +22,9 @@ struct CallFunction: Endpoint {
         let (name, space) = (try context.hookName, try context.space)
         let identity = try await rights.rights(of: try context.principal, in: space).identity
         let hook = try await hooks.function(name, in: space)
-        guard hook.isOpen(to: identity) else { throw HTTPProblem(.forbidden, "This function is not open to the caller.") }
+        guard hook.isOpen(to: identity) else {
+            throw HTTPProblem(.forbidden, "This function is not open to the caller.")
+        }
         let body = try await request.wholeBody(upTo: Self.maximumSizeInBytes)
         let parameters =
             body.readableBytes == 0

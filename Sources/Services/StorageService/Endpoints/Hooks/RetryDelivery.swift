@@ -13,7 +13,9 @@ struct RetryDelivery: Endpoint {
         try request.allowParameters()
         let (name, space) = (try context.hookName, try context.managedSpace)
         try await request.allowNoBody()
-        guard let id = UUID(uuidString: context.component("id")), let delivery = try await deliveries.retry(id, of: name, in: space) else {
+        guard let id = UUID(uuidString: context.component("id")),
+            let delivery = try await deliveries.retry(id, of: name, in: space)
+        else {
             throw HTTPProblem(.deliveryNotFound)
         }
         guard delivery.state != .done else { throw HTTPProblem(.conflict, "It has been delivered.") }

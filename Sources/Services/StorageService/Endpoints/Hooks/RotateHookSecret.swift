@@ -4,7 +4,8 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// `POST /hooks/{name}/secret`: a new secret, shown this once; for a day requests bear the signatures of both. Master key.
+/// `POST /hooks/{name}/secret`: a new secret, shown this once; for a day requests bear the signatures of both. Master
+/// key.
 struct RotateHookSecret: Endpoint {
     let hooks: HookStore
     let secrets: HookSecrets

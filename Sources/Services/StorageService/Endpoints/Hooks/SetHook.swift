@@ -4,10 +4,11 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// `PUT /hooks/{name}` with `{"event","collection"?,"url","timeoutMilliseconds"?,"enabled"?,"callers"?}`: makes or changes a hook; master key.
+/// `PUT /hooks/{name}` with `{"event","collection"?,"url","timeoutMilliseconds"?,"enabled"?,"callers"?}`: makes or
+/// changes a hook; master key.
 ///
-/// A new one is answered with 201 and its `secret`, which is not shown again. In force at once in this copy of the service and within a
-/// second in the others.
+/// A new one is answered with 201 and its `secret`, which is not shown again. In force at once in this copy of the
+/// service and within a second in the others.
 struct SetHook: Endpoint {
     let hooks: HookStore
     let client: HookClient
@@ -23,8 +24,12 @@ struct SetHook: Endpoint {
         try body.check()
         try await client.check(body.url)
         let (hook, isNew) = try await hooks.set(body, name, of: space)
-        guard isNew, let secret = secrets.secrets(of: hook, in: space).first else { return try .encoding(HookBody(hook)) }
-        return try Response.encoding(NewSecret(hook: HookBody(hook), secret: secret.text.withValue { $0 }), status: .created).notStored
+        guard isNew, let secret = secrets.secrets(of: hook, in: space).first else {
+            return try .encoding(HookBody(hook))
+        }
+        return try Response.encoding(
+            NewSecret(hook: HookBody(hook), secret: secret.text.withValue { $0 }), status: .created
+        ).notStored
     }
 }
 

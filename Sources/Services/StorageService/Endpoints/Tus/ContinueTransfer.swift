@@ -3,8 +3,8 @@ import Hummingbird
 import MartletAPI
 import MartletHTTP
 
-/// `PATCH /files/tus/{id}` with `Upload-Offset`: takes the bytes that follow, 204 with the new offset. What arrived of a body that
-/// broke off is kept. With the last byte the file is there, or the new version of it.
+/// `PATCH /files/tus/{id}` with `Upload-Offset`: takes the bytes that follow, 204 with the new offset. What arrived of
+/// a body that broke off is kept. With the last byte the file is there, or the new version of it.
 struct ContinueTransfer: Endpoint {
     let uploads: TusUploads
     let rights: RightsStore
@@ -17,7 +17,9 @@ struct ContinueTransfer: Endpoint {
         let offset = try Tus.number(Tus.uploadOffset, of: request)
         let (scope, id) = (try await context.fileScope(rights), context.component("id"))
         let now = uploads.intake.settings.now()
-        guard let transfer = try await uploads.store.find(id, at: now, in: scope) else { throw HTTPProblem(.uploadNotFound) }
+        guard let transfer = try await uploads.store.find(id, at: now, in: scope) else {
+            throw HTTPProblem(.uploadNotFound)
+        }
         guard offset == transfer.offset else { throw TusUploads.conflict(transfer.offset) }
         let body = try CompleteBody(request, limitInBytes: max(0, transfer.sizeInBytes - offset))
         let reached = try await uploads.receive(body, at: offset, of: transfer, in: scope)

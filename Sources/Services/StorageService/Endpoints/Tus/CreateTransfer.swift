@@ -6,7 +6,8 @@ import MartletHTTP
 
 /// `POST /files/tus` (tus creation): begins a resumable upload of `Upload-Length` bytes, 201 with its `Location`.
 ///
-/// `Upload-Metadata`: `path`, or else `filename`, says where the file will be; `filetype`, `readers` and `writers` are as in `UploadFile`.
+/// `Upload-Metadata`: `path`, or else `filename`, says where the file will be; `filetype`, `readers` and `writers` are
+/// as in `UploadFile`.
 struct CreateTransfer: Endpoint {
     private static let address = HTTPField.Name(HeaderName.address)!
 
@@ -36,7 +37,9 @@ struct CreateTransfer: Endpoint {
         let id = try await uploads.store.create(
             declaration, sizeInBytes: size, expires: now.addingTimeInterval(settings.uploadLifetime),
             from: request.headers[Self.address] ?? "", in: scope)
-        guard let transfer = try await uploads.store.find(id, at: now, in: scope) else { throw HTTPProblem(.internalError) }
+        guard let transfer = try await uploads.store.find(id, at: now, in: scope) else {
+            throw HTTPProblem(.internalError)
+        }
         try await uploads.finish(transfer, in: scope)
         var headers = Tus.headers(of: transfer, offset: 0)
         // Relative to `/api/{appKey}/files/tus`, which only the gateway knows in full.

@@ -12,7 +12,8 @@ struct DescribeTus: Endpoint {
             status: .noContent,
             headers: [
                 Tus.resumable: Tus.version, HTTPField.Name("Tus-Version")!: Tus.version,
-                HTTPField.Name("Tus-Extension")!: Tus.extensions, HTTPField.Name("Tus-Max-Size")!: String(settings.maximumSizeInBytes),
+                HTTPField.Name("Tus-Extension")!: Tus.extensions,
+                HTTPField.Name("Tus-Max-Size")!: String(settings.maximumSizeInBytes),
             ])
     }
 }

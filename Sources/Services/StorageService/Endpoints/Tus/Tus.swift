@@ -4,7 +4,8 @@ import Hummingbird
 import MartletAPI
 import MartletHTTP
 
-/// What the endpoints of the tus resumable upload protocol 1.0.0 (https://tus.io/protocols/resumable-upload) have in common.
+/// What the endpoints of the tus resumable upload protocol 1.0.0 (https://tus.io/protocols/resumable-upload) have in
+/// common.
 enum Tus {
     static let version = "1.0.0"
     static let extensions = "creation,termination,expiration"
@@ -39,12 +40,14 @@ enum Tus {
         var metadata: [String: String] = [:]
         for pair in (request.headers[uploadMetadata] ?? "").split(separator: ",") {
             let parts = pair.split(separator: " ")
-            guard let key = parts.first, parts.count <= 2, let data = Data(base64Encoded: String(parts.count == 2 ? parts[1] : "")),
+            guard let key = parts.first, parts.count <= 2,
+                let data = Data(base64Encoded: String(parts.count == 2 ? parts[1] : "")),
                 let value = String(data: data, encoding: .utf8),
                 !value.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }),
                 metadata.updateValue(value, forKey: String(key)) == nil
             else {
-                throw HTTPProblem(.invalidParameter, "It is a list of keys with base64 values.", field: "Upload-Metadata")
+                throw HTTPProblem(
+                    .invalidParameter, "It is a list of keys with base64 values.", field: "Upload-Metadata")
             }
         }
         return metadata
@@ -61,7 +64,8 @@ enum Tus {
 
     static func headers(of transfer: TusUploadStore.Transfer, offset: Int) -> HTTPFields {
         [
-            resumable: version, uploadOffset: String(offset), uploadExpires: date(transfer.expires), .cacheControl: "no-store",
+            resumable: version, uploadOffset: String(offset), uploadExpires: date(transfer.expires),
+            .cacheControl: "no-store",
         ]
     }
 }

@@ -4,8 +4,8 @@ import NIOHPACK
 import NIOHTTP2
 import NIOTLS
 
-/// One connection: writes requests as frames and reads the answers. It works on frames rather than with a channel per stream, which would cost
-/// more than the request itself. All of it happens on the connection's event loop.
+/// One connection: writes requests as frames and reads the answers. It works on frames rather than with a channel per
+/// stream, which would cost more than the request itself. All of it happens on the connection's event loop.
 final class APNsConnection: ChannelInboundHandler {
     typealias InboundIn = HTTP2Frame
     typealias OutboundOut = HTTP2Frame
@@ -126,7 +126,9 @@ final class APNsConnection: ChannelInboundHandler {
             if case .handshakeCompleted(let negotiated) = event, negotiated != "h2" { close("no-http2") }
         case let event as StreamClosedEvent:
             let isRefused = event.reason == .refusedStream
-            if let ended = streams.close(Int(event.streamID), isRefused: isRefused) { pool?.ended(ended, reason: "stream-reset") }
+            if let ended = streams.close(Int(event.streamID), isRefused: isRefused) {
+                pool?.ended(ended, reason: "stream-reset")
+            }
             closeIfDrained()
         default: break
         }
@@ -149,7 +151,8 @@ final class APNsConnection: ChannelInboundHandler {
         let frame = unwrapInboundIn(data)
         lastRead = .now()
         switch frame.payload {
-        case .headers(let headers): finish(streams.receive(headers.headers, isLast: headers.endStream, on: Int(frame.streamID)))
+        case .headers(let headers):
+            finish(streams.receive(headers.headers, isLast: headers.endStream, on: Int(frame.streamID)))
         case .data(let data): read(data, on: frame.streamID, context)
         case .settings(.settings(let settings)): apply(settings)
         case .goAway(let last, let code, let data): goAway(Int(last), code, data)
@@ -160,7 +163,8 @@ final class APNsConnection: ChannelInboundHandler {
 
     // MARK: Reading
 
-    private func read(_ data: HTTP2Frame.FramePayload.Data, on stream: HTTP2StreamID, _ context: ChannelHandlerContext) {
+    private func read(_ data: HTTP2Frame.FramePayload.Data, on stream: HTTP2StreamID, _ context: ChannelHandlerContext)
+    {
         guard case .byteBuffer(let buffer) = data.data else { return }
         readBytes += buffer.readableBytes + (data.paddingBytes ?? 0)
         if readBytes >= Self.windowStep {
@@ -190,8 +194,8 @@ final class APNsConnection: ChannelInboundHandler {
         if let maximum { streamLimit = min(maximum, configuration.maximumStreams) }
     }
 
-    /// Streams above the last one are sent again, the others may still be answered (RFC 9113 §6.8). NIO, too, tells that those above are closed,
-    /// but as cancelled.
+    /// Streams above the last one are sent again, the others may still be answered (RFC 9113 §6.8). NIO, too, tells
+    /// that those above are closed, but as cancelled.
     private func goAway(_ last: Int, _ code: HTTP2ErrorCode, _ data: ByteBuffer?) {
         let text = data.map { String(decoding: $0.readableBytesView.prefix(200), as: UTF8.self) } ?? ""
         if cause == nil { cause = "goaway \(code) \(text)" }

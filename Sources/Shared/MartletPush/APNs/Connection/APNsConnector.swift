@@ -17,7 +17,9 @@ struct APNsConnector: Sendable {
         var tls = TLSConfiguration.makeClientConfiguration()
         tls.minimumTLSVersion = .tlsv12
         tls.applicationProtocols = ["h2"]
-        if let pem = configuration.trustedCertificates { tls.trustRoots = .certificates(try NIOSSLCertificate.fromPEMBytes(Array(pem.utf8))) }
+        if let pem = configuration.trustedCertificates {
+            tls.trustRoots = .certificates(try NIOSSLCertificate.fromPEMBytes(Array(pem.utf8)))
+        }
         self.tls = try NIOSSLContext(configuration: tls)
     }
 
@@ -31,7 +33,8 @@ struct APNsConnector: Sendable {
             .channelInitializer { [tls] channel in
                 // Of a host's several addresses each gets a channel, and one of them remains.
                 channel.eventLoop.makeCompletedFuture {
-                    try channel.pipeline.syncOperations.addHandler(NIOSSLClientHandler(context: tls, serverHostname: name))
+                    try channel.pipeline.syncOperations.addHandler(
+                        NIOSSLClientHandler(context: tls, serverHostname: name))
                 }
             }
             .connect(host: configuration.host, port: configuration.port)
@@ -46,7 +49,8 @@ struct APNsConnector: Sendable {
     private static func http2(_ configuration: APNsConfiguration) -> NIOHTTP2Handler {
         var connection = NIOHTTP2Handler.ConnectionConfiguration()
         connection.initialSettings = [
-            HTTP2Setting(parameter: .enablePush, value: 0), HTTP2Setting(parameter: .maxHeaderListSize, value: 16 << 10),
+            HTTP2Setting(parameter: .enablePush, value: 0),
+            HTTP2Setting(parameter: .maxHeaderListSize, value: 16 << 10),
         ]
         // Answers that come too late must not be taken for an error of the connection.
         connection.maximumRecentlyResetStreams = configuration.maximumStreams

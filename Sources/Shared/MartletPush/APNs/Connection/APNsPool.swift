@@ -22,7 +22,8 @@ final class APNsPool {
     private var lastFailure: String?
 
     init(
-        _ configuration: APNsConfiguration, _ token: APNsProviderToken, _ connector: APNsConnector, now: @escaping @Sendable () -> Date, logger: Logger
+        _ configuration: APNsConfiguration, _ token: APNsProviderToken, _ connector: APNsConnector,
+        now: @escaping @Sendable () -> Date, logger: Logger
     ) {
         self.configuration = configuration
         self.token = token
@@ -39,7 +40,9 @@ final class APNsPool {
     func enqueue(_ request: APNsRequest) {
         guard shutdown == nil else { return request.finish(.failed(.notSent, reason: "shut-down")) }
         guard !request.ticket.isCancelled else { return request.finish(.failed(.notSent, reason: "cancelled")) }
-        guard waiting.count < configuration.maximumWaiting else { return request.finish(.failed(.notSent, reason: "queue-full")) }
+        guard waiting.count < configuration.maximumWaiting else {
+            return request.finish(.failed(.notSent, reason: "queue-full"))
+        }
         waiting.append(request)
         startTicking()
         dispatchSoon()
@@ -67,7 +70,8 @@ final class APNsPool {
 
     var status: APNsStatus {
         APNsStatus(
-            connections: connections.count, openedConnections: openedCount, inFlight: connections.reduce(0) { $0 + $1.inFlight }, waiting: waiting.count,
+            connections: connections.count, openedConnections: openedCount,
+            inFlight: connections.reduce(0) { $0 + $1.inFlight }, waiting: waiting.count,
             lastFailure: lastFailure)
     }
 
@@ -92,7 +96,9 @@ final class APNsPool {
         switch ended.end {
         case .answered(let answer):
             let outcome = answer.outcome(sent: request.sent, now: now())
-            guard outcome.isOfExpiredToken, request.attempts < configuration.maximumAttempts, shutdown == nil, token.renew(request.token, at: now()) else {
+            guard outcome.isOfExpiredToken, request.attempts < configuration.maximumAttempts, shutdown == nil,
+                token.renew(request.token, at: now())
+            else {
                 return request.finish(outcome)
             }
             waiting.prepend(request)
@@ -107,7 +113,8 @@ final class APNsPool {
     }
 
     func ended(_ connection: APNsConnection, hadAnswered: Bool, cause: String) {
-        logger.debug("A connection to APNs has ended.", metadata: ["apns.host": "\(configuration.host)", "error": "\(cause)"])
+        logger.debug(
+            "A connection to APNs has ended.", metadata: ["apns.host": "\(configuration.host)", "error": "\(cause)"])
         if let index = connections.firstIndex(where: { $0 === connection }) {
             connections.remove(at: index)
             plan.ended(hadAnswered: hadAnswered, now: .now(), jitter: .random(in: 0...1))
@@ -139,11 +146,15 @@ final class APNsPool {
         do {
             text = try token.text(at: time)
         } catch {
-            while let request = waiting.popFirst() { request.finish(.failed(.credentialBroken, reason: "signing-failed")) }
+            while let request = waiting.popFirst() {
+                request.finish(.failed(.credentialBroken, reason: "signing-failed"))
+            }
             return
         }
         let authorization = "bearer " + text
-        while let connection = connections.max(by: { $0.room < $1.room }), connection.room > 0, var request = waiting.popFirst() {
+        while let connection = connections.max(by: { $0.room < $1.room }), connection.room > 0,
+            var request = waiting.popFirst()
+        {
             request.sent = time
             request.token = text
             connection.send(request, authorization: authorization)
@@ -155,7 +166,11 @@ final class APNsPool {
         hasCancelled = false
         var kept = CircularBuffer<APNsRequest>(initialCapacity: waiting.count)
         for request in waiting {
-            if request.ticket.isCancelled { request.finish(.failed(.notSent, reason: "cancelled")) } else { kept.append(request) }
+            if request.ticket.isCancelled {
+                request.finish(.failed(.notSent, reason: "cancelled"))
+            } else {
+                kept.append(request)
+            }
         }
         waiting = kept
     }
@@ -164,7 +179,8 @@ final class APNsPool {
         // From when it is part of a channel the connection tells of its end itself.
         connector.connect(APNsConnection(configuration, pool: self)) { [self] error in
             lastFailure = "\(type(of: error)): \(error)"
-            logger.debug("APNs cannot be reached.", metadata: ["apns.host": "\(configuration.host)", "error": "\(error)"])
+            logger.debug(
+                "APNs cannot be reached.", metadata: ["apns.host": "\(configuration.host)", "error": "\(error)"])
             plan.failed(now: .now(), jitter: .random(in: 0...1))
             finishShutdown()
             dispatchSoon()
@@ -216,6 +232,10 @@ final class APNsPool {
 extension PushOutcome {
     /// The message was not looked at: with another provider token it may be taken.
     fileprivate var isOfExpiredToken: Bool {
-        if case .failed(let failure) = self { failure.reason == APNsReason.expiredProviderToken.rawValue } else { false }
+        if case .failed(let failure) = self {
+            failure.reason == APNsReason.expiredProviderToken.rawValue
+        } else {
+            false
+        }
     }
 }

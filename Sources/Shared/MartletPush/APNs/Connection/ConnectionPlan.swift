@@ -2,7 +2,8 @@ import NIOCore
 
 /// When to open a connection: what happened goes in, what to do comes out.
 ///
-/// A connection that ends before it has answered anything is as good as one that did not open: both make the next wait longer.
+/// A connection that ends before it has answered anything is as good as one that did not open: both make the next wait
+/// longer.
 struct ConnectionPlan {
     enum Step: Equatable {
         case nothing
@@ -27,7 +28,9 @@ struct ConnectionPlan {
 
     /// - Parameter open: connections that take requests.
     mutating func next(waiting: Int, open: Int, now: NIODeadline) -> Step {
-        guard !isConnecting, waiting > 0, open == 0 || (open < maximum && waiting > waitingForAnother) else { return .nothing }
+        guard !isConnecting, waiting > 0, open == 0 || (open < maximum && waiting > waitingForAnother) else {
+            return .nothing
+        }
         guard now >= notBefore else { return .look(at: notBefore) }
         isConnecting = true
         return .connect

@@ -52,7 +52,9 @@ struct StreamTable {
 
     /// What is too long is not kept: the status says enough.
     mutating func receive(_ bytes: ByteBuffer, isLast: Bool, on stream: Int) -> Ended? {
-        if let size = entries[stream]?.answer?.body.count, size + bytes.readableBytes <= APNsAnswer.maximumBodySizeInBytes {
+        if let size = entries[stream]?.answer?.body.count,
+            size + bytes.readableBytes <= APNsAnswer.maximumBodySizeInBytes
+        {
             entries[stream]?.answer?.body.append(contentsOf: bytes.readableBytesView)
         }
         return isLast ? end(stream) : nil

@@ -15,7 +15,8 @@ struct ListAlertDeliveries: Endpoint {
         let states = AlertDeliveryStore.State.allCases.map(\.rawValue)
         let state = try parameters["state"].map { text in
             guard let state = AlertDeliveryStore.State(rawValue: String(text)) else {
-                throw HTTPProblem(.invalidParameter, "The state must be one of \(states.joined(separator: ", ")).", field: "state")
+                throw HTTPProblem(
+                    .invalidParameter, "The state must be one of \(states.joined(separator: ", ")).", field: "state")
             }
             return state
         }

@@ -24,7 +24,9 @@ struct ReadAlert: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (space, _) = try await context.crashes(may: .read, life.spaces)
         try request.allowParameters()
-        guard let json = try await life.alerts.store.read(try context.alert, in: space) else { throw HTTPProblem(.alertNotFound) }
+        guard let json = try await life.alerts.store.read(try context.alert, in: space) else {
+            throw HTTPProblem(.alertNotFound)
+        }
         return .json(json)
     }
 }
@@ -70,7 +72,9 @@ struct DeleteAlert: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (space, _) = try await context.crashes(may: .delete, life.spaces)
         try request.allowParameters()
-        guard try await life.alerts.store.delete(try context.alert, in: space) else { throw HTTPProblem(.alertNotFound) }
+        guard try await life.alerts.store.delete(try context.alert, in: space) else {
+            throw HTTPProblem(.alertNotFound)
+        }
         return Response(status: .noContent)
     }
 }
@@ -99,10 +103,13 @@ struct TestAlert: Endpoint {
         try request.allowParameters()
         try await request.allowNoBody()
         let (alerts, id) = (life.alerts, try context.alert)
-        guard try await alerts.store.read(id, in: space) != nil, let (address, secrets) = try await alerts.store.address(of: id) else {
+        guard try await alerts.store.read(id, in: space) != nil,
+            let (address, secrets) = try await alerts.store.address(of: id)
+        else {
             throw HTTPProblem(.alertNotFound)
         }
-        return try .encoding(Result(try await alerts.testCalls.send(to: address, signedBy: secrets, by: alerts.target, in: space)))
+        return try .encoding(
+            Result(try await alerts.testCalls.send(to: address, signedBy: secrets, by: alerts.target, in: space)))
     }
 
     private struct Result: Encodable {
@@ -120,7 +127,9 @@ extension ServiceContext {
     /// - Throws: `alert-not-found` if the path has no valid id.
     var alert: UUID {
         get throws {
-            guard let id = parameters.get("alert").flatMap({ UUID(uuidString: $0) }) else { throw HTTPProblem(.alertNotFound) }
+            guard let id = parameters.get("alert").flatMap({ UUID(uuidString: $0) }) else {
+                throw HTTPProblem(.alertNotFound)
+            }
             return id
         }
     }

@@ -23,7 +23,9 @@ struct SetCrashSettings: Endpoint {
         let (space, author) = try await context.crashes(may: .update, life.spaces)
         try request.allowParameters()
         let body = try await BodyFields(request, ["retentionDays"])
-        guard body["retentionDays"] != nil else { throw HTTPProblem(.invalidBody, "This field is required.", field: "retentionDays") }
+        guard body["retentionDays"] != nil else {
+            throw HTTPProblem(.invalidBody, "This field is required.", field: "retentionDays")
+        }
         let days = try body.integer("retentionDays", in: SpaceRetention.days)
         try await life.retention.set(days, by: author, in: space)
         return .json(#"{"retentionDays":\#(days.map { String($0) } ?? "null")}"#)

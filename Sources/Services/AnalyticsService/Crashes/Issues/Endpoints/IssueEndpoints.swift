@@ -18,7 +18,9 @@ struct ReadIssue: Endpoint {
         let report = try await life.reports.read(.newest, of: id)
         let content = try report.flatMap { try JSONValue(parsing: $0.utf8)["content"] } ?? .null
         let suspects = try await life.suspects.list(of: id, content, in: space)
-        return .json(String(json.dropLast()) + ",\"suspectCommits\":[\(suspects.joined(separator: ","))],\"newestReport\":" + (report ?? "null") + "}")
+        return .json(
+            String(json.dropLast()) + ",\"suspectCommits\":[\(suspects.joined(separator: ","))],\"newestReport\":"
+                + (report ?? "null") + "}")
     }
 }
 
@@ -31,7 +33,8 @@ struct ChangeIssue: Endpoint {
         let (space, author) = try await context.crashes(may: .update, life.spaces)
         try request.allowParameters()
         let number = try context.issueNumber
-        let changes = try await life.wanted(try await BodyFields(request, IssueChange.fields), askedBy: try context.principal)
+        let changes = try await life.wanted(
+            try await BodyFields(request, IssueChange.fields), askedBy: try context.principal)
         let ids = try await life.changes.make(changes, to: [number], by: author, in: space)
         guard let id = ids.first else { throw HTTPProblem(.issueNotFound) }
         return .json(try await life.answer(id, in: space))
@@ -113,7 +116,10 @@ struct PartIssue: Endpoint {
         let id = try await context.issue(life.reader, in: space)
         let hashes = try await BodyFields(request, ["hashes"]).strings("hashes", upTo: Self.maximumHashes) ?? []
         guard !hashes.isEmpty, hashes.allSatisfy({ $0.wholeMatch(of: /[0-9a-f]{32}/) != nil }) else {
-            throw HTTPProblem(.invalidBody, "This must be a list of 1 to \(Self.maximumHashes) hashes, each of 32 lower-case hexadecimal digits.", field: "hashes")
+            throw HTTPProblem(
+                .invalidBody,
+                "This must be a list of 1 to \(Self.maximumHashes) hashes, each of 32 lower-case hexadecimal digits.",
+                field: "hashes")
         }
         let (new, number) = try await life.merging.part(hashes, from: id, by: author, in: space)
         var response = Response.json(try await life.answer(new, in: space))
@@ -141,7 +147,8 @@ extension BodyFields {
     /// - Throws: `invalid-body`.
     fileprivate func issues(_ name: String) throws -> [Int32] {
         guard case .array(let elements) = self[name], (1...IssueChanges.maximumPerCall).contains(elements.count) else {
-            throw HTTPProblem(.invalidBody, "This must be a list of 1 to \(IssueChanges.maximumPerCall) issue numbers.", field: name)
+            throw HTTPProblem(
+                .invalidBody, "This must be a list of 1 to \(IssueChanges.maximumPerCall) issue numbers.", field: name)
         }
         return try elements.map { element in
             guard case .number(let literal) = element, let number = Int32(literal), number > 0 else {

@@ -37,7 +37,9 @@ struct ListTagValues: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (space, _) = try await context.crashes(may: .read, life.spaces)
         try request.allowParameters()
-        return .page(try await life.facets.values(of: context.component("tag"), of: try await context.issue(life.reader, in: space)))
+        return .page(
+            try await life.facets.values(
+                of: context.component("tag"), of: try await context.issue(life.reader, in: space)))
     }
 }
 
@@ -76,7 +78,8 @@ struct ListReleases: Endpoint {
         let limit = try request.number("limit", default: 20, in: 1...100)
         let offset = try request.number("offset", default: 0, in: 0...100_000)
         let list = try await life.releases.list(
-            days: days, stage: try request.shortText("environment", upTo: 200), name: try request.shortText("name", upTo: 250), offset: offset,
+            days: days, stage: try request.shortText("environment", upTo: 200),
+            name: try request.shortText("name", upTo: 250), offset: offset,
             limit: limit + 1, in: space)
         return .page(list.prefix(limit), next: list.count > limit ? String(offset + limit) : nil)
     }

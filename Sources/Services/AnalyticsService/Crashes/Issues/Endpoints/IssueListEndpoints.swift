@@ -20,7 +20,8 @@ struct ListIssues: Endpoint {
         let order = try IssueOrder(request)
         let cursor = try ListCursor(request.uri.queryParameters["cursor"], order: order.rawValue)
         let limit = try request.number("limit", default: 50, in: 1...200)
-        let list = try await life.reader.list(try IssueFilter(request), by: order, after: cursor, limit: limit + 1, in: space)
+        let list = try await life.reader.list(
+            try IssueFilter(request), by: order, after: cursor, limit: limit + 1, in: space)
         let page = list.prefix(limit)
         let named = try await life.assignees.named(page.map(\.json), .crashes, in: space)
         return .page(named, next: list.count > limit ? page.last?.place.text : nil)
@@ -45,7 +46,8 @@ struct ExportIssues: Endpoint {
             var place: ListCursor?
             var count = 0
             while count < Self.maximumIssues {
-                let rows = try await reader.rows(filter, by: order, after: place, limit: min(Self.pageSize, Self.maximumIssues - count), in: space)
+                let rows = try await reader.rows(
+                    filter, by: order, after: place, limit: min(Self.pageSize, Self.maximumIssues - count), in: space)
                 guard let last = rows.last else { break }
                 try await writer.write(ByteBuffer(string: rows.map { CSVLine.text($0.cells) }.joined()))
                 (place, count) = (last.place, count + rows.count)
@@ -53,7 +55,8 @@ struct ExportIssues: Endpoint {
             try await writer.finish(nil)
         }
         let headers: HTTPFields = [
-            .contentType: "text/csv; charset=utf-8", .contentDisposition: #"attachment; filename="issues.csv""#, .cacheControl: "no-store",
+            .contentType: "text/csv; charset=utf-8", .contentDisposition: #"attachment; filename="issues.csv""#,
+            .cacheControl: "no-store",
         ]
         return Response(status: .ok, headers: headers, body: body)
     }

@@ -15,7 +15,8 @@ struct ListReports: Endpoint {
         try request.allowParameters(["cursor", "limit"])
         let cursor = try ListCursor(request.uri.queryParameters["cursor"], order: "received")
         let limit = try request.number("limit", default: 50, in: 1...200)
-        let list = try await life.reports.list(of: try await context.issue(life.reader, in: space), after: cursor, limit: limit + 1)
+        let list = try await life.reports.list(
+            of: try await context.issue(life.reader, in: space), after: cursor, limit: limit + 1)
         let page = list.prefix(limit)
         return .page(page.map(\.json), next: list.count > limit ? page.last?.place.text : nil)
     }
@@ -30,7 +31,10 @@ struct ReadReport: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (space, _) = try await context.crashes(may: .read, life.spaces)
         try request.allowParameters()
-        guard let json = try await life.reports.read(try context.report, of: try await context.issue(life.reader, in: space)) else {
+        guard
+            let json = try await life.reports.read(
+                try context.report, of: try await context.issue(life.reader, in: space))
+        else {
             throw HTTPProblem(.reportNotFound)
         }
         return .json(json)
@@ -54,7 +58,8 @@ struct ReadReportAttachment: Endpoint {
         }
         // The client's file name and type are ignored, so that no browser shows or runs the file.
         let headers: HTTPFields = [
-            .contentType: "application/octet-stream", .contentDisposition: "attachment; filename=\"attachment-\(id)\"", .xContentTypeOptions: "nosniff",
+            .contentType: "application/octet-stream", .contentDisposition: "attachment; filename=\"attachment-\(id)\"",
+            .xContentTypeOptions: "nosniff",
             .cacheControl: "no-store",
         ]
         return Response(status: .ok, headers: headers, body: body)

@@ -17,7 +17,9 @@ extension ServiceContext {
     /// - Throws: `issue-not-found` if it is not a valid number.
     var issueNumber: Int32 {
         get throws {
-            guard let number = parameters.get("issue").flatMap({ Int32($0) }), number > 0 else { throw HTTPProblem(.issueNotFound) }
+            guard let number = parameters.get("issue").flatMap({ Int32($0) }), number > 0 else {
+                throw HTTPProblem(.issueNotFound)
+            }
             return number
         }
     }
@@ -34,7 +36,9 @@ extension ServiceContext {
     /// - Throws: `report-not-found` if it is not a valid id.
     var report: IssueReports.Choice {
         get throws {
-            guard let choice = parameters.get("report").flatMap({ IssueReports.Choice($0) }) else { throw HTTPProblem(.reportNotFound) }
+            guard let choice = parameters.get("report").flatMap({ IssueReports.Choice($0) }) else {
+                throw HTTPProblem(.reportNotFound)
+            }
             return choice
         }
     }

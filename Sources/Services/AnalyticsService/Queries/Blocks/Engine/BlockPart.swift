@@ -70,7 +70,9 @@ extension BlockPart {
                 guard let text = reader.bytes(reader.next()) else { return nil }
                 values.append(ExactText(String(decoding: text, as: UTF8.self)))
             }
-            guard !reader.isBroken, let places = PackedNumbers(reader.remainder, count: events, values: values.count + 1) else { return nil }
+            guard !reader.isBroken,
+                let places = PackedNumbers(reader.remainder, count: events, values: values.count + 1)
+            else { return nil }
             for index in 0..<events {
                 let place = places[index]
                 guard place <= values.count else { return nil }

@@ -23,7 +23,9 @@ extension BlockProfiles {
         guard bytes.count % 8 == 0 else { throw BrokenBlock() }
         return [UInt64](unsafeUninitializedCapacity: bytes.count / 8) { persons, count in
             count = bytes.count / 8
-            for index in 0..<count { persons[index] = UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: index &* 8, as: UInt64.self)) }
+            for index in 0..<count {
+                persons[index] = UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: index &* 8, as: UInt64.self))
+            }
         }
     }
 
@@ -41,7 +43,9 @@ extension BlockTerms {
             different.append(last)
             if reader.isBroken { throw BrokenBlock() }
         }
-        guard let packed = PackedNumbers(reader.remainder, count: count, values: different.count) else { throw BrokenBlock() }
+        guard let packed = PackedNumbers(reader.remainder, count: count, values: different.count) else {
+            throw BrokenBlock()
+        }
         places.reserveCapacity(count)
         for index in 0..<count {
             let place = packed[index]

@@ -14,7 +14,8 @@ extension BlockReader {
         try await !query("SELECT FROM analytics.blocks AS b WHERE \(isAsked) AND b.is_built LIMIT 1").isEmpty
     }
 
-    /// Blocks, in order: number, from and to when received, whether they are made, persons, and the request's dimensions.
+    /// Blocks, in order: number, from and to when received, whether they are made, persons, and the request's
+    /// dimensions.
     func blockRows(after: Date, limit: Int) async throws -> PostgresRows {
         let persons: PostgresQuery = request.withProfiles ? "b.persons" : "NULL::bytea"
         let dimensions = request.dimensions.reduce(into: PostgresQuery()) { $0 += ", b." + $1.column }
@@ -28,7 +29,8 @@ extension BlockReader {
     /// Since when no block is planned.
     func unplanned() async throws -> Date {
         let rows = try await query(
-            "SELECT coalesce((SELECT since FROM analytics.block_spaces WHERE space = \(span.space.id)), reached) FROM analytics.block_reach")
+            "SELECT coalesce((SELECT since FROM analytics.block_spaces WHERE space = \(span.space.id)), reached) FROM analytics.block_reach"
+        )
         guard let row = rows.first else { throw NotInBlocks() }
         return try row.decode(0)
     }

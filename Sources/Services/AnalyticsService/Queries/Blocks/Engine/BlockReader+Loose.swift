@@ -10,7 +10,9 @@ extension BlockReader {
     ///
     /// - Parameter number: of this block among those that are read.
     /// - Throws: `NotInBlocks`, as `query`.
-    func looseEvents(received ranges: [Range<Date>], as number: Int) async throws -> (block: EventBlock, parts: [BlockPart])? {
+    func looseEvents(received ranges: [Range<Date>], as number: Int) async throws -> (
+        block: EventBlock, parts: [BlockPart]
+    )? {
         let rows = try await query(looseQuery(ranges))
         guard rows.count <= Self.maximumLoose else { throw NotInBlocks() }
         guard !rows.isEmpty else { return nil }
@@ -35,7 +37,9 @@ extension BlockReader {
         for path in request.paths { values += ", left(e.properties #>> \(path), 255)" }
         var narrowed = PostgresQuery()
         if let names = request.names { narrowed += " AND e.name = ANY (\(names)::integer[])" }
-        if let isScreen = request.isScreen { narrowed += isScreen ? " AND e.kind IN (2, 3)" : " AND e.kind NOT IN (2, 3)" }
+        if let isScreen = request.isScreen {
+            narrowed += isScreen ? " AND e.kind IN (2, 3)" : " AND e.kind NOT IN (2, 3)"
+        }
         var query: PostgresQuery =
             """
             SELECT \(BlockEvent.columns)\(values) FROM analytics.events AS e
@@ -48,7 +52,8 @@ extension BlockReader {
     private static func content(_ rows: PostgresRows, _ order: [Int], _ path: Int) throws -> [UInt8]? {
         var values = ExactTexts()
         let places = try order.map { index in
-            try rows[index].decode(BlockEvent.columnCount + path, as: String?.self).flatMap { values.number(of: $0) } ?? 0
+            try rows[index].decode(BlockEvent.columnCount + path, as: String?.self).flatMap { values.number(of: $0) }
+                ?? 0
         }
         return values.texts.isEmpty ? nil : BlockColumn.content(values.texts, places: places)
     }

@@ -4,7 +4,8 @@ import MartletPostgres
 extension BlockReader {
     func partRows(of blocks: [Int]) async throws -> PostgresRows? {
         guard !blocks.isEmpty else { return nil }
-        var narrowed: PostgresQuery = "n.block = ANY (\(blocks)) AND n.first_at < \(request.last) AND n.last_at >= \(request.first)"
+        var narrowed: PostgresQuery =
+            "n.block = ANY (\(blocks)) AND n.first_at < \(request.last) AND n.last_at >= \(request.first)"
         if let names = request.names { narrowed += " AND n.name = ANY (\(names)::integer[])" }
         if let isScreen = request.isScreen { narrowed += isScreen ? " AND n.is_screen" : " AND NOT n.is_screen" }
         let bounds = request.bounds.map { Int($0) }
@@ -27,8 +28,10 @@ extension BlockReader {
         let numbers = Dictionary(uniqueKeysWithValues: zip(blocks, first...))
         var parts = try rows.map { row in
             BlockPart(
-                block: numbers[try row.decode(0)] ?? 0, name: try row.decode(1), isScreen: try row.decode(2), events: try row.decode(3),
-                firstAt: row.number(4, Int64.self), lastAt: row.number(5, Int64.self), profiles: try row.decode(6, as: [UInt8]?.self) ?? [],
+                block: numbers[try row.decode(0)] ?? 0, name: try row.decode(1), isScreen: try row.decode(2),
+                events: try row.decode(3),
+                firstAt: row.number(4, Int64.self), lastAt: row.number(5, Int64.self),
+                profiles: try row.decode(6, as: [UInt8]?.self) ?? [],
                 times: try row.decode(7, as: [UInt8]?.self) ?? [])
         }
         for path in request.paths { try await addProperty(path, to: &parts, blocks, numbers) }
@@ -41,7 +44,9 @@ extension BlockReader {
         var isScreen: Bool
     }
 
-    private func addProperty(_ path: [String], to parts: inout [BlockPart], _ blocks: [Int], _ numbers: [Int: Int]) async throws {
+    private func addProperty(_ path: [String], to parts: inout [BlockPart], _ blocks: [Int], _ numbers: [Int: Int])
+        async throws
+    {
         let name = path.joined(separator: ".")
         let above = path.indices.dropFirst().map { path[..<$0].joined(separator: ".") + ".*" }
         let names = request.names.map { "AND p.name = ANY (\($0)::integer[])" as PostgresQuery } ?? ""
@@ -55,7 +60,8 @@ extension BlockReader {
         // What has too many paths says nothing of those that it does not name.
         var others: Set<PartKey> = []
         for row in rows {
-            let key = PartKey(block: numbers[try row.decode(0)] ?? 0, name: try row.decode(1), isScreen: try row.decode(2))
+            let key = PartKey(
+                block: numbers[try row.decode(0)] ?? 0, name: try row.decode(1), isScreen: try row.decode(2))
             guard asked.contains(key) else { continue }
             let found: String = try row.decode(3)
             if found == name, let content: [UInt8] = try row.decode(4) {
@@ -68,7 +74,8 @@ extension BlockReader {
         }
         guard others.allSatisfy({ kept[$0] != nil }) else { throw NotInBlocks() }
         for index in parts.indices {
-            parts[index].properties.append(kept[PartKey(block: parts[index].block, name: parts[index].name, isScreen: parts[index].isScreen)])
+            parts[index].properties.append(
+                kept[PartKey(block: parts[index].block, name: parts[index].name, isScreen: parts[index].isScreen)])
         }
     }
 }

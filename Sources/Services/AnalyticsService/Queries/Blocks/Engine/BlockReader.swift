@@ -26,7 +26,9 @@ struct BlockReader: Sendable {
     func texts(of terms: [Int]) async throws -> [Int32: String] {
         var texts: [Int32: String] = [:]
         guard !terms.isEmpty else { return texts }
-        for row in try await query("SELECT id, text FROM analytics.terms WHERE id = ANY (\(terms))") { texts[try row.decode(0)] = try row.decode(1) }
+        for row in try await query("SELECT id, text FROM analytics.terms WHERE id = ANY (\(terms))") {
+            texts[try row.decode(0)] = try row.decode(1)
+        }
         return texts
     }
 }

@@ -99,7 +99,11 @@ final class BlockScan {
                     try readProfiles(row)
                 } else {
                     let end: Date = try row.decode(2)
-                    if let last = ranges.last, last.upperBound == after { ranges[ranges.count - 1] = last.lowerBound..<end } else { ranges.append(after..<end) }
+                    if let last = ranges.last, last.upperBound == after {
+                        ranges[ranges.count - 1] = last.lowerBound..<end
+                    } else {
+                        ranges.append(after..<end)
+                    }
                 }
             }
             guard ranges.count <= Self.maximumRanges else { throw NotInBlocks() }
@@ -121,7 +125,9 @@ final class BlockScan {
     private func add(_ persons: [UInt64], terms: (BlockDimension, Int, Int) throws -> BlockTerms) throws {
         var found = BlockProfiles(count: persons.count)
         if request.withPersons { found.persons = people?.numbers(of: persons) ?? [] }
-        for (place, dimension) in request.dimensions.enumerated() { found.terms.append(try terms(dimension, place, persons.count)) }
+        for (place, dimension) in request.dimensions.enumerated() {
+            found.terms.append(try terms(dimension, place, persons.count))
+        }
         profiles.append(found)
         profileCount += persons.count
         guard personCount <= Self.maximumPersons, profileCount <= Self.maximumProfiles else { throw NotInBlocks() }

@@ -1,7 +1,7 @@
 /// Gives numbers from 0 on to persons, in the order in which they come first.
 ///
-/// Persons are digests, so their highest bits are as good a place as any; and of persons in order the places are, too, so that what is next in memory is
-/// asked for next.
+/// Persons are digests, so their highest bits are as good a place as any; and of persons in order the places are, too,
+/// so that what is next in memory is asked for next.
 struct DigestTable {
     private struct Slot {
         var key: UInt64 = 0

@@ -11,7 +11,9 @@ extension EventTally {
         } else {
             let times = times.room(for: part.events)
             try part.readTimes(into: times)
-            for index in 0..<part.events { cells[index] = interval(of: times[index]).map { Int32(valueOfPart * intervalCount + $0) } ?? -1 }
+            for index in 0..<part.events {
+                cells[index] = interval(of: times[index]).map { Int32(valueOfPart * intervalCount + $0) } ?? -1
+            }
         }
         try applyProfiles(to: cells, part, block)
         try applyProperties(to: cells, part)
@@ -30,14 +32,18 @@ extension EventTally {
     /// - Throws: `NotInBlocks`.
     private mutating func number(of value: Value) throws -> Int {
         if let number = numbers[value] { return number }
-        guard values.count < Self.maximumValues, counts.count + intervalCount <= Self.maximumCells else { throw NotInBlocks() }
+        guard values.count < Self.maximumValues, counts.count + intervalCount <= Self.maximumCells else {
+            throw NotInBlocks()
+        }
         numbers[value] = values.count
         values.append(value)
         counts.append(contentsOf: repeatElement(0, count: intervalCount))
         return values.count - 1
     }
 
-    private mutating func applyProfiles(to cells: UnsafeMutablePointer<Int32>, _ part: BlockPart, _ block: BlockProfiles) throws {
+    private mutating func applyProfiles(
+        to cells: UnsafeMutablePointer<Int32>, _ part: BlockPart, _ block: BlockProfiles
+    ) throws {
         var isNeeded = filters.contains { if case .term = $0 { true } else { false } }
         if case .dimension = group { isNeeded = true }
         guard isNeeded else { return }
@@ -59,12 +65,16 @@ extension EventTally {
     private mutating func offsets(of block: BlockProfiles) throws -> [Int32] {
         var offsets = [Int32](repeating: 0, count: block.count)
         if case .dimension(let dimension) = group {
-            let values = try block.terms[dimension].different.map { Int32(try number(of: $0 == 0 ? .none : .term($0)) * intervalCount) }
+            let values = try block.terms[dimension].different.map {
+                Int32(try number(of: $0 == 0 ? .none : .term($0)) * intervalCount)
+            }
             for (profile, place) in block.terms[dimension].places.enumerated() { offsets[profile] = values[Int(place)] }
         }
         for case .term(let dimension, let wanted) in filters {
             let place = block.terms[dimension].different.firstIndex(of: wanted).map { UInt32($0) }
-            for (profile, found) in block.terms[dimension].places.enumerated() where found != place || place == nil { offsets[profile] = -1 }
+            for (profile, found) in block.terms[dimension].places.enumerated() where found != place || place == nil {
+                offsets[profile] = -1
+            }
         }
         return offsets
     }
@@ -83,7 +93,9 @@ extension EventTally {
         for index in 0..<part.events where cells[index] >= 0 {
             let place = Int(list[index])
             // Values have numbers when an event has them that counts.
-            if offsets[place] < 0 { offsets[place] = Int32(try number(of: place == 0 ? .none : .text(texts[place - 1])) * intervalCount) }
+            if offsets[place] < 0 {
+                offsets[place] = Int32(try number(of: place == 0 ? .none : .text(texts[place - 1])) * intervalCount)
+            }
             cells[index] &+= offsets[place]
         }
     }

@@ -2,8 +2,8 @@ import MartletCore
 
 /// Counts events by interval and value, and who had them.
 ///
-/// Two looks at the events: counts, from which it follows which values have a place, then bits of persons for each interval and place, of as many
-/// persons at a time as `maximumBits` are enough for.
+/// Two looks at the events: counts, from which it follows which values have a place, then bits of persons for each
+/// interval and place, of as many persons at a time as `maximumBits` are enough for.
 struct EventTally {
     static let maximumValues = 200_000
     static let maximumCells = 4_000_000
@@ -97,14 +97,17 @@ struct EventTally {
                             let person = Int(persons[Int(list[index])])
                             guard person > 0, person >= first, person < end else { continue }
                             let (value, interval) = Int(cells[index]).quotientAndRemainder(dividingBy: intervals)
-                            let place = (placeOf[value] &* intervals &+ interval) &* wordsPerCell &+ (person &- first) &>> 6
+                            let place =
+                                (placeOf[value] &* intervals &+ interval) &* wordsPerCell &+ (person &- first) &>> 6
                             bits[place] |= 1 &<< UInt64(person & 63)
                         }
                     }
                 }
             }
             for cell in 0..<cellCount {
-                for word in cell * wordsPerCell..<(cell + 1) * wordsPerCell { people[cell] += bits[word].nonzeroBitCount }
+                for word in cell * wordsPerCell..<(cell + 1) * wordsPerCell {
+                    people[cell] += bits[word].nonzeroBitCount
+                }
             }
             try await scan.reader.checkDeadlineAndYield()
         }

@@ -1,7 +1,7 @@
 /// Counts how many persons came as far as each step.
 ///
-/// Events are put in order by person, as many persons at a time as have `maximumEvents`, then each person's by time and step. An event of a step
-/// carries the latest start of a way to it, which is the best one for all that follow.
+/// Events are put in order by person, as many persons at a time as have `maximumEvents`, then each person's by time and
+/// step. An event of a step carries the latest start of a way to it, which is the best one for all that follow.
 struct FunnelCount {
     /// That are in memory at once, eight bytes each.
     static let maximumEvents = 4_000_000
@@ -119,7 +119,13 @@ struct FunnelCount {
                 let step = Int(event & (1 &<< Self.stepBits &- 1)), at = event &>> Self.stepBits
                 // Nobody is at a step without having made those before.
                 guard step <= made else { continue }
-                if step == 0 { starts[0] = at } else if at &- starts[step - 1] <= window { starts[step] = starts[step - 1] } else { continue }
+                if step == 0 {
+                    starts[0] = at
+                } else if at &- starts[step - 1] <= window {
+                    starts[step] = starts[step - 1]
+                } else {
+                    continue
+                }
                 if step == made { made += 1 }
             }
         }

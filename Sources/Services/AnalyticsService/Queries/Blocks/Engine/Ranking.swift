@@ -47,10 +47,12 @@ struct Ranking {
             let events = values.reduce(0) { $0 + tally.counts[$1.number * intervals + interval] }
             guard events > 0 else { return nil }
             return CountRow(
-                interval: interval, place: isOther ? nil : place + 1, value: isOther ? nil : values.first?.text, events: events,
+                interval: interval, place: isOther ? nil : place + 1, value: isOther ? nil : values.first?.text,
+                events: events,
                 people: people?[place * intervals + interval])
         }
-        let rows = named.indices.flatMap { place in (0..<intervals).compactMap { row(place, $0, named[place...place]) } }
+        let rows = named.indices.flatMap { place in (0..<intervals).compactMap { row(place, $0, named[place...place]) }
+        }
         return rows + (0..<intervals).compactMap { row(named.count, $0, others, isOther: true) }
     }
 }

@@ -5,8 +5,8 @@ import MartletCore
 /// - `persons`: for each profile its person's 64 bits, in order.
 /// - Terms: how many, each by how much it is greater than the one before, then for each profile which it has, packed.
 /// - `profiles`: for each event how far its profile is from that of the event before; the first from -1 on.
-/// - `times`: the earliest time and a unit, then for each event how much later it is, in units: than the event before when they have a profile in
-///   common, else than the earliest.
+/// - `times`: the earliest time and a unit, then for each event how much later it is, in units: than the event before
+///   when they have a profile in common, else than the earliest.
 /// - `content`: how many values, each with its length, then for each event which it has, packed; 0: none.
 enum BlockColumn {
     static let units: [Int64] = [1_000_000, 1_000, 1]

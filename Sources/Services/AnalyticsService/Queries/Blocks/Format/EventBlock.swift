@@ -39,11 +39,16 @@ struct EventBlock: Sendable {
         var profileOf = [Int](repeating: 0, count: events.count)
         for index in order {
             let event = events[index]
-            if let last = profiles.last, last.person == event.person, last.terms == event.terms {} else { profiles.append(event) }
+            if let last = profiles.last, last.person == event.person, last.terms == event.terms {
+            } else {
+                profiles.append(event)
+            }
             profileOf[index] = profiles.count - 1
         }
         persons = BlockColumn.persons(profiles.map(\.person))
-        terms = BlockDimension.allCases.map { dimension in BlockColumn.terms(profiles.map { $0.terms[dimension.rawValue] }) }
+        terms = BlockDimension.allCases.map { dimension in
+            BlockColumn.terms(profiles.map { $0.terms[dimension.rawValue] })
+        }
         var places: [Int64: Int] = [:]
         var orders: [[Int]] = []
         for index in order {
@@ -60,7 +65,8 @@ struct EventBlock: Sendable {
             let (profiles, times) = BlockColumn.events(order.map { (profileOf[$0], events[$0].at) })
             let ats = order.lazy.map { events[$0].at }
             return BlockPart(
-                name: events[order[0]].name, isScreen: events[order[0]].isScreen, events: order.count, firstAt: ats.min() ?? 0, lastAt: ats.max() ?? 0,
+                name: events[order[0]].name, isScreen: events[order[0]].isScreen, events: order.count,
+                firstAt: ats.min() ?? 0, lastAt: ats.max() ?? 0,
                 profiles: profiles, times: times)
         }
         self.orders = orders
@@ -72,7 +78,9 @@ struct EventBlock: Sendable {
             let (first, second) = (events[first], events[second])
             guard first.person == second.person else { return first.person < second.person }
             guard first.terms == second.terms else {
-                for place in BlockDimension.allCases.indices where first.terms[place] != second.terms[place] { return first.terms[place] < second.terms[place] }
+                for place in BlockDimension.allCases.indices where first.terms[place] != second.terms[place] {
+                    return first.terms[place] < second.terms[place]
+                }
                 return false
             }
             return first.at < second.at

@@ -1,4 +1,5 @@
-/// Numbers of as many bits each as the greatest needs, the lowest bit first. Four bytes follow, so that as many can be loaded wherever one begins.
+/// Numbers of as many bits each as the greatest needs, the lowest bit first. Four bytes follow, so that as many can be
+/// loaded wherever one begins.
 struct PackedNumbers {
     static let maximumWidth = 24
 
@@ -18,7 +19,9 @@ struct PackedNumbers {
     @inline(__always)
     subscript(_ index: Int) -> Int {
         let bit = index &* width
-        return Int((UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: bit &>> 3, as: UInt32.self)) &>> UInt32(bit & 7)) & mask)
+        return Int(
+            (UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: bit &>> 3, as: UInt32.self)) &>> UInt32(bit & 7))
+                & mask)
     }
 
     /// - Parameter numbers: below `values`.

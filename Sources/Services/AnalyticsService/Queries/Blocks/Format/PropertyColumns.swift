@@ -2,7 +2,8 @@ import MartletCore
 
 /// Collects what the events of one name have in their properties, one event after the other, path by path.
 struct PropertyColumns {
-    /// Different values of a path, paths, and bits that the places of all take for one event. What is beyond is asked of the events.
+    /// Different values of a path, paths, and bits that the places of all take for one event. What is beyond is asked
+    /// of the events.
     static let maximumValues = 1_000
     static let maximumPaths = 64
     static let maximumBits = 32
@@ -54,7 +55,9 @@ struct PropertyColumns {
         guard isComplete else { return [(Self.allBelow.text, nil)] }
         var bits = 0
         var contents: [(path: String, content: [UInt8]?)] = others.map { ($0.text, nil) }
-        for (path, column) in columns.sorted(by: { ($0.value.values.texts.count, $0.key.text) < ($1.value.values.texts.count, $1.key.text) }) {
+        for (path, column) in columns.sorted(by: {
+            ($0.value.values.texts.count, $0.key.text) < ($1.value.values.texts.count, $1.key.text)
+        }) {
             let width = PackedNumbers.width(column.values.texts.count + 1)
             guard column.isKept, bits + width <= Self.maximumBits else {
                 contents.append((path.text, nil))
@@ -73,7 +76,11 @@ extension PropertyColumns.Column {
     fileprivate mutating func add(_ value: String, place: Int) {
         guard isKept else { return }
         if places.count < place - 1 { places.append(contentsOf: repeatElement(0, count: place - 1 - places.count)) }
-        if let number = values.number(of: value, limit: PropertyColumns.maximumValues) { places.append(number) } else { drop() }
+        if let number = values.number(of: value, limit: PropertyColumns.maximumValues) {
+            places.append(number)
+        } else {
+            drop()
+        }
     }
 
     fileprivate mutating func drop() {

@@ -1,4 +1,5 @@
-/// Walks through the properties of an event, in the text that PostgreSQL writes of `jsonb`, and says what is at each path.
+/// Walks through the properties of an event, in the text that PostgreSQL writes of `jsonb`, and says what is at each
+/// path.
 ///
 /// Every event comes through here: with `JSONText`, which checks what it reads, it takes several times as long.
 struct PropertyScanner {
@@ -67,7 +68,11 @@ struct PropertyScanner {
         case UInt8(ascii: "\""):
             let text = string()
             let isShort = text.utf8.count <= Self.maximumCharacters
-            found(path, .value(isShort ? text : String(String.UnicodeScalarView(text.unicodeScalars.prefix(Self.maximumCharacters)))))
+            found(
+                path,
+                .value(
+                    isShort
+                        ? text : String(String.UnicodeScalarView(text.unicodeScalars.prefix(Self.maximumCharacters)))))
         case UInt8(ascii: "{") where depth < Self.maximumDepth:
             found(path, .object)
             object(below: path, depth: depth + 1, found)
@@ -129,10 +134,12 @@ struct PropertyScanner {
         return isEscaped ? Self.unescaped(Array(raw)) : String(decoding: raw, as: UTF8.self)
     }
 
-    /// PostgreSQL escapes quotes, backslashes and control characters only, these with four digits where they have no letter.
+    /// PostgreSQL escapes quotes, backslashes and control characters only, these with four digits where they have no
+    /// letter.
     private static func unescaped(_ raw: [UInt8]) -> String {
         let letters: [UInt8: UInt8] = [
-            UInt8(ascii: "b"): 0x08, UInt8(ascii: "f"): 0x0C, UInt8(ascii: "n"): 0x0A, UInt8(ascii: "r"): 0x0D, UInt8(ascii: "t"): 0x09,
+            UInt8(ascii: "b"): 0x08, UInt8(ascii: "f"): 0x0C, UInt8(ascii: "n"): 0x0A, UInt8(ascii: "r"): 0x0D,
+            UInt8(ascii: "t"): 0x09,
         ]
         var text: [UInt8] = []
         var index = 0
@@ -143,7 +150,8 @@ struct PropertyScanner {
                 continue
             }
             let letter = raw[index + 1]
-            if letter == UInt8(ascii: "u"), index + 5 < raw.count, let code = UInt32(String(decoding: raw[(index + 2)...(index + 5)], as: UTF8.self), radix: 16),
+            if letter == UInt8(ascii: "u"), index + 5 < raw.count,
+                let code = UInt32(String(decoding: raw[(index + 2)...(index + 5)], as: UTF8.self), radix: 16),
                 let scalar = Unicode.Scalar(code)
             {
                 text.append(contentsOf: Array(String(Character(scalar)).utf8))
