@@ -1,0 +1,11 @@
+import Testing
+
+/// The entry point of the tests' program, in place of the one that SwiftPM generates.
+///
+/// SwiftPM's own looks for XCTest classes, which there are none of, in the editors' index, which builds leave out
+/// (`deploy/lib.sh`).
+@main struct TestProgram {
+    static func main() async {
+        await Testing.__swiftPMEntryPoint() as Never
+    }
+}
