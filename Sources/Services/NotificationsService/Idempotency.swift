@@ -7,7 +7,7 @@ import MartletCore
 import MartletHTTP
 
 extension BodyFields {
-    /// SHA-256 of what was asked by these fields: the same again, or something else under the same `Idempotency-Key`.
+    /// The SHA-256 hash of these fields. Tells a repeated request from a different one with the same `Idempotency-Key`.
     func digest(of names: Set<String>) -> [UInt8] {
         let asked = names.sorted().map { "\($0)=\(self[$0]?.text ?? "")" }.joined(separator: "\n")
         return Array(SHA256.hash(data: Data(asked.utf8)))
@@ -15,7 +15,7 @@ extension BodyFields {
 }
 
 extension Request {
-    /// What makes the same request twice one: 1 to 200 printable characters of ASCII.
+    /// The `Idempotency-Key` header, 1 to 200 printable ASCII characters without spaces. Nil when it is missing.
     ///
     /// - Throws: `invalid-parameter`.
     var idempotencyKey: String? {
@@ -23,7 +23,8 @@ extension Request {
             guard let key = headers[HTTPField.Name("Idempotency-Key")!] else { return nil }
             guard (1...200).contains(key.utf8.count), key.utf8.allSatisfy({ (0x21...0x7e).contains($0) }) else {
                 throw HTTPProblem(
-                    .invalidParameter, "It has 1 to 200 printable characters without spaces.", field: "Idempotency-Key")
+                    .invalidParameter, "This must have 1 to 200 printable ASCII characters without spaces.",
+                    field: "Idempotency-Key")
             }
             return key
         }

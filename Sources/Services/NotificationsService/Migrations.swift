@@ -2,9 +2,9 @@ import MartletJobs
 public import MartletPostgres
 
 extension NotificationsService {
-    /// The schema `notifications`, step by step. A file is never edited once released.
+    /// The migrations of the schema `notifications`, in order. A file is never edited once released.
     ///
-    /// The compiler plug-in puts `_` for the leading digit of a file's name: `001_…` is `_01_…`.
+    /// The compiler plug-in replaces the leading digit of a file name by `_`: `001_…` becomes `_01_…`.
     public static let migrations: [Migration] = [
         Migration(number: 1, name: "devices", sql: PackageResources._01_devices_sql),
         JobQueue.migration(number: 2, schema: name),

@@ -6,10 +6,10 @@ import MartletJobs
 import MartletPostgres
 public import ServiceLifecycle
 
-/// Push, mail, and the rules that send them.
+/// The service for push notifications, mail, and the rules that send them.
 ///
 /// Settings: `database.url` (secret; role `martlet_notifications`), `database.connections` (4), `internal.secret`
-/// (secret), `services.storage` and `services.auth` (their usual ports on this machine), `public.url`,
+/// (secret), `services.storage` and `services.auth` (by default their usual ports on this machine), `public.url`,
 /// `hooks.private.allowed` (false), and those of `DeviceSettings`, `DeliverySettings`, `RuleSettings` and
 /// `AppMailOptions`.
 public struct NotificationsService: ServiceDefinition {
@@ -24,7 +24,7 @@ public struct NotificationsService: ServiceDefinition {
     let rules: Rules
     let mail: Mail
     let worker: JobWorker
-    /// Mail servers and webhooks that do not answer hold up nothing but mail and webhooks.
+    /// Separate workers for mail and webhooks, so that unresponsive servers delay nothing else.
     let mailWorker: JobWorker
     let webhookWorker: JobWorker
 
@@ -61,7 +61,7 @@ public struct NotificationsService: ServiceDefinition {
             + rules.background + mail.background
     }
 
-    /// What is known of users; each part has its own.
+    /// The user data of all parts of the service.
     public var userData: any UserDataHolder {
         UserDataParts(parts: [("devices", devices.userData), ("messages", messages.userData), ("mail", mail.userData)])
     }
@@ -69,7 +69,7 @@ public struct NotificationsService: ServiceDefinition {
     public func isReady() async -> Bool { postgres.isReady }
 }
 
-/// What the parts of the service are set up with.
+/// The options of all parts of the service.
 struct NotificationsOptions: Sendable {
     var internalSecret: Secret
     var devices = DeviceSettings()

@@ -2,7 +2,7 @@ import Hummingbird
 import MartletHTTP
 
 extension NotificationsService {
-    /// What push services know apps by, and apps on devices.
+    /// Adds the routes for push credentials and installations.
     func addDevicesRoutes(to router: Router<ServiceContext>) {
         let (access, store) = (devices.access, devices.installations)
         router.on(.put, "installations/:id", PutInstallation(access: access, store: store))

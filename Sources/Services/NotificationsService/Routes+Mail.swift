@@ -20,10 +20,10 @@ extension NotificationsService {
         router.on(.post, "internal/mail/returned", IsMailReturned(suppressed: mail.suppressed))
         router.on(.get, "notifications/mail/:id", ReadMail(mail: mail))
 
-        // By our own processes
+        // Called by our own services
         router.on(.post, "internal/notifications/mail", OrderMailOfService(mail: mail))
 
-        // By whoever has the link of a mail
+        // Opened from the link in a mail
         router.on(.get, "mail/unsubscribe/:token", ShowUnsubscribe(mail: mail))
         router.on(.post, "mail/unsubscribe/:token", Unsubscribe(mail: mail))
     }

@@ -4,7 +4,7 @@ import MartletHTTP
 import MartletPostgres
 
 extension Spaces {
-    /// - Throws: `app-not-found` for who names no app; `PostgresError`.
+    /// - Throws: `app-not-found` when the principal names no app; `PostgresError`.
     func space(of principal: Principal) async throws -> Space {
         guard !principal.appID.isEmpty else { throw HTTPProblem(.appNotFound) }
         return try await space(of: principal.appID, principal.environment)

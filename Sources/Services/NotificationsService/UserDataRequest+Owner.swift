@@ -5,29 +5,30 @@ import MartletPostgres
 import NIOCore
 
 extension Spaces {
-    /// Whose data is asked for: the id as it is written in every table.
+    /// The user id in the form that all tables use, and the space.
     ///
-    /// - Throws: `invalid-body` for what can be no app or user; `PostgresError`.
+    /// - Throws: `invalid-body` when app or user is malformed; `PostgresError`.
     func owner(of request: UserDataRequest) async throws -> (user: String, space: Space) {
         guard (1...32).contains(request.app.utf8.count) else {
-            throw HTTPProblem(.invalidBody, "This is no app's id.", field: "app")
+            throw HTTPProblem(.invalidBody, "This must be an app id.", field: "app")
         }
         guard let user = UUID(uuidString: request.user) else {
-            throw HTTPProblem(.invalidBody, "This is no user's id.", field: "user")
+            throw HTTPProblem(.invalidBody, "This must be a user id, a UUID.", field: "user")
         }
         return (user.uuidString.lowercased(), try await space(of: request.app, request.environment))
     }
 }
 
 extension UserDataRequest {
-    /// The row behind which an export goes on.
+    /// The row after which the export continues.
     ///
     /// - Throws: `invalid-body`.
     var lastID: UUID? {
         get throws {
             guard let after else { return nil }
             guard let id = UUID(uuidString: after) else {
-                throw HTTPProblem(.invalidBody, "There is no such place to go on.", field: "after")
+                throw HTTPProblem(
+                    .invalidBody, "This must be the next value of the previous answer, a UUID.", field: "after")
             }
             return id
         }
@@ -35,15 +36,15 @@ extension UserDataRequest {
 }
 
 extension UserErasure {
-    /// Where an erasure goes on that finds what is left by itself. Another one each time: the same place twice is taken
-    /// for a standstill.
+    /// The continuation of an erasure that finds the remaining rows by itself. It differs each time, because the same
+    /// value twice would count as no progress.
     static var further: String { UUID().uuidString.lowercased() }
 }
 
 extension ByteBuffer {
-    /// A line of an export.
+    /// Appends one line of an export.
     ///
-    /// - Parameter json: an object, on one line.
+    /// - Parameter json: An object on a single line.
     mutating func writeUserData(_ kind: String, _ json: String) {
         writeString(#"{"service":"notifications","kind":"\#(kind)","data":\#(json)}"# + "\n")
     }

@@ -1,7 +1,7 @@
 public import Foundation
 public import MartletPostgres
 
-/// A job as it stands in the table.
+/// A row of the table `jobs`.
 public struct Job: Sendable {
     public enum State: String, Codable, Sendable {
         case waiting, running, done, failed, cancelled
@@ -13,18 +13,18 @@ public struct Job: Sendable {
     public let kind: String
     public let scope: String
     public let state: State
-    /// Whether cancellation was asked for; a running job takes notice a little later.
+    /// Whether cancellation was requested. A running job notices a little later.
     public let isCancelRequested: Bool
-    /// How often it was begun.
+    /// The number of attempts so far, including the current one.
     public let attempt: Int
     public let progress: JobProgress
     public let parameters: PostgresJSON
-    /// Of a job that is done, or the report of one that failed.
+    /// The result of a finished job, or the report of a failed one.
     public let result: PostgresJSON?
-    /// Of the last attempt, for the owner.
+    /// Why the last attempt failed, in words for the owner.
     public let failure: JobFailure?
     public let created: Date
-    /// When it was first begun.
+    /// When the first attempt began.
     public let started: Date?
     public let finished: Date?
 
@@ -53,12 +53,12 @@ public struct Job: Sendable {
     }
 }
 
-/// How far a job is, in units of its own.
+/// The progress of a job, in units that the job chooses.
 public struct JobProgress: Sendable, Equatable {
     public var done: Int
-    /// Nil: not known.
+    /// Nil if unknown.
     public var total: Int?
-    /// What it is at.
+    /// The current step.
     public var message: String?
 
     public init(done: Int, total: Int? = nil, message: String? = nil) {
@@ -68,18 +68,18 @@ public struct JobProgress: Sendable, Equatable {
     }
 }
 
-/// How a job is to be run, beside what it is to do.
+/// Options for scheduling a job.
 public struct JobOptions: Sendable {
-    /// Whose job it is: status and cancellation are asked for within one scope.
+    /// The owner of the job. Status and cancellation are always looked up within one scope.
     public var scope: String
-    /// Of the jobs of one lane, one runs at a time. Keep the number of waiting jobs of a lane small: each claim looks
-    /// past them.
+    /// Jobs in the same lane run one at a time. Keep the number of waiting jobs per lane small, because each claim
+    /// scans them.
     public var lane: String?
-    /// Of the jobs of one kind and key, one waits or runs at a time; a further one is not stored.
+    /// At most one unfinished job may exist per kind and key; enqueuing another one stores nothing.
     public var uniqueKey: String?
-    /// Higher ones first.
+    /// Jobs with a higher priority run first.
     public var priority: Int16
-    /// Not before this long from now.
+    /// The earliest start, counted from now.
     public var delay: Duration
 
     public init(

@@ -1,29 +1,30 @@
-/// What is done for one kind of job.
+/// Runs the jobs of one kind.
 ///
 ///     struct SendMail: JobHandler {
 ///         static let kind = "mail.send"
 ///         func run(_ mail: Mail, _ job: RunningJob) async throws -> JobNoResult { … }
 ///     }
 ///
-/// A job may run more than once: when the process dies after the work and before the note of it. Work that stays in the
-/// database avoids that with `RunningJob.finish(_:in:)`; other work must be harmless to repeat.
+/// A job may run more than once, for example when the process dies after the work but before the job is marked as done.
+/// Handlers that only write to the database can prevent this with `RunningJob.finish(_:in:)`; all others must be
+/// idempotent.
 public protocol JobHandler: Sendable {
-    /// What the job is to do. Stored as JSON, without limit of time: keep old shapes readable.
+    /// The input of the job. Stored as JSON indefinitely: keep old shapes readable.
     associatedtype Parameters: Codable & Sendable
-    /// What is kept of it, as JSON.
+    /// The result, stored as JSON.
     associatedtype Output: Encodable & Sendable
 
-    /// Names the handler in the table; never changes.
+    /// Identifies the handler in the table. Must never change.
     static var kind: String { get }
     static var retries: JobRetries { get }
-    /// A run that takes longer is cancelled and counts as failed.
+    /// A longer run is cancelled and counts as failed.
     static var timeLimit: Duration { get }
 
-    /// Runs in a task that is cancelled when the job is, at shutdown, and when the lease is lost; it must then soon
-    /// return or throw.
+    /// Runs in a task that is cancelled when the job is cancelled, at shutdown, and when the lease is lost. It must
+    /// then return or throw soon.
     ///
-    /// - Throws: `JobFailure` for what the job's owner may read, `JobPostponement` to run later; anything else is
-    ///   logged, and the owner reads that something went wrong.
+    /// - Throws: `JobFailure` with a reason that the owner may read, or `JobPostponement` to run later. Any other error
+    ///   is logged, and the owner sees only a generic message.
     func run(_ parameters: Parameters, _ job: RunningJob) async throws -> Output
 }
 
@@ -32,13 +33,12 @@ extension JobHandler {
     public static var timeLimit: Duration { .seconds(3_600) }
 }
 
-/// The result of a job that has none.
+/// The result of a job that returns nothing.
 public struct JobNoResult: Codable, Sendable, Equatable {
     public init() {}
 }
 
-/// How often a job is tried, and how long it rests between: `firstDelay`, then twice as long each time, give or take a
-/// tenth.
+/// The number of attempts and the delay between them: `firstDelay`, doubled after each attempt, with a jitter of 10 %.
 public struct JobRetries: Sendable, Equatable {
     public var maximumAttempts: Int
     public var firstDelay: Duration
@@ -51,7 +51,7 @@ public struct JobRetries: Sendable, Equatable {
         self.maximumDelay = maximumDelay
     }
 
-    /// - Parameter attempt: the one that failed, from 1.
+    /// - Parameter attempt: The attempt that failed, counted from 1.
     func delay(after attempt: Int, jitter: Double = .random(in: 0.9...1.1)) -> Duration {
         let factor = Double(UInt64(1) << UInt64(min(max(attempt - 1, 0), 40)))
         return min(firstDelay * factor, maximumDelay) * jitter
@@ -60,14 +60,14 @@ public struct JobRetries: Sendable, Equatable {
 
 /// Why a job failed, in words for its owner.
 public struct JobFailure: Error, Sendable, Equatable {
-    /// Stable, for programs.
+    /// A stable code for programs.
     public var code: String
     public var detail: String
-    /// Whether trying again is useless.
+    /// Whether a retry is pointless.
     public var isFinal: Bool
-    /// For the log only.
+    /// Logged only.
     public var cause: String?
-    /// JSON that is kept as the job's result: what was found out before it failed.
+    /// JSON stored as the job's result: what was found before it failed.
     public var report: [UInt8]?
 
     public init(code: String, detail: String, isFinal: Bool = true, cause: String? = nil, report: [UInt8]? = nil) {
@@ -79,7 +79,7 @@ public struct JobFailure: Error, Sendable, Equatable {
     }
 }
 
-/// Thrown by a handler that wants to run later, without counting as an attempt: somebody asked us to wait.
+/// Thrown by a handler to run later without using up an attempt, for example when an upstream asked us to wait.
 public struct JobPostponement: Error, Sendable {
     public var delay: Duration
 
@@ -90,11 +90,11 @@ public struct JobPostponement: Error, Sendable {
 
 /// Why a run ends early.
 public enum JobInterruption: Error, Sendable, Equatable {
-    /// Somebody cancelled the job.
+    /// The job was cancelled through the queue.
     case cancelled
-    /// The process is going down; another copy takes the job over.
+    /// The process is shutting down; another instance takes over the job.
     case shutdown
-    /// The lease ran out, so that another worker may have the job. Nothing may be written for it any more.
+    /// The lease expired, so another worker may own the job. Nothing may be written for it any more.
     case leaseLost
     case timeLimit
 }

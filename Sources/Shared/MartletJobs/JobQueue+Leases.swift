@@ -1,7 +1,7 @@
 import Foundation
 import MartletPostgres
 
-/// A job that a worker has a lease on.
+/// A job on which a worker holds a lease.
 struct ClaimedJob: Sendable {
     let id: UUID
     let lease: UUID
@@ -12,15 +12,15 @@ struct ClaimedJob: Sendable {
     let maximumAttempts: Int
 }
 
-/// What workers write. Everything for a running job names its lease: a worker that lost it changes nothing.
+/// The statements of workers. Each write to a running job checks the lease, so a worker that lost it changes nothing.
 extension JobQueue {
-    /// Takes up to `limit` jobs that are due, the most important and oldest first. No job is ever given to two workers.
+    /// Claims up to `limit` due jobs, ordered by priority and age. Two workers never get the same job.
     func claim(kinds: [String], limit: Int, lease: Duration) async throws -> [ClaimedJob] {
         do {
             return try await claimOnce(kinds: kinds, limit: limit, lease: lease)
         } catch let error as PostgresError where error.isUniqueViolation {
-            // Two jobs of one lane, in this claim or in one at the same time: one by one, until it goes well or there
-            // is nothing.
+            // Two jobs of one lane were claimed at once, here or by another worker. Claim one at a time until it
+            // succeeds.
             for _ in 0..<limit {
                 do {
                     return try await claimOnce(kinds: kinds, limit: 1, lease: lease)
@@ -50,21 +50,21 @@ extension JobQueue {
         }
     }
 
-    /// Renews leases; returns those still held, and whether cancellation was asked for.
+    /// Renews leases. Returns those still held, and whether cancellation was requested.
     func renew(_ leases: [UUID], lease: Duration) async throws -> [UUID: Bool] {
         let rows = try await postgres.query(
             """
             UPDATE \(table) SET leased_until = now() + make_interval(secs => \(lease.inSeconds))
             WHERE state = 'running' AND lease = ANY (\(leases)) RETURNING lease, cancel_requested
             """,
-            // What comes back when the lease is nearly over comes too late.
+            // An answer that arrives when the lease has almost expired is useless.
             timeout: lease / 3)
         return try Dictionary(uniqueKeysWithValues: rows.map { (try $0.decode(0), try $0.decode(1)) })
     }
 
-    /// Gives the jobs of workers that died to others; those that did so too often fail. Returns how many.
+    /// Returns jobs of dead workers to the queue and fails those that exceeded their attempts. Returns how many.
     ///
-    /// A job that takes its worker down with it (a poison job) rests longer each time.
+    /// The delay grows with each attempt, because the job itself may crash its worker (a poison job).
     func rescue() async throws -> Int {
         let rows = try await postgres.query(
             """
@@ -84,7 +84,7 @@ extension JobQueue {
         return try rows.first?.decode(0) ?? 0
     }
 
-    /// Deletes jobs that finished longer than `retention` ago, 1,000 at most. Returns how many.
+    /// Deletes up to 1,000 jobs that finished longer than `retention` ago. Returns how many.
     func prune(retention: Duration) async throws -> Int {
         try await postgres.execute(
             """
@@ -111,7 +111,7 @@ extension JobQueue {
         """
     }
 
-    /// - Parameter delay: until the next attempt; nil: there is none.
+    /// - Parameter delay: The delay before the next attempt; nil fails the job for good.
     func fail(_ job: ClaimedJob, _ failure: JobFailure, retryIn delay: Duration?) async throws {
         guard let delay else {
             return try await end(job, state: "failed", failure)
@@ -135,7 +135,7 @@ extension JobQueue {
             """)
     }
 
-    /// Gives the lease back; the attempt does not count.
+    /// Gives the lease back without counting the attempt.
     func release(_ job: ClaimedJob, delay: Duration = .zero) async throws {
         _ = try await postgres.query(
             """

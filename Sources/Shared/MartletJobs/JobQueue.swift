@@ -2,17 +2,16 @@ public import Foundation
 import MartletCore
 public import MartletPostgres
 
-/// The jobs of one service: work that is slow or may fail after the answer, in a table of the service's schema.
+/// The job queue of one service: work that is slow or may fail after the response, in a table of the service's schema.
 ///
-/// A job is stored by `enqueue`, best in the transaction that makes it necessary, and run by a `JobWorker` of any copy
-/// of the service.
+/// `enqueue` stores a job, preferably in the transaction that requires it. A `JobWorker` of any instance runs it.
 public struct JobQueue: Sendable {
     let postgres: PostgresClient
     let table: PostgresIdentifier
-    /// Where workers are told of new jobs (`""`) and of cancelled ones (the id).
+    /// The channel that notifies workers of new jobs (an empty payload) and of cancelled ones (the id).
     let channel: String
 
-    /// - Parameter schema: the service's, which has `migration(number:schema:)`.
+    /// - Parameter schema: The schema of the service, which must contain `migration(number:schema:)`.
     public init(postgres: PostgresClient, schema: String) {
         guard let table = PostgresIdentifier(schema: schema, name: "jobs") else {
             preconditionFailure("not a schema: \(schema)")
@@ -22,14 +21,14 @@ public struct JobQueue: Sendable {
         self.channel = schema + "_jobs"
     }
 
-    /// Makes the table `jobs` in a service's schema, with the rights of the service's role `martlet_<schema>`.
+    /// Creates the table `jobs` in the schema and grants the service's role `martlet_<schema>` access to it.
     public static func migration(number: Int, schema: String) -> Migration {
         let sql = String(decoding: PackageResources._01_jobs_sql, as: UTF8.self)
             .replacing("{schema}", with: schema).replacing("{role}", with: "martlet_" + schema)
         return Migration(number: number, name: "jobs", sql: Array(sql.utf8))
     }
 
-    /// Stores a job; nil when the options have a unique key and a job with it waits or runs.
+    /// Stores a job. Returns nil when an unfinished job with the same unique key exists.
     @discardableResult
     public func enqueue<Handler: JobHandler>(
         _ handler: Handler.Type, _ parameters: Handler.Parameters, _ options: JobOptions = JobOptions()
@@ -37,8 +36,8 @@ public struct JobQueue: Sendable {
         try Self.id(try await postgres.query(try insertion(handler, parameters, options)))
     }
 
-    /// The same as part of a transaction, which must have the service's own role at this moment: the job is there when,
-    /// and only when, the transaction is committed.
+    /// Stores a job in a transaction: it exists if, and only if, the transaction commits. The transaction must
+    /// currently use the service's own role.
     @discardableResult
     public func enqueue<Handler: JobHandler>(
         _ handler: Handler.Type, _ parameters: Handler.Parameters, _ options: JobOptions = JobOptions(),
@@ -47,7 +46,7 @@ public struct JobQueue: Sendable {
         try Self.id(try await transaction.query(try insertion(handler, parameters, options)))
     }
 
-    /// A job of the scope; nil when there is none, or it was pruned.
+    /// A job of the scope. Nil when it does not exist or was pruned.
     public func job(_ id: UUID, scope: String) async throws -> Job? {
         let rows = try await postgres.query("SELECT \(Job.columns) FROM \(table) WHERE id = \(id) AND scope = \(scope)")
         return try rows.first.map(Job.init)
@@ -55,7 +54,7 @@ public struct JobQueue: Sendable {
 
     /// The jobs of a scope, newest first.
     ///
-    /// - Parameter before: continues behind this one.
+    /// - Parameter before: Continues after this job.
     public func jobs(scope: String, kinds: [String]? = nil, before: UUID? = nil, limit: Int) async throws -> [Job] {
         let kind: PostgresQuery = kinds.map { "AND kind = ANY (\($0))" } ?? ""
         let position: PostgresQuery = before.map { "AND id < \($0)" } ?? ""
@@ -65,16 +64,17 @@ public struct JobQueue: Sendable {
         return try rows.map(Job.init)
     }
 
-    /// How many jobs of a scope wait or run.
+    /// The number of jobs in the scope that are waiting or running.
     public func unfinished(scope: String, kinds: [String]) async throws -> Int {
         try await postgres.query(
             "SELECT count(*) FROM \(table) WHERE scope = \(scope) AND kind = ANY (\(kinds)) AND finished IS NULL")[0]
             .decode(0)
     }
 
-    /// Cancels a job: at once when it waits, and wherever it runs. A finished one stays as it is.
+    /// Cancels a job. A waiting job is cancelled at once; a finished one does not change.
     ///
-    /// Returns the job, nil when the scope has none. A running job is `cancelled` only when its handler has ended.
+    /// Returns the job, or nil when the scope has none. A running job becomes `cancelled` only when its handler has
+    /// ended.
     public func cancel(_ id: UUID, scope: String) async throws -> Job? {
         let rows = try await postgres.query(
             """
@@ -109,7 +109,7 @@ public struct JobQueue: Sendable {
 }
 
 extension UUID {
-    /// A UUID of version 7, so that newer jobs have greater ids.
+    /// A UUID of version 7, so newer jobs have greater ids.
     fileprivate static func timeOrdered() -> UUID {
         UUID(uuidString: UUIDv7.make()) ?? UUID()
     }

@@ -4,21 +4,21 @@ import MartletPostgres
 public import ServiceLifecycle
 import Synchronization
 
-/// Runs the jobs of a queue. Any number of them may, in any number of processes.
+/// Runs the jobs of a queue. Any number of workers, in any number of processes, can share one queue.
 ///
-/// A job belongs to a worker as long as its lease is renewed, three times within its length. A worker that cannot renew
-/// stops the job by itself before another one may take it. After a graceful shutdown, running jobs have `shutdownGrace`
-/// to end; then they are cancelled and given back, so that another copy takes over at once.
+/// A worker owns a job while it renews the lease, three times per lease duration. A worker that cannot renew stops the
+/// job itself, before another worker may claim it. At a graceful shutdown, running jobs have `shutdownGrace` to finish.
+/// After that they are cancelled and released, so another instance takes over at once.
 public final class JobWorker: Service {
     public struct Configuration: Sendable {
-        /// Jobs at a time.
+        /// The number of jobs run at once.
         public var concurrency = 4
-        /// How long a job of a process that died stays with it.
+        /// How long the job of a dead process stays claimed.
         public var lease: Duration = .seconds(30)
-        /// How often to look for jobs when nobody tells of any: delayed ones, and after a lost notification.
+        /// How often to poll without a notification: for delayed jobs, and in case a notification was lost.
         public var pollInterval: Duration = .seconds(2)
         public var shutdownGrace: Duration = .seconds(3)
-        /// How long finished jobs can be asked for.
+        /// How long finished jobs are kept.
         public var retention: Duration = .seconds(7 * 86_400)
 
         public init() {}
@@ -36,7 +36,7 @@ public final class JobWorker: Service {
     private let handlers: [String: Handler]
     private let configuration: Configuration
     private let logger: Logger
-    /// By lease.
+    /// Keyed by lease.
     private let running = Mutex<[UUID: RunningJob]>([:])
 
     public init(
@@ -55,7 +55,7 @@ public final class JobWorker: Service {
                 parameters = try JSONDecoder().decode(H.Parameters.self, from: Data(job.claim.parameters.bytes))
             } catch {
                 throw JobFailure(
-                    code: "invalid-job", detail: "The job cannot be read by this version.", cause: "\(error)")
+                    code: "invalid-job", detail: "This version cannot read the job's parameters.", cause: "\(error)")
             }
             return PostgresJSON(Array(try JSONEncoder.ofResults.encode(try await handler.run(parameters, job))))
         }
@@ -100,7 +100,7 @@ extension JobWorker {
             }
             return jobs
         } catch {
-            logger.debug("no jobs claimed", metadata: ["error.cause": "\(error)"])
+            logger.debug("Could not claim jobs; retrying at the next poll.", metadata: ["error.cause": "\(error)"])
             return []
         }
     }
@@ -119,22 +119,22 @@ extension JobWorker {
         var rounds = 0
         while !Task.isCancelled {
             wake.yield()
-            await attempt("jobs not rescued") {
+            await attempt("Could not rescue jobs of lost workers; retrying at the next poll.") {
                 let rescued = try await queue.rescue()
-                if rescued > 0 {
-                    logger.notice("jobs of lost workers taken back", metadata: ["job.count": "\(rescued)"])
-                }
+                if rescued > 0 { logger.notice("Rescued jobs of lost workers.", metadata: ["job.count": "\(rescued)"]) }
             }
-            // About once a minute with the usual interval.
+            // About once a minute with the default interval.
             if rounds % 30 == 0 {
-                await attempt("jobs not pruned") { _ = try await queue.prune(retention: configuration.retention) }
+                await attempt("Could not prune finished jobs; retrying later.") {
+                    _ = try await queue.prune(retention: configuration.retention)
+                }
             }
             rounds += 1
             try? await Task.sleep(for: configuration.pollInterval * Double.random(in: 0.9...1.1))
         }
     }
 
-    /// A look that failed is repeated soon: it is worth no more than a line for the curious.
+    /// Logs failures at debug only, because the work is repeated soon.
     private func attempt(_ sentence: Logger.Message, _ body: () async throws -> Void) async {
         do {
             try await body()
@@ -169,8 +169,8 @@ extension JobWorker {
                     }
                 }
             } catch {
-                logger.debug("leases not renewed", metadata: ["error.cause": "\(error)"])
-                // Before PostgreSQL gives the jobs to somebody else.
+                logger.debug("Could not renew job leases; retrying.", metadata: ["error.cause": "\(error)"])
+                // Stop the jobs before another worker can claim them.
                 guard ContinuousClock.now - lastSuccess > configuration.lease - interval else { continue }
                 for job in jobs.values { job.interrupt(.leaseLost) }
             }
@@ -187,7 +187,7 @@ extension JobWorker {
     }
 }
 
-// MARK: - Running one
+// MARK: - Running a job
 
 extension JobWorker {
     private enum Outcome: Sendable {
@@ -199,12 +199,13 @@ extension JobWorker {
     private func work(_ job: RunningJob) async {
         guard let handler = handlers[job.claim.kind] else { return }
         let outcome = await outcome(of: job, handler)
-        // In a task of its own, which is not cancelled with this one.
+        // An unstructured task, so that cancelling this one does not cancel the write.
         await Task { await self.settle(job, outcome, handler) }.value
         _ = running.withLock { $0.removeValue(forKey: job.claim.lease) }
     }
 
-    /// The handler's end, which is waited for also after an interruption: until then the job is not given away.
+    /// Waits until the handler has ended, even after an interruption, so that the job is not released while it still
+    /// runs.
     private func outcome(of job: RunningJob, _ handler: Handler) async -> Outcome {
         await withTaskGroup(of: Outcome?.self) { group in
             group.addTask { await Self.run(job, handler) }
@@ -242,7 +243,7 @@ extension JobWorker {
         }
     }
 
-    /// Writes the end, trying for as long as the lease is good.
+    /// Writes the outcome, retrying for as long as the lease lasts.
     private func settle(_ job: RunningJob, _ outcome: Outcome, _ handler: Handler) async {
         let end = ContinuousClock.now + configuration.lease
         while true {
@@ -251,7 +252,8 @@ extension JobWorker {
             } catch {
                 guard ContinuousClock.now < end else {
                     return logger.warning(
-                        "a job's end was not written", metadata: job.metadata(["error.cause": "\(error)"]))
+                        "Could not write the outcome of a job; it is rescued when its lease expires.",
+                        metadata: job.metadata(["error.cause": "\(error)"]))
                 }
                 try? await Task.sleep(for: .milliseconds(250))
             }
@@ -264,7 +266,8 @@ extension JobWorker {
         case .done(let result): try await queue.postgres.execute(queue.completion(claim, result))
         case .interrupted(.cancelled): try await queue.end(claim, state: "cancelled")
         case .interrupted(.shutdown): try await queue.release(claim)
-        case .interrupted(.leaseLost): logger.warning("a job's lease was lost", metadata: job.metadata())
+        case .interrupted(.leaseLost):
+            logger.warning("Lost the lease of a job; another worker may run it.", metadata: job.metadata())
         case .interrupted(.timeLimit):
             try await fail(
                 job, JobFailure(code: "job-timeout", detail: "The job took too long.", isFinal: false), handler)
@@ -282,13 +285,13 @@ extension JobWorker {
         let isEnd = failure.isFinal || job.isLastAttempt
         let delay = isEnd ? nil : handler.retries.delay(after: job.attempt)
         try await queue.fail(job.claim, failure, retryIn: delay)
-        // Not `detail`: that is for the owner, and may quote what is the owner's.
+        // `detail` is not logged: it is for the owner and may quote the owner's data.
         var metadata = job.metadata(["error.code": "\(failure.code)"])
         if let cause = failure.cause { metadata["error.cause"] = "\(cause)" }
         if isEnd {
-            logger.warning("a job failed", metadata: metadata)
+            logger.warning("Job failed.", metadata: metadata)
         } else {
-            logger.info("a job is tried again", metadata: metadata)
+            logger.info("Job failed; retrying.", metadata: metadata)
         }
     }
 }

@@ -1,16 +1,16 @@
 public import Logging
 public import ServiceLifecycle
 
-/// Work that every copy of a service does now and then, such as taking away what is old: harmless when it is done
-/// twice, or on two copies at once.
+/// Work that every instance of a service repeats periodically, such as deleting old rows. It must be harmless to run
+/// twice or on several instances at once.
 ///
-/// A round that fails is logged, and the next one comes as always.
+/// A failed round is logged; the next one runs as scheduled.
 public protocol PeriodicWork: Service {
     /// The longest pause between two rounds.
     var interval: Duration { get }
     var logger: Logger { get }
 
-    /// A round, in small portions that end soon once the task is cancelled.
+    /// Runs one round, in small batches, and returns soon after the task is cancelled.
     func work() async throws
 }
 
@@ -18,7 +18,7 @@ extension PeriodicWork {
     public func run() async throws {
         await cancelWhenGracefulShutdown {
             while !Task.isCancelled {
-                // Copies that start together do not all look at once, nor at the start.
+                // Jitter: instances that start together do not all run at once, nor directly at startup.
                 try? await Task.sleep(for: interval * Double.random(in: 0.5...1))
                 if Task.isCancelled { return }
                 do {
@@ -26,7 +26,7 @@ extension PeriodicWork {
                 } catch {
                     if Task.isCancelled { return }
                     logger.warning(
-                        "a round of periodic work failed",
+                        "Periodic work failed; the next round runs as scheduled.",
                         metadata: ["work": "\(Self.self)", "error.cause": "\(error)"])
                 }
             }

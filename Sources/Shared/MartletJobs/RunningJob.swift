@@ -2,9 +2,9 @@ public import Foundation
 public import MartletPostgres
 import Synchronization
 
-/// The job that a handler works on: who asked, how far it is, whether it may go on.
+/// The handler's view of its job: identity, progress reports and interruption.
 public final class RunningJob: Sendable {
-    /// Progress is written this often at most.
+    /// The shortest interval between two writes of progress.
     private static let reportInterval: Duration = .milliseconds(500)
 
     private struct State {
@@ -28,16 +28,16 @@ public final class RunningJob: Sendable {
 
     public var id: UUID { claim.id }
     public var scope: String { claim.scope }
-    /// From 1.
+    /// The attempt number, from 1.
     public var attempt: Int { claim.attempt }
     public var isLastAttempt: Bool { claim.attempt >= claim.maximumAttempts }
 
-    /// Why the job must end, if it must.
+    /// Why the job must stop; nil while it may continue.
     public var interruption: JobInterruption? { state.withLock { $0.interruption } }
 
-    /// Tells how far the job is. Cheap: what comes too often is left out, unless it has `isImportant`.
+    /// Reports progress. Cheap to call often: reports that follow too quickly are dropped, unless `isImportant` is set.
     ///
-    /// - Throws: `JobInterruption` when the job was cancelled or the lease is lost.
+    /// - Throws: `JobInterruption` when the job was cancelled or its lease was lost.
     public func report(_ progress: JobProgress, isImportant: Bool = false) async throws {
         try check()
         let now = ContinuousClock.now
@@ -60,11 +60,11 @@ public final class RunningJob: Sendable {
         try Task.checkCancellation()
     }
 
-    /// Marks the job done as part of a transaction, which must have the service's own role at this moment: what the
-    /// transaction does takes place exactly once. Call it last, as the job's row is locked from then on, and return the
-    /// same result.
+    /// Marks the job as done within a transaction, so that the transaction's effects happen exactly once. The
+    /// transaction must currently use the service's own role. Call it last, because it locks the job's row, and return
+    /// the same result from the handler.
     ///
-    /// - Throws: `JobInterruption.leaseLost`: let the transaction fail by it.
+    /// - Throws: `JobInterruption.leaseLost`. Let it abort the transaction.
     public func finish(_ result: some Encodable & Sendable, in transaction: PostgresTransaction) async throws {
         try check()
         let json = PostgresJSON(Array(try JSONEncoder.ofResults.encode(result)))
@@ -72,7 +72,7 @@ public final class RunningJob: Sendable {
         state.withLock { $0.isFinished = true }
     }
 
-    /// Whether the handler has written the end itself; whether that was committed is not known here.
+    /// Whether the handler itself wrote the completion. Whether that was committed is unknown here.
     var isFinishedByHandler: Bool { state.withLock { $0.isFinished } }
 
     private func stop(_ reason: JobInterruption) -> JobInterruption {

@@ -2,14 +2,14 @@ public import Foundation
 public import MartletPostgres
 public import NIOCore
 
-/// Files on their way in and out: uploads that a job reads, exports that wait to be fetched.
+/// Temporary files of jobs: uploads that a job reads and exports that wait for download.
 ///
-/// In the tables `job_files` and `job_portions` of a service's schema, in portions, so that every copy of the service
-/// has them and none holds one whole. A file belongs to a job and goes with it; one that was never given to a job goes
-/// after a day.
+/// Files are stored in portions, in the tables `job_files` and `job_portions` of the service's schema. Every instance
+/// can therefore read them, and none holds a whole file in memory. A file is deleted with its job, or after a day if it
+/// was never attached to one.
 public struct Spool: Sendable {
     static let portionSizeInBytes = 128 << 10
-    /// Portions read at once.
+    /// The number of portions fetched per query.
     private static let portionsPerRead = 8
 
     private let postgres: PostgresClient
@@ -17,7 +17,7 @@ public struct Spool: Sendable {
     private let portions: PostgresIdentifier
     private let jobs: PostgresIdentifier
 
-    /// - Parameter schema: of a service that has the tables.
+    /// - Parameter schema: The schema of a service that has the tables.
     public init(postgres: PostgresClient, schema: String) {
         guard let files = PostgresIdentifier(schema: schema, name: "job_files"),
             let portions = PostgresIdentifier(schema: schema, name: "job_portions"),
@@ -36,7 +36,7 @@ public struct Spool: Sendable {
         public var name: String
     }
 
-    /// Begins a file; returns where to write it to.
+    /// Creates a file and returns a writer for its content.
     public func write(_ id: UUID = UUID(), contentType: String, name: String, job: UUID? = nil) async throws -> Writer {
         try await postgres.execute("DELETE FROM \(files) WHERE job IS NULL AND created < now() - interval '1 day'")
         try await postgres.execute(
@@ -44,7 +44,7 @@ public struct Spool: Sendable {
         return Writer(spool: self, id: id)
     }
 
-    /// Fills a file portion by portion.
+    /// Appends the content of a file portion by portion.
     public struct Writer: Sendable {
         private let spool: Spool
         public let id: UUID
@@ -68,7 +68,7 @@ public struct Spool: Sendable {
             }
         }
 
-        /// Makes the file complete.
+        /// Marks the file as complete.
         public mutating func finish() async throws {
             if portion.readableBytes > 0 { try await flush() }
             try await spool.postgres.execute(
@@ -84,12 +84,12 @@ public struct Spool: Sendable {
         }
     }
 
-    /// Gives a complete file to a job, in the transaction that stores the job.
+    /// Attaches a complete file to a job, in the transaction that stores the job.
     public func give(_ id: UUID, to job: UUID, in transaction: PostgresTransaction) async throws {
         try await transaction.execute("UPDATE \(files) SET job = \(job) WHERE id = \(id)")
     }
 
-    /// The complete file of a job, if it has one.
+    /// The latest complete file of a job; nil if it has none.
     public func file(of job: UUID) async throws -> File? {
         let rows = try await postgres.query(
             """
@@ -121,12 +121,12 @@ public struct Spool: Sendable {
         }
     }
 
-    /// Removes a file that no job owns.
+    /// Deletes a file that is not attached to a job.
     public func delete(_ id: UUID) async throws {
         try await postgres.execute("DELETE FROM \(files) WHERE id = \(id) AND job IS NULL")
     }
 
-    /// Removes the files of a scope's finished jobs of a kind, but for the newest.
+    /// Deletes the files of a scope's finished jobs of one kind, except for the newest `count`.
     public func deleteFiles(of kind: String, scope: String, butForTheNewest count: Int) async throws {
         try await postgres.execute(
             """

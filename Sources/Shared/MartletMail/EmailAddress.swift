@@ -1,17 +1,18 @@
 import MartletAPI
 import MartletHTTP
 
-/// An e-mail address (RFC 5321 §4.1.2, without quoted local parts and address literals), in lower case.
+/// An e-mail address in lower case (RFC 5321 §4.1.2, without quoted local parts and address literals).
 public struct EmailAddress: Sendable, Hashable {
     public let text: String
 
-    /// - Throws: `invalid-body`.
+    /// - Throws: `invalid-body` that names `field`.
     public init(_ text: String, field: String = "email") throws {
         let small = text.lowercased()
-        // Of some letters the small one is of ASCII, such as of the Kelvin sign: such an address is another mailbox.
+        // Lowercasing can turn a non-ASCII letter into an ASCII one (the Kelvin sign becomes `k`), which is a different
+        // mailbox.
         let isSame = small.unicodeScalars.count(where: \.isASCII) == text.unicodeScalars.count(where: \.isASCII)
         guard isSame, Self.isWellFormed(small) else {
-            throw HTTPProblem(.invalidBody, "This is not an e-mail address.", field: field)
+            throw HTTPProblem(.invalidBody, "This must be an e-mail address, such as name@example.org.", field: field)
         }
         self.text = small
     }
@@ -36,7 +37,7 @@ public struct EmailAddress: Sendable, Hashable {
         isAlphanumeric(scalar) || "!#$%&'*+-/=?^_`{|}~".unicodeScalars.contains(scalar)
     }
 
-    /// Letters beyond ASCII are RFC 6531's.
+    /// Accepts letters and digits beyond ASCII (RFC 6531).
     private static func isAlphanumeric(_ scalar: Unicode.Scalar) -> Bool {
         scalar.properties.isAlphabetic || scalar.properties.numericType == .decimal
     }

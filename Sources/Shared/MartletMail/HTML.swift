@@ -1,4 +1,4 @@
-/// Text of a page, or of a mail. What is interpolated into a literal is escaped, unless it is HTML itself:
+/// HTML of a page or a mail. Interpolated strings are escaped; interpolated `HTML` is not:
 ///
 ///     let page: HTML = "<p>\(name)</p>"
 public struct HTML: Sendable, ExpressibleByStringInterpolation {
@@ -16,8 +16,8 @@ public struct HTML: Sendable, ExpressibleByStringInterpolation {
         self.text = text
     }
 
-    /// For content and for attributes in quotes. By code points: a character of Swift may be a quote with an accent on
-    /// it, which is a quote to a browser all the same.
+    /// Escapes text for element content and quoted attributes. Works on Unicode scalars, because a Swift character may
+    /// be a quote with a combining accent, which browsers still treat as a quote.
     public init(escaping text: String) {
         var escaped = String.UnicodeScalarView()
         for scalar in text.unicodeScalars {
@@ -45,7 +45,7 @@ public struct HTML: Sendable, ExpressibleByStringInterpolation {
         public mutating func appendLiteral(_ literal: String) { text += literal }
         public mutating func appendInterpolation(_ value: String) { text += HTML(escaping: value).text }
         public mutating func appendInterpolation(_ value: HTML) { text += value.text }
-        /// Nothing for nil.
+        /// Appends nothing for nil.
         public mutating func appendInterpolation(_ value: HTML?) { text += value?.text ?? "" }
     }
 }

@@ -1,23 +1,23 @@
-/// An address of a message, with a name for people. What could end a header's line, or add a recipient, is in neither.
+/// A mailbox with an optional display name. Neither part can end a header line or add a recipient.
 public struct MailAddress: Sendable, Equatable {
-    /// Scalars that a name may have.
+    /// The longest display name, in Unicode scalars.
     public static let maximumNameLength = 100
 
-    /// May be empty. Control characters have become blanks.
+    /// May be empty. Runs of control characters are replaced by a space.
     public let name: String
-    /// RFC 5321 §4.1.2, without quoted local parts.
+    /// The address in the form of RFC 5321 §4.1.2, without quoted local parts.
     public let address: String
 
-    /// - Throws: when `address` is none.
+    /// - Throws: When `address` is malformed.
     public init(name: String = "", address: String) throws(MailAddressError) {
         guard Self.isWellFormed(address) else { throw MailAddressError() }
         self.name = String(String.UnicodeScalarView(name.onOneLine.unicodeScalars.prefix(Self.maximumNameLength)))
         self.address = address
     }
 
-    /// `Shop <no-reply@example.org>`, or the address alone.
+    /// Parses `Shop <no-reply@example.org>` or an address alone.
     ///
-    /// - Throws: when it is neither.
+    /// - Throws: When the text has neither form.
     public init(parsing text: String) throws(MailAddressError) {
         guard text.last == ">", let start = text.lastIndex(of: "<") else {
             try self.init(address: text)
@@ -28,7 +28,7 @@ public struct MailAddress: Sendable, Equatable {
         try self.init(name: String(name), address: String(text[text.index(after: start)...].dropLast()))
     }
 
-    /// Of the address, for ids.
+    /// The domain of the address, used for message ids.
     var domain: Substring { address[(address.lastIndex(of: "@").map(address.index(after:)) ?? address.startIndex)...] }
 
     private static func isWellFormed(_ text: String) -> Bool {
@@ -42,7 +42,7 @@ public struct MailAddress: Sendable, Equatable {
     }
 }
 
-/// The text is no address. It is not quoted: it may hold anything.
+/// The text is not an address. The error does not quote it, because it may contain anything.
 public struct MailAddressError: Error {}
 
 extension Substring {

@@ -1,14 +1,13 @@
 public import MartletAPI
 
-/// How users of an app are reached by mail, as auth tells the other services: `POST /internal/users/contacts` with
-/// `Request`.
+/// The addresses of an app's users, as the auth service returns them: `POST /internal/users/contacts` with `Request`.
 public struct MailContacts: Codable, Sendable, Equatable {
     public struct Request: Codable, Sendable {
         public static let maximumUsers = 100
 
         public var app: String
         public var environment: AppEnvironment
-        /// Ids, `maximumUsers` at most.
+        /// User ids, at most `maximumUsers`.
         public var users: [String]
 
         public init(app: String, environment: AppEnvironment, users: [String]) {
@@ -19,9 +18,9 @@ public struct MailContacts: Codable, Sendable, Equatable {
     }
 
     public struct Contact: Codable, Sendable, Equatable {
-        /// In small letters.
+        /// The user id, in lower case.
         public var id: String
-        /// Nil: the user has no address, or it is not verified, or the user is disabled: then nobody writes to them.
+        /// Nil when the user is disabled or has no verified address; such a user gets no mail.
         public var email: String?
         public var language: String?
 
@@ -32,9 +31,9 @@ public struct MailContacts: Codable, Sendable, Equatable {
         }
     }
 
-    /// The app's name; nil: there is no such app (any more), and nobody is written to.
+    /// The app's name. Nil when the app does not exist (any more); then send no mail.
     public var app: String?
-    /// Without those there are not.
+    /// Omits users that do not exist.
     public var users: [Contact]
 
     public init(app: String?, users: [Contact]) {

@@ -2,8 +2,7 @@ import Foundation
 
 /// Header lines, without the CRLF at the end.
 enum MailHeader {
-    /// Bytes of UTF-8 in one encoded word: with `Reply-To: ` before it the line has less than the 76 characters that
-    /// are allowed.
+    /// UTF-8 bytes per encoded word. Even after `Reply-To: ` the line stays below the limit of 76 characters.
     private static let encodedWordLength = 39
 
     static func text(_ name: String, _ value: String) -> String {
@@ -18,7 +17,7 @@ enum MailHeader {
             + "\r\n <\(value.address)>"
     }
 
-    /// RFC 5322 §3.3, in UTC.
+    /// Formats a date in UTC (RFC 5322 §3.3).
     static func date(_ date: Date) -> String {
         var calendar = Calendar(identifier: .gregorian)
         calendar.timeZone = .gmt
@@ -31,19 +30,20 @@ enum MailHeader {
         return "\(day) \(two(parts.hour)):\(two(parts.minute)):\(two(parts.second)) +0000"
     }
 
-    /// What a URI may have stays, all else is percent-encoded (RFC 3986 §2).
+    /// Keeps the characters that a URI may contain and percent-encodes all others (RFC 3986 §2).
     static func uri(_ text: String) -> String {
         text.addingPercentEncoding(
             withAllowedCharacters: CharacterSet(charactersIn: "!#$%&'()*+,/:;=?@[]-._~").union(.alphanumericsOfASCII))
             ?? ""
     }
 
-    /// Whether the text goes as it is: printable ASCII that fits into a line and does not look encoded.
+    /// Whether the text needs no encoding: printable ASCII that fits on one line and does not look like an encoded
+    /// word.
     private static func isPlain(_ text: String) -> Bool {
         text.utf8.count <= 60 && text.utf8.allSatisfy { (0x20...0x7e).contains($0) } && !text.contains("=?")
     }
 
-    /// RFC 2047 §2: words of whole characters, in base64, on lines of their own.
+    /// Encodes the text in base64 words, one per line, without splitting characters (RFC 2047 §2).
     private static func encodedWords(_ text: String) -> String {
         var words: [[UInt8]] = [[]]
         for scalar in text.unicodeScalars {
@@ -55,12 +55,12 @@ enum MailHeader {
     }
 }
 
-/// RFC 2045 §6.7.
+/// The quoted-printable encoding (RFC 2045 §6.7).
 enum QuotedPrintable {
     private static let lineLength = 76
 
     static func encode(_ text: String) -> String {
-        // Line breaks of every kind are breaks of lines.
+        // Normalize CR and CRLF to LF before splitting.
         text.replacing("\r\n", with: "\n").replacing("\r", with: "\n").split(
             separator: "\n", omittingEmptySubsequences: false
         )
@@ -71,7 +71,7 @@ enum QuotedPrintable {
         var (text, length) = ("", 0)
         for (offset, byte) in line.enumerated() {
             let isBlank = byte == 0x20 || byte == 0x09
-            // A blank at the end of a line could get lost.
+            // Mail servers may strip white space at the end of a line, so it is encoded.
             let isPlain = isBlank ? offset < line.count - 1 : (0x21...0x7e).contains(byte) && byte != UInt8(ascii: "=")
             let piece =
                 isPlain
@@ -88,7 +88,7 @@ enum QuotedPrintable {
 }
 
 extension String {
-    /// Without control characters: each run of them is a blank, none at the ends.
+    /// Replaces each run of control characters by a space and trims both ends.
     var onOneLine: String {
         unicodeScalars.split { !$0.isPrintable }.map { String($0) }.joined(separator: " ").trimmingCharacters(
             in: .whitespaces)
@@ -96,7 +96,7 @@ extension String {
 }
 
 extension Unicode.Scalar {
-    /// No control character, no separator of lines, and nothing that turns the direction of writing for what follows.
+    /// Whether the scalar is safe in a header: no control character, no line separator and no bidirectional override.
     var isPrintable: Bool {
         switch properties.generalCategory {
         case .control, .lineSeparator, .paragraphSeparator, .surrogate, .unassigned: false

@@ -2,9 +2,9 @@ import Crypto
 public import Foundation
 import MartletCore
 
-/// A message to one recipient (RFC 5322): plain text, with an HTML form of the same if there is one (RFC 2046 §5.1.4).
+/// A message to one recipient (RFC 5322): plain text, optionally with an HTML alternative (RFC 2046 §5.1.4).
 ///
-/// Every header is made of typed values, each on a line of its own by `MailHeader`: no value can add another one.
+/// `MailHeader` builds each header line from a typed value, so no value can inject another header.
 public struct MailMessage: Sendable {
     public var from: MailAddress
     public var to: MailAddress
@@ -12,14 +12,14 @@ public struct MailMessage: Sendable {
     public var subject: String
     public var text: String
     public var html: String?
-    /// Where a reader goes to get no more of these (RFC 2369). Control characters and blanks in it are percent-encoded.
+    /// Where the recipient can unsubscribe (RFC 2369). Control characters and spaces are percent-encoded.
     public var unsubscribeURL: URL?
-    /// Whether a POST to it does so at once (RFC 8058).
+    /// Whether a POST to `unsubscribeURL` unsubscribes at once (RFC 8058).
     public var isOneClick = false
-    /// Where it goes back to when it cannot be delivered: the sender of the envelope, which is no header; nil: `from`.
+    /// The envelope sender, which receives bounces. It is not a header; nil means `from`.
     public var bounces: MailAddress?
     public var date: Date
-    /// Left of the `@` in Message-ID.
+    /// The part of the Message-ID before the `@`.
     public var id: String
 
     public init(
@@ -34,13 +34,13 @@ public struct MailMessage: Sendable {
         id = UUIDv7.make()
     }
 
-    /// The message as it is sent: ASCII with lines of at most 998 bytes (but for addresses with other letters, RFC
-    /// 6532), ended by CRLF.
+    /// Serializes the message as ASCII lines of at most 998 bytes, each ended by CRLF. Internationalized addresses are
+    /// the only non-ASCII part (RFC 6532).
     public func bytes() -> [UInt8] {
         var lines = [
             MailHeader.address("From", from), MailHeader.address("To", to), MailHeader.text("Subject", subject),
             "Date: " + MailHeader.date(date), "Message-ID: <\(id)@\(from.domain)>", "MIME-Version: 1.0",
-            // No holiday notices, please (RFC 3834 §5).
+            // Ask automatic responders not to reply (RFC 3834 §5).
             "Auto-Submitted: auto-generated",
         ]
         if let replyTo { lines.append(MailHeader.address("Reply-To", replyTo)) }

@@ -2,9 +2,9 @@ import MartletAPI
 import MartletCore
 public import MartletHTTP
 
-/// Whom an app's mail is from, and by which server it goes.
+/// The sender address of an app's mail and, if the app has one, its own mail server.
 public struct MailSender: Sendable, Equatable {
-    /// A mail server of the app's own. Stored sealed, as JSON: keep old shapes readable.
+    /// The app's own mail server. Stored encrypted as JSON: keep old shapes readable.
     public struct Server: Codable, Sendable, Equatable {
         public var host: String
         public var port: Int
@@ -22,9 +22,9 @@ public struct MailSender: Sendable, Equatable {
     }
 
     public var address: MailAddress
-    /// Nil: the operator's server.
+    /// Nil means the operator's server.
     public var server: Server?
-    /// Where mail that cannot be delivered goes back to; nil: as the operator says, or to `address`.
+    /// The bounce address. Nil means the operator's setting, or else `address`.
     public var bounces: MailAddress?
 
     public init(address: MailAddress, server: Server? = nil, bounces: MailAddress? = nil) {
@@ -33,13 +33,13 @@ public struct MailSender: Sendable, Equatable {
         self.bounces = bounces
     }
 
-    /// What `init(_:)` reads of a body, but for `bounceAddress`.
+    /// The fields that `init(_:)` reads from a body, except `bounceAddress`.
     public static let fields: Set<String> = ["name", "address", "host", "port", "tls", "user", "password"]
 
-    /// `address`, and if wanted `name` and `bounceAddress`; with a mail server of the app's own also `host`, `tls`
-    /// (`starttls`, else `tls` or `off`), `port`, `user` and `password`.
+    /// Reads `address` and the optional `name` and `bounceAddress`. For the app's own mail server, reads `host` and the
+    /// optional `tls` (`starttls` by default, `tls` or `off`), `port`, `user` and `password`.
     ///
-    /// - Throws: `invalid-body` naming the field.
+    /// - Throws: `invalid-body` that names the field.
     public init(_ fields: BodyFields) throws {
         let name = try fields.string("name") ?? ""
         guard name.unicodeScalars.count <= MailAddress.maximumNameLength else {
@@ -57,11 +57,13 @@ public struct MailSender: Sendable, Equatable {
     private static func server(_ fields: BodyFields) throws -> Server? {
         guard let host = try fields.string("host") else {
             for name in ["port", "tls", "user", "password"] where fields[name] != nil && fields[name] != .null {
-                throw HTTPProblem(.invalidBody, "This goes with a host only.", field: name)
+                throw HTTPProblem(.invalidBody, "This is allowed only together with host.", field: name)
             }
             return nil
         }
-        guard SMTPServer.isHost(host) else { throw HTTPProblem(.invalidBody, "This is no host's name.", field: "host") }
+        guard SMTPServer.isHost(host) else {
+            throw HTTPProblem(.invalidBody, "This must be a host name or an IPv4 address.", field: "host")
+        }
         guard let tls = SMTPServer.Security(rawValue: try fields.string("tls") ?? SMTPServer.Security.startTLS.rawValue)
         else {
             throw HTTPProblem(.invalidBody, "This must be starttls, tls or off.", field: "tls")
@@ -69,14 +71,14 @@ public struct MailSender: Sendable, Equatable {
         let port = try fields.integer("port", in: 1...65_535) ?? tls.usualPort
         let (user, password) = (try fields.string("user"), try fields.string("password"))
         guard (user == nil) == (password == nil) else {
-            throw HTTPProblem(.invalidBody, "User and password go together.", field: "password")
+            throw HTTPProblem(.invalidBody, "Give both user and password, or neither.", field: "password")
         }
         for (text, field) in [(user ?? "", "user"), (password ?? "", "password")]
         where text.utf8.count > 1_024 || text.utf8.contains(where: { $0 < 0x20 }) {
-            throw HTTPProblem(.invalidBody, "This has at most 1024 bytes, and no control characters.", field: field)
+            throw HTTPProblem(.invalidBody, "This may have at most 1024 bytes and no control characters.", field: field)
         }
         guard tls != .off || password == nil else {
-            throw HTTPProblem(.invalidBody, "A password goes encrypted only.", field: "tls")
+            throw HTTPProblem(.invalidBody, "A password requires starttls or tls.", field: "tls")
         }
         return Server(host: host, port: port, tls: tls, user: user, password: password)
     }

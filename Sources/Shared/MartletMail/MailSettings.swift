@@ -2,16 +2,17 @@ import Foundation
 import MartletCore
 public import MartletHTTP
 
-/// The operator's part: by which server mail goes, and whom it is from where an app says nothing else.
+/// The operator's mail settings: the server, and the sender address for apps that do not set their own.
 public struct MailSettings: Sendable {
-    /// Nil: only apps with a mail server of their own send mail.
+    /// Nil: only apps with their own mail server can send mail.
     public var server: SMTPServer?
     public var from: MailAddress?
-    /// Where mail that cannot be delivered goes back to; nil: whom it is from.
+    /// The bounce address; nil means the sender of the mail.
     public var bounces: MailAddress?
-    /// Domains that apps' mail may be from when it goes by `server`, beside that of `from`; `*`: any. In small letters.
+    /// Domains, besides that of `from`, that apps may use as senders on the operator's server. `*` allows all. Lower
+    /// case.
     public var senderDomains: Set<String> = []
-    /// Whether apps' own mail servers may be at private, loopback and link-local addresses.
+    /// Whether apps' own mail servers may have private, loopback or link-local addresses.
     public var arePrivateServersAllowed = false
 
     public init(server: SMTPServer? = nil, from: MailAddress? = nil, arePrivateServersAllowed: Bool = false) {
@@ -28,7 +29,7 @@ public struct MailSettings: Sendable {
         arePrivateServersAllowed = try settings.flag("mail.private.allowed", default: false)
         guard let host = settings.optionalString("mail.host") else { return }
         guard SMTPServer.isHost(host) else {
-            throw SettingsError(key: "mail.host", problem: "must be a host's name or IPv4 address")
+            throw SettingsError(key: "mail.host", problem: "must be a host name or an IPv4 address")
         }
         guard
             let security = SMTPServer.Security(
@@ -55,19 +56,21 @@ public struct MailSettings: Sendable {
             certificatesFile: settings.optionalString("mail.certificates"), isPrivateAddressAllowed: true)
     }
 
-    /// How an app's mail goes.
+    /// The server and addresses with which an app's mail is sent.
     public struct Way: Sendable {
         public var server: SMTPServer
         public var from: MailAddress
-        /// Where what cannot be delivered goes back to.
+        /// The envelope sender, which receives bounces.
         public var bounces: MailAddress
-        /// Where answers go, if not to `from`.
+        /// Where replies go; nil means `from`.
         public var replyTo: MailAddress?
     }
 
-    /// By the operator's server an app sends from domains that the operator names, else from the operator's address,
-    /// with its own for answers: nobody writes in another's name, or has what comes back sent to a stranger, with the
-    /// operator's good reputation.
+    /// Chooses the server and addresses for an app's mail; nil if there is no server.
+    ///
+    /// On the operator's server an app may use its own address only in a domain that the operator allows. Otherwise its
+    /// mail comes from the operator's address and the app's own becomes `replyTo`. This keeps apps from impersonating
+    /// others, or from directing bounces to a stranger, at the expense of the operator's reputation.
     public func way(of sender: MailSender?, app: String) -> Way? {
         func named(_ address: MailAddress, _ name: String) -> MailAddress {
             (try? MailAddress(name: name, address: address.address)) ?? address
@@ -83,7 +86,7 @@ public struct MailSettings: Sendable {
         guard let server, let ours = from else { return nil }
         let name = sender.map(\.address.name).flatMap { $0.isEmpty ? nil : $0 }
         guard let address = sender?.address, maySend(from: address) else {
-            // The operator's address says the app's name, unless it has one of its own.
+            // The operator's display name stays unless the app sets one; without either, use the app's name.
             let from = ours.name.isEmpty ? named(ours, name ?? app) : name.map { named(ours, $0) } ?? ours
             return Way(server: server, from: from, bounces: bounces ?? from, replyTo: sender?.address)
         }
@@ -100,7 +103,7 @@ public struct MailSettings: Sendable {
 }
 
 extension SMTPServer.Security {
-    /// RFC 6409, RFC 8314; 25 is for a server on the same machine.
+    /// The default port (RFC 6409, RFC 8314). Port 25 is for a server on the same machine.
     var usualPort: Int {
         switch self {
         case .startTLS: 587

@@ -1,9 +1,9 @@
 import MartletAPI
 import MartletHTTP
 
-/// Subject and body of a mail in one language, with places for values.
+/// The subject and body of a mail in one language, with placeholders.
 public struct MailTemplate: Sendable, Equatable {
-    /// Characters.
+    /// In characters.
     public static let maximumSubjectLength = 200
 
     public let subject: TextTemplate
@@ -11,9 +11,9 @@ public struct MailTemplate: Sendable, Equatable {
     public let html: TextTemplate?
 
     /// - Parameters:
-    ///   - names: of the values that it may show; nil: any.
-    ///   - maximumBodySize: bytes, of each body.
-    /// - Throws: `invalid-body` naming the field.
+    ///   - names: The placeholders that the template may use; nil allows any.
+    ///   - maximumBodySize: The limit for each body, in bytes.
+    /// - Throws: `invalid-body` that names the field.
     public init(subject: String, text: String, html: String?, names: Set<String>?, maximumBodySize: Int) throws {
         func part(_ source: String, _ field: String) throws -> TextTemplate {
             do {
@@ -24,11 +24,11 @@ public struct MailTemplate: Sendable, Equatable {
         }
         guard (1...Self.maximumSubjectLength).contains(subject.count) else {
             throw HTTPProblem(
-                .invalidBody, "A subject has 1 to \(Self.maximumSubjectLength) characters.", field: "subject")
+                .invalidBody, "The subject must have 1 to \(Self.maximumSubjectLength) characters.", field: "subject")
         }
         for (body, field) in [(text, "text"), (html ?? "-", "html")]
         where !(1...maximumBodySize).contains(body.utf8.count) {
-            throw HTTPProblem(.invalidBody, "A body has 1 to \(maximumBodySize) bytes.", field: field)
+            throw HTTPProblem(.invalidBody, "The body must have 1 to \(maximumBodySize) bytes.", field: field)
         }
         self.subject = try part(subject, "subject")
         self.text = try part(text, "text")
@@ -47,12 +47,12 @@ public struct MailTemplate: Sendable, Equatable {
             html: html?.filled(values) { HTML(escaping: $0).text })
     }
 
-    /// Bytes of all its parts, as of a text.
+    /// The total size of all parts in bytes; see `TextTemplate.filledSize(_:)`.
     public func filledSize(_ values: [String: String]) -> Int {
         subject.filledSize(values) + text.filledSize(values) + (html?.filledSize(values) ?? 0)
     }
 
-    /// As of a text.
+    /// See `TextTemplate.missing(_:)`.
     public func missing(_ values: Set<String>) -> Set<String> {
         subject.missing(values).union(text.missing(values)).union(html?.missing(values) ?? [])
     }

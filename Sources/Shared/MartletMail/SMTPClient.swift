@@ -5,19 +5,19 @@ import NIOPosix
 public import ServiceLifecycle
 import Synchronization
 
-/// Sends mail by libcurl, which blocks: on threads of its own.
+/// Sends mail with libcurl, on threads of its own because libcurl blocks.
 public final class SMTPClient: Service {
     private let pool: NIOThreadPool
     private let semaphore: AsyncSemaphore
 
     /// - Parameters:
-    ///   - concurrency: messages at a time, each with a connection of its own.
-    ///   - maximumWaiting: further ones are refused as `unreachable`.
+    ///   - concurrency: The number of messages sent at once, each on its own connection.
+    ///   - maximumWaiting: How many more may wait; beyond that, `send` throws `unreachable`.
     public init(concurrency: Int = 4, maximumWaiting: Int = 64) {
         pool = NIOThreadPool(numberOfThreads: concurrency)
         semaphore = AsyncSemaphore(
             limit: concurrency, maximumWaiting: maximumWaiting,
-            refusal: SMTPError.unreachable(cause: "too much is being sent"))
+            refusal: SMTPError.unreachable(cause: "too many messages are waiting"))
     }
 
     public func run() async throws {
@@ -26,7 +26,7 @@ public final class SMTPClient: Service {
         try await pool.shutdownGracefully()
     }
 
-    /// - Throws: `SMTPError`; `cancelled` within a second when the task is.
+    /// - Throws: `SMTPError`; `cancelled` within a second after the task is cancelled.
     public func send(_ message: MailMessage, by server: SMTPServer) async throws {
         let transfer = SMTPTransfer(message, server)
         try await withTaskCancellationHandler {
@@ -37,7 +37,7 @@ public final class SMTPClient: Service {
     }
 }
 
-/// One message on its way. `run` is called once, by one thread.
+/// The transfer of one message. `run` is called once, on one thread.
 private final class SMTPTransfer: Sendable {
     private struct Reading {
         var rest: ArraySlice<UInt8>
@@ -64,7 +64,7 @@ private final class SMTPTransfer: Sendable {
 
     func run() throws {
         guard Self.isInitialized, let handle = curl_easy_init() else {
-            throw SMTPError.unreachable(cause: "libcurl does not start")
+            throw SMTPError.unreachable(cause: "libcurl could not be initialized")
         }
         defer { curl_easy_cleanup(handle) }
         let recipients = curl_slist_append(nil, recipient)
@@ -73,7 +73,7 @@ private final class SMTPTransfer: Sendable {
         let scheme = server.security == .tls ? "smtps" : "smtp"
         var options = Options(handle: handle)
         options.set(CURLOPT_URL, "\(scheme)://\(server.host):\(server.port)")
-        // Nothing but mail, by no proxy of the environment.
+        // Allow no other protocol, and ignore proxies from the environment.
         options.set(CURLOPT_PROTOCOLS_STR, "smtp,smtps")
         options.set(CURLOPT_PROXY, "")
         options.set(CURLOPT_USE_SSL, Int(server.security == .off ? CURLUSESSL_NONE.rawValue : CURLUSESSL_ALL.rawValue))
@@ -108,7 +108,8 @@ private final class SMTPTransfer: Sendable {
                 SMTPTransfer.at(pointer)?.isCancelled.load(ordering: .relaxed) == false ? 0 : 1
             })
         if !server.isPrivateAddressAllowed {
-            // Called for each address that the name stands for: what it stood for a moment ago says nothing.
+            // Checks the address of each connection. A check of the host name beforehand would miss a changed DNS
+            // answer.
             options.add(
                 martlet_curl_set_open_socket(handle) { _, _, address in SMTPTransfer.openPublicSocket(address) })
         }
@@ -121,7 +122,7 @@ private final class SMTPTransfer: Sendable {
     private func error(_ result: CURLcode, _ handle: UnsafeMutableRawPointer) -> SMTPError {
         var status = 0
         martlet_curl_response_code(handle, &status)
-        // What libcurl says when the server has answered with a status that is no success.
+        // The codes that libcurl returns when the server answered with a failure status.
         let isAnswer = [CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_WEIRD_SERVER_REPLY, CURLE_REMOTE_ACCESS_DENIED]
             .contains(result)
         return switch result {
@@ -141,7 +142,7 @@ private final class SMTPTransfer: Sendable {
         pointer.map { Unmanaged<SMTPTransfer>.fromOpaque($0).takeUnretainedValue() }
     }
 
-    /// A line of the server's.
+    /// Remembers a reply line of the server if it is a refusal.
     private func note(line: UnsafeMutablePointer<CChar>?, _ count: Int) {
         guard let line else { return }
         let bytes = UnsafeRawBufferPointer(start: line, count: min(count, Self.maximumLineLength))
@@ -161,7 +162,7 @@ private final class SMTPTransfer: Sendable {
 
     private static func openPublicSocket(_ address: UnsafeMutablePointer<curl_sockaddr>?) -> curl_socket_t {
         guard let address else { return martlet_curl_bad_socket }
-        // libcurl has room for the longest address there; the type says less.
+        // libcurl allocates room for the longest address, although the declared type is shorter.
         let start = UnsafeRawPointer(address) + (MemoryLayout<curl_sockaddr>.offset(of: \.addr) ?? 0)
         let bytes: [UInt8] =
             switch address.pointee.family {
@@ -175,7 +176,7 @@ private final class SMTPTransfer: Sendable {
     }
 }
 
-/// Settings of a transfer; remembers whether one was refused.
+/// Sets the options of a transfer and remembers whether libcurl refused any.
 private struct Options {
     let handle: UnsafeMutableRawPointer
     private(set) var areSet = true

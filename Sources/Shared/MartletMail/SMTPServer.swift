@@ -1,13 +1,13 @@
 public import MartletCore
 
-/// Where mail is handed in (RFC 6409), and as whom.
+/// A mail submission server (RFC 6409) and the credentials for it.
 public struct SMTPServer: Sendable {
     public enum Security: String, Codable, Sendable, CaseIterable {
-        /// Encrypted after STARTTLS (RFC 3207), or not at all: where the server does not offer it nothing is sent.
+        /// Requires STARTTLS (RFC 3207). If the server does not offer it, nothing is sent.
         case startTLS = "starttls"
-        /// Encrypted from the first byte (RFC 8314), as on port 465.
+        /// TLS from the first byte (RFC 8314), as on port 465.
         case tls
-        /// In clear: for a server on the same machine.
+        /// Unencrypted, for a server on the same machine.
         case off
     }
 
@@ -16,12 +16,12 @@ public struct SMTPServer: Sendable {
     public var security: Security
     public var user: String?
     public var password: Secret?
-    /// A file with the certificates (PEM) that the server's may be signed by; nil: those of the system.
+    /// A PEM file with the trusted CA certificates; nil means those of the system.
     public var certificatesFile: String?
-    /// Whether it may be at an address that only this machine, or its network, can reach.
+    /// Whether the server may have an address that only this machine or its network can reach.
     public var isPrivateAddressAllowed: Bool
     public var connectTimeoutInSeconds = 15
-    /// For a whole message.
+    /// The limit for a whole message.
     public var timeoutInSeconds = 60
 
     public init(
@@ -38,7 +38,7 @@ public struct SMTPServer: Sendable {
         self.isPrivateAddressAllowed = isPrivateAddressAllowed
     }
 
-    /// Whether `text` can be a host's name or address, and nothing more than that.
+    /// Whether `text` is syntactically a host name or an IPv4 address.
     public static func isHost(_ text: String) -> Bool {
         guard (1...253).contains(text.utf8.count) else { return false }
         let isName = text.utf8.allSatisfy { byte in
@@ -53,22 +53,21 @@ public struct SMTPServer: Sendable {
     }
 }
 
-/// Why a message was not sent. Says nothing of the message.
+/// Why a message was not sent. Contains no part of the message.
 public enum SMTPError: Error, Sendable, Equatable {
-    /// The server refused the message, for good (5yz) or for now (4yz): RFC 5321 §4.2.1.
+    /// The server refused the message permanently (5yz) or temporarily (4yz): RFC 5321 §4.2.1.
     case refused(status: Int)
-    /// The server refused for good because there is no such mailbox, or none any more, and said so in a way that means
-    /// nothing else.
+    /// The server refused permanently and stated unambiguously that the mailbox does not exist (any more).
     case noMailbox(status: Int)
-    /// The server did not take user and password.
+    /// The server did not accept user and password.
     case notAuthenticated
     /// The server does not offer TLS, or its certificate is not trusted.
     case notSecure
-    /// Nobody there, at an address that is not allowed, or too slow. `cause` is libcurl's own sentence.
+    /// The connection failed, timed out, or would go to a forbidden address. `cause` is libcurl's message.
     case unreachable(cause: String)
     case cancelled
 
-    /// Whether the same message would be refused again.
+    /// Whether sending the same message again would fail the same way.
     public var isFinal: Bool {
         switch self {
         case .refused(let status): (500...599).contains(status)
@@ -77,7 +76,7 @@ public enum SMTPError: Error, Sendable, Equatable {
         }
     }
 
-    /// For programs, such as the app's server that asks what became of a mail.
+    /// A stable code for programs, such as an app's server that checks the status of a mail.
     public var code: String {
         switch self {
         case .refused, .noMailbox: "mail-refused"
@@ -85,7 +84,7 @@ public enum SMTPError: Error, Sendable, Equatable {
         }
     }
 
-    /// For whoever sent the message.
+    /// An explanation for the sender of the message.
     public var sentence: String {
         switch self {
         case .refused(let status), .noMailbox(let status): "The mail server answered \(status)."

@@ -1,7 +1,7 @@
-/// Text with values in it: `{{name}}`, and `{{#name}}…{{/name}}` around what is there only when there is such a value.
+/// Text with placeholders, `{{name}}`, and sections, `{{#name}}…{{/name}}`, which appear only if the name has a value.
 ///
-/// Not a template engine: what an app's server writes must neither loop nor reach anything, and a name that is misspelt
-/// must not be an empty place in what people read.
+/// Deliberately not a template engine: a template written by an app's server can neither loop nor access anything, and
+/// a misspelt name is an error instead of a gap in the text.
 public struct TextTemplate: Sendable, Equatable {
     private enum Piece: Sendable, Equatable {
         case text(String)
@@ -11,8 +11,8 @@ public struct TextTemplate: Sendable, Equatable {
 
     private let pieces: [Piece]
 
-    /// - Parameter names: that it may use; nil: all that are names. What lacks a value then is for `missing(_:)` to
-    ///   say.
+    /// - Parameter names: The names that the template may use; nil allows every valid name, and `missing(_:)` finds
+    ///   those without a value.
     /// - Throws: `TextTemplateError`.
     public init(_ text: String, names: Set<String>?) throws(TextTemplateError) {
         var pieces: [Piece] = []
@@ -21,40 +21,40 @@ public struct TextTemplate: Sendable, Equatable {
         while let start = rest.firstRange(of: "{{") {
             if start.lowerBound > rest.startIndex { pieces.append(.text(String(rest[..<start.lowerBound]))) }
             guard let end = rest[start.upperBound...].firstRange(of: "}}") else {
-                throw TextTemplateError("There is {{ without }}.")
+                throw TextTemplateError("A {{ lacks its closing }}.")
             }
             let tag = rest[start.upperBound..<end.lowerBound]
             let name = String(tag.drop { $0 == "#" || $0 == "/" })
             guard tag.count <= name.count + 1, names?.contains(name) ?? Self.isName(name) else {
                 throw TextTemplateError(
-                    "There is no {{\(tag.prefix(40))}} here"
-                        + (names.map { ", only \($0.sorted().joined(separator: ", "))." } ?? "."))
+                    "Unknown placeholder {{\(tag.prefix(40))}}"
+                        + (names.map { "; available: \($0.sorted().joined(separator: ", "))." } ?? "."))
             }
             switch (tag.first, open) {
             case ("#", nil):
                 open = (name, pieces)
                 pieces = []
-            case ("#", _): throw TextTemplateError("{{#…}} stands within no other.")
+            case ("#", _): throw TextTemplateError("Sections {{#…}} cannot be nested.")
             case ("/", let section?) where section.name == name:
                 pieces = section.before + [.section(name, pieces)]
                 open = nil
-            case ("/", _): throw TextTemplateError("{{/\(name)}} ends nothing.")
+            case ("/", _): throw TextTemplateError("{{/\(name)}} has no matching opening tag.")
             default: pieces.append(.value(name))
             }
             rest = rest[end.upperBound...]
         }
-        if let open { throw TextTemplateError("{{#\(open.name)}} does not end.") }
+        if let open { throw TextTemplateError("{{#\(open.name)}} has no closing tag.") }
         if !rest.isEmpty { pieces.append(.text(String(rest))) }
         self.pieces = pieces
     }
 
-    /// A letter, then up to 63 letters, digits and `_`, all of ASCII.
+    /// Whether the text is a valid name: an ASCII letter, then up to 63 ASCII letters, digits or `_`.
     public static func isName(_ text: String) -> Bool {
         text.utf8.count <= 64 && text.unicodeScalars.first?.isLetterOfASCII == true
             && text.unicodeScalars.allSatisfy { $0.isLetterOfASCII || ("0"..."9").contains($0) || $0 == "_" }
     }
 
-    /// All names in it, also those that only sections ask for.
+    /// All names in the template, including those that only open a section.
     public var names: Set<String> { Self.names(pieces) }
 
     private static func names(_ pieces: [Piece]) -> Set<String> {
@@ -67,7 +67,7 @@ public struct TextTemplate: Sendable, Equatable {
         }
     }
 
-    /// The names that it shows and that have no value; those in a section without a value are not asked for.
+    /// The names that would be shown without a value. Sections that are left out do not count.
     public func missing(_ values: Set<String>) -> Set<String> { Self.missing(pieces, values) }
 
     private static func missing(_ pieces: [Piece], _ values: Set<String>) -> Set<String> {
@@ -81,7 +81,8 @@ public struct TextTemplate: Sendable, Equatable {
         }
     }
 
-    /// Bytes of `filled(_:)`, before anything is escaped: a value of some bytes may be shown in thousands of places.
+    /// The size of `filled(_:)` in bytes before escaping. A short value may appear thousands of times, so check this
+    /// first.
     public func filledSize(_ values: [String: String]) -> Int { Self.size(pieces, values.mapValues(\.utf8.count)) }
 
     private static func size(_ pieces: [Piece], _ sizes: [String: Int]) -> Int {
@@ -94,7 +95,7 @@ public struct TextTemplate: Sendable, Equatable {
         }
     }
 
-    /// - Parameter escape: what becomes of each value.
+    /// - Parameter escape: Applied to each value.
     public func filled(_ values: [String: String], escape: (String) -> String = { $0 }) -> String {
         Self.fill(pieces, values, escape)
     }

@@ -209,7 +209,7 @@ import Testing
             let many = (0...Recipients.maximumUsers).map { "\"u\($0)\"" }.joined(separator: ",")
             _ = try await app.storage.write("POST", "/storage/News", #"{"readers":[\#(many)]}"#)
             try await eventually("too many are said") { try await app.outcomes(of: "news") == ["acted", "failed"] }
-            #expect(try await app.details(of: "news").last?.contains("leave out") == true)
+            #expect(try await app.details(of: "news").last?.contains("would be excluded") == true)
         }
     }
 

@@ -2,7 +2,7 @@ import Logging
 import MartletPostgres
 import ServiceLifecycle
 
-/// The way of planned messages to devices: the queue, the push services, and what became of each.
+/// Delivers planned messages to devices: the queue, the push services and the results.
 struct Delivery: Sendable {
     let sender: DeliverySender
     let records: DeliveryRecords

@@ -2,7 +2,7 @@ import Foundation
 import MartletCore
 import MartletPostgres
 
-/// What became of a message's deliveries.
+/// The results of a message's deliveries.
 struct DeliveryRecords: Sendable {
     static let states = ["queued", "sending"] + DeliveryEnd.allCases.map(\.rawValue)
     static let exportHeader = CSVLine.text(columns)
@@ -12,13 +12,13 @@ struct DeliveryRecords: Sendable {
 
     let postgres: PostgresClient
 
-    /// - Returns: false: there is no such message in the space.
+    /// - Returns: Whether the message exists in the space.
     func hasMessage(_ message: UUID, in space: Space) async throws -> Bool {
         !(try await postgres.query("SELECT FROM notifications.messages WHERE id = \(message) AND space = \(space.id)"))
             .isEmpty
     }
 
-    /// Deliveries in the order of installations, as JSON; behind `after`.
+    /// Deliveries as JSON, ordered by installation, starting after `after`.
     func list(of message: UUID, state: String?, after: UUID?, limit: Int) async throws -> [(
         installation: UUID, json: String
     )] {
@@ -32,7 +32,7 @@ struct DeliveryRecords: Sendable {
         ).map { (try $0.decode(0), try $0.decode(1)) }
     }
 
-    /// Lines of CSV in the order of installations, behind `after`.
+    /// Deliveries as CSV lines, ordered by installation, starting after `after`.
     func exportLines(of message: UUID, state: String?, after: UUID?, limit: Int) async throws -> (
         text: String, last: UUID?
     ) {
@@ -47,9 +47,9 @@ struct DeliveryRecords: Sendable {
         return (lines.joined(), try rows.last?.decode(0))
     }
 
-    /// Notes that the app was opened by the message; the first time counts.
+    /// Records that the app was opened from the message. Only the first time counts.
     ///
-    /// - Returns: false: the message was not for the installation.
+    /// - Returns: False if the message was not sent to the installation.
     func noteOpened(_ message: UUID, by installation: UUID, in space: Space) async throws -> Bool {
         try await postgres.query(
             """
@@ -67,7 +67,7 @@ struct DeliveryRecords: Sendable {
         ).first?.decode(0) ?? false
     }
 
-    /// By variant, in order; those that wait or are under way are what is planned and not in any of these.
+    /// The counts by variant, in order. Deliveries that are queued or in flight are not included.
     func counts(of message: UUID) async throws -> [DeliveryCounts] {
         try await postgres.query(
             """
@@ -89,7 +89,7 @@ struct DeliveryRecords: Sendable {
     }
 }
 
-/// How many deliveries of a message's text ended how.
+/// The outcomes of a message's deliveries for one variant.
 struct DeliveryCounts: Sendable, Equatable {
     var variant: Int
     var accepted: Int

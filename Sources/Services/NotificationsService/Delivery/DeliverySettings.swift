@@ -1,24 +1,25 @@
 import MartletHTTP
 
-/// How messages leave: `push.concurrency` (4,000) deliveries a copy has in hand at the most, `push.lease` (60 s) for
-/// which they are its own when it dies, `push.journal.directory` where it notes what push services have answered.
+/// Settings for sending: `push.concurrency` (4,000), the maximum number of deliveries in flight per instance;
+/// `push.lease` (60 s), how long they stay claimed if the instance dies; and `push.journal.directory`, where the
+/// answers of push services are journaled.
 struct DeliverySettings: Sendable {
-    /// Claimed and not yet written down. Two connections to APNs carry 2,000 requests; the rest is what is being read
-    /// and written.
+    /// The maximum number of deliveries that are claimed and whose results are not yet written. Two APNs connections
+    /// carry 2,000 requests; the rest are being read or written.
     var concurrency = 4_000
-    /// Behind the end of a process its deliveries wait so long until another one takes them.
+    /// After a process dies, its deliveries stay claimed for this long before another one takes them.
     var lease: Duration = .seconds(60)
-    /// On a disk that outlives the process; copies may share it. Nil: nothing is noted, and what a copy was answered
-    /// just before it died is sent again.
+    /// Must be on a disk that outlives the process; instances may share it. Nil disables the journal: deliveries
+    /// answered just before a crash are then sent again.
     var journalDirectory: String?
-    /// How often to look at the queue when nobody tells of anything: a lost notification, what becomes due, paused and
+    /// How often to poll the queue without a notification: for lost notifications, due deliveries, and paused or
     /// cancelled messages.
     var pollInterval: Duration = .milliseconds(500)
-    /// For how long nobody may have sent anything of a message that this version cannot read, until it has failed.
+    /// How long a message that this version cannot read waits for another version to send it, before it fails.
     var patienceWithUnreadable: Duration = .seconds(3_600)
-    /// For how long a push service has to refuse a credential until it counts as broken.
+    /// How long a push service must keep rejecting a credential before it counts as broken.
     var patience: Duration = .seconds(30)
-    /// How long answers are waited for when the service is shut down.
+    /// How long to wait for answers at shutdown.
     var shutdownGrace: Duration = .seconds(3)
 
     init() {}

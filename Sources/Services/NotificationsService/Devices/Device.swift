@@ -3,11 +3,11 @@ import MartletCore
 import MartletPostgres
 import MartletPush
 
-/// What a device runs.
+/// The platform of a device.
 enum Platform: String, Codable, Sendable, CaseIterable {
     case ios, macos, watchos, tvos, visionos, android, web
 
-    /// By which push services its apps can be reached; the first is what such apps mostly have.
+    /// The push services that can reach the platform, the most common one first.
     var services: [PushService] {
         switch self {
         case .ios, .macos, .watchos, .tvos, .visionos: [.apns, .fcm]
@@ -17,11 +17,11 @@ enum Platform: String, Codable, Sendable, CaseIterable {
     }
 }
 
-/// Who carries messages to devices.
+/// A service that delivers push messages to devices.
 enum PushService: String, Codable, Sendable, CaseIterable {
     case apns, fcm, webpush
 
-    /// What it knows the app by.
+    /// The kind of credential that the service requires.
     var credential: CredentialKind {
         switch self {
         case .apns: .apns
@@ -31,34 +31,35 @@ enum PushService: String, Codable, Sendable, CaseIterable {
     }
 }
 
-/// What sending needs of an installation that has a token.
+/// The properties of an installation with a token that are needed to send to it.
 struct Device: Sendable {
     let id: UUID
     let space: Int32
     let platform: Platform
     let service: PushService
-    /// The token is of APNs' sandbox: the app on this device was signed for development.
+    /// Whether the token belongs to the APNs sandbox, because the app was signed for development.
     let isSandbox: Bool
-    /// Hexadecimal for APNs; FCM's; a subscription's endpoint. Not for logs.
+    /// The APNs token in hexadecimal, the FCM registration token, or the endpoint of a web push subscription. Never log
+    /// it.
     let token: String
-    /// Of a browser's subscription: `p256dh` and `auth`, in base64url.
+    /// `p256dh` and `auth` of a web push subscription, in base64url.
     let publicKey, authSecret: String?
-    /// Nil: the first of the credential.
+    /// Nil means the first bundle id of the credential.
     let bundleID: String?
     let tokenRegistered: Date
     let userID, appVersion, locale, timeZone: String?
-    /// What the icon shows, as far as is known.
+    /// The badge last sent or reported.
     let badge: Int
 
-    /// The columns that `init(_:from:)` reads, of `notifications.installations AS i`. Only of rows where `i.token IS
-    /// NOT NULL`.
+    /// The columns that `init(_:from:)` reads from `notifications.installations AS i`. Valid only for rows where
+    /// `i.token IS NOT NULL`.
     static let columns: PostgresQuery = """
         i.id, i.space, i.platform, i.service, i.is_sandbox, i.token, i.public_key, i.auth_secret, i.bundle_id,
         COALESCE(i.token_registered, i.created), i.user_id, i.app_version, i.locale, i.time_zone, i.badge
         """
     static let columnCount = 15
 
-    /// - Parameter column: where `columns` begin in the row.
+    /// - Parameter column: The index of the first of `columns` in the row.
     /// - Throws: `PostgresError`, also for a row without a token.
     init(_ row: PostgresRow, from column: Int = 0) throws {
         id = try row.decode(column)
@@ -102,26 +103,26 @@ struct Device: Sendable {
         self.badge = badge
     }
 
-    /// The server that the browser said it is reached by; nil: the push service is one for all.
+    /// The host of a web push endpoint. Nil for services with a single address, "" for a malformed endpoint.
     var host: String? {
         guard service == .webpush else { return nil }
         let parts = token.split(separator: "/", maxSplits: 2)
         return parts.count > 1 ? parts[1].lowercased() : ""
     }
 
-    /// Which of Apple's two worlds the token is of.
+    /// The APNs environment of the token.
     var environment: APNsEnvironment { isSandbox ? .sandbox : .production }
 }
 
 extension PostgresRow {
-    /// A column with one of the words that its table allows.
+    /// Decodes a column that holds one of a fixed set of words.
     func word<Word: RawRepresentable<String>>(_ column: Int, as _: Word.Type = Word.self) throws -> Word {
         guard let word = Word(rawValue: try decode(column)) else { throw DatabaseWordError(column: column) }
         return word
     }
 }
 
-/// The database has a word that this version does not know.
+/// A column contains a word that this version does not know.
 struct DatabaseWordError: Error, Equatable {
     var column: Int
 }

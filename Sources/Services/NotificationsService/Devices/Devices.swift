@@ -4,7 +4,7 @@ import MartletHTTP
 import MartletPostgres
 import ServiceLifecycle
 
-/// What push services know an app by, and the app's installations on devices.
+/// The push credentials of apps and their installations on devices.
 struct Devices: Sendable {
     let spaces: Spaces
     let credentials: PushCredentials

@@ -4,19 +4,19 @@ import MartletHTTP
 import MartletPush
 import Synchronization
 
-/// Where push services are. The defaults are the real ones; others are for tests.
+/// The addresses of the push services. Tests replace the defaults.
 struct PushHosts: Sendable {
     var apns: @Sendable (APNsEnvironment) -> APNsConfiguration = { APNsConfiguration($0) }
     var fcmAddress = FCMClient.address
-    /// For what goes to FCM and to browsers' push services.
+    /// The HTTP client for FCM and web push.
     var outgoing = OutgoingClient(.publicAddresses(), version: .upToHTTP2)
 
     init() {}
 
     /// Reads `push.apns.production` and `push.apns.sandbox` (each `host:port`), `push.apns.certificates` (a PEM file),
-    /// `push.fcm.url`, and `push.private.allowed`.
+    /// `push.fcm.url` and `push.private.allowed`.
     ///
-    /// - Throws: `SettingsError`; what reading the file throws.
+    /// - Throws: `SettingsError`, or an error from reading the file.
     init(_ settings: Settings) throws {
         let named = [
             APNsEnvironment.production: settings.optionalString("push.apns.production"),
@@ -42,21 +42,20 @@ struct PushHosts: Sendable {
     private static func address(_ text: String, in key: String) throws -> (host: String, port: Int) {
         guard let colon = text.lastIndex(of: ":"), colon > text.startIndex,
             let port = Int(text[text.index(after: colon)...]), (1...65_535).contains(port)
-        else { throw SettingsError(key: key, problem: "is not host:port") }
+        else { throw SettingsError(key: key, problem: "must be host:port") }
         return (String(text[..<colon]), port)
     }
 }
 
-/// The clients of push services, shared by all that send: one provider token for each key, one access token for each
-/// account.
+/// The clients for push services, shared by all senders: one provider token per key, one access token per account.
 ///
-/// `apns` has to run as a service.
+/// `apns` must run as a service.
 final class PushClients: Sendable {
-    /// Accounts to keep a client of; the one that has not been used for longest gives way.
+    /// The maximum number of cached FCM clients; the least recently used one is evicted.
     private static let maximumAccounts = 1_000
-    /// The same for hosts of browsers' push services.
+    /// The maximum number of cached web push clients, one per app and host.
     private static let maximumHosts = 1_000
-    /// Messages of one app that are under way to one such host at a time.
+    /// The number of concurrent requests per app and web push host.
     private static let concurrencyOfHost = 50
 
     private struct Account {
@@ -83,7 +82,7 @@ final class PushClients: Sendable {
         apns = APNsClients(logger: logger, configuration: hosts.apns)
     }
 
-    /// The space's client, another one when its credential is; nil: there is no credential.
+    /// The FCM client of the space, replaced when its credential changes. Nil if there is no credential.
     func fcm(_ credentials: PushCredentials.Current, of space: Int32) -> FCMClient? {
         guard let account = credentials.fcm, let version = credentials.versions[.fcm] else { return nil }
         return state.withLock { state in
@@ -94,8 +93,7 @@ final class PushClients: Sendable {
         }
     }
 
-    /// The client for one host that browsers named: each has a line of its own, for each app, so that one that is slow
-    /// holds up no other.
+    /// The client for one web push host. Each app and host has its own queue, so a slow host delays no other.
     func webPush(_ host: String, of space: Int32) -> WebPushClient {
         let host = Host(space: space, name: host)
         return state.withLock { state in
@@ -106,7 +104,7 @@ final class PushClients: Sendable {
     }
 }
 
-/// A bounded number of values; the one that has not been stored for longest gives way to the next.
+/// A bounded cache that evicts the least recently stored value.
 private struct LatelyUsed<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     private let maximumCount: Int
     private var entries: [Key: (value: Value, lastUse: Int)] = [:]

@@ -2,21 +2,21 @@ import Foundation
 import MartletHTTP
 import MartletMail
 
-/// Settings of apps' mail: those of `MailSettings`, `public.url` (http://127.0.0.1:8080: where links to unsubscribe
-/// lead), `mail.limit.app` (1000) and `mail.limit.address` (20), both in any hour, `mail.limit.day` (ten times
+/// Settings for apps' mail: those of `MailSettings`, `public.url` (http://127.0.0.1:8080, the base of unsubscribe
+/// links), `mail.limit.app` (1000) and `mail.limit.address` (20), both per hour, `mail.limit.day` (ten times
 /// `mail.limit.app`), and `mail.retention.days` (90).
 struct AppMailOptions: Sendable {
     var server = MailSettings()
     var publicURL = URL(string: "http://127.0.0.1:8080")!
-    /// Mails of an app's environment.
+    /// The limit for one environment of an app, per hour.
     var mailsPerHour = 1_000
-    /// The same in any day.
+    /// The same limit per day.
     var mailsPerDay = 10_000
-    /// Of them to one address in an hour.
+    /// The limit per address and hour.
     var mailsPerAddressAndHour = 20
-    /// How long it can be read what became of a mail.
+    /// How long records of mail are kept.
     var retentionInDays = 90
-    /// Nil: auth is asked.
+    /// Nil: contacts come from the auth service.
     var contacts: MailContactBook?
 
     init() {}

@@ -6,7 +6,7 @@ import MartletMail
 import MartletPostgres
 import ServiceLifecycle
 
-/// Mail of apps to people.
+/// The mail of apps to people.
 struct Mail: Sendable {
     let spaces: Spaces
     let mails: MailStore
@@ -20,7 +20,7 @@ struct Mail: Sendable {
     let senders: MailSenders
     let contacts: MailContactBook
     let client = SMTPClient(concurrency: MailServerLoad.places)
-    /// Tests wait for nobody's mail, and nobody's mail for tests.
+    /// A separate client, so that test mails and other mail do not wait for each other.
     let testClient = SMTPClient()
     let tests = MailTestLimit()
     let writer: MailWriter
@@ -61,7 +61,7 @@ struct Mail: Sendable {
         writer = MailWriter(templates: templates, unsubscribing: unsubscribing)
     }
 
-    /// One job is one mail under way.
+    /// Each job sends one mail at a time.
     static var workers: JobWorker.Configuration {
         var configuration = JobWorker.Configuration()
         configuration.concurrency = MailServerLoad.places

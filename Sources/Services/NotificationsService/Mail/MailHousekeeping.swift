@@ -3,12 +3,13 @@ import Logging
 import MartletJobs
 import MartletPostgres
 
-/// Deletes records of mail that are too old, and ends those that nobody works on any more. Every copy of the service
-/// may do this at any time.
+/// Deletes old records of mail and ends mail that is stuck in the queue. Any number of instances may run this at any
+/// time.
 struct MailHousekeeping: PeriodicWork {
     let interval: Duration = .seconds(3_600)
     private static let pageLength = 1_000
-    /// Longer than all attempts take. More than what a slow server takes in a day is not kept waiting.
+    /// Longer than all attempts take. If a slow server receives more mail than it accepts within this time, the rest
+    /// fails.
     private static let longestWaitInSeconds: Int64 = 86_400
 
     let postgres: PostgresClient

@@ -5,11 +5,10 @@ import MartletHTTP
 import MartletPostgres
 import NIOCore
 
-/// What mail has of a user: records of what was sent to them, what they have unsubscribed from, and addresses of theirs
-/// where mail came back.
+/// The user data of mail: records of mail to the user, topics they unsubscribed from, and their suppressed addresses.
 ///
-/// What was sent to an address that somebody named is not known to be theirs: others may have it now. It goes with
-/// `retentionInDays`, or by `EraseMailAddress`.
+/// Mail to an address that was named in an order is not attributed to a user, because the address may belong to someone
+/// else now. It is deleted after `retentionInDays`, or by `EraseMailAddress`.
 struct MailUserData: UserDataHolder {
     static let rowsPerSlice = AddressEraser.rowsPerSlice
 
@@ -17,10 +16,10 @@ struct MailUserData: UserDataHolder {
     let spaces: Spaces
     let eraser: AddressEraser
 
-    /// Mail that waits goes, too. Of addresses that are not to be written to a digest stays.
+    /// Also deletes queued mail. A digest of suppressed and unsubscribed addresses stays.
     func erase(_ request: UserDataRequest) async throws -> UserErasure {
         let (user, space) = try await spaces.owner(of: request)
-        // First: the addresses are known by the mails.
+        // The lists come first, because the user's addresses are found through the mails.
         let lists = try await eraser.erase(.user(user), in: space.id)
         let areListsDone = max(lists.unsubscribed, lists.suppressed) < Self.rowsPerSlice
         let mails = areListsDone ? try await eraseMails(of: user, in: space) : 0

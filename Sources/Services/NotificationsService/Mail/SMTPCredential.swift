@@ -3,17 +3,17 @@ import MartletCore
 import MartletHTTP
 import MartletMail
 
-/// Whom an app's mail is from, and by which server it goes, as it is kept.
+/// The stored form of an app's mail sender and mail server.
 struct SMTPCredential: CredentialContent {
     static let kind = CredentialKind.smtp
 
     var name: String
     var address: String
     var bounceAddress: String?
-    /// Nil: the operator's server.
+    /// Nil means the operator's server.
     var server: MailSender.Server?
 
-    /// `{"name","address","bounceAddress","host","port","tls","user","password"}`, as `MailSender` has it.
+    /// `{"name","address","bounceAddress","host","port","tls","user","password"}`, as in `MailSender`.
     init(_ request: Request) async throws {
         let sender = try MailSender(try await BodyFields(request, MailSender.fields.union(["bounceAddress"])))
         name = sender.address.name
@@ -36,7 +36,7 @@ struct SMTPCredential: CredentialContent {
         return .object(members)
     }
 
-    /// - Throws: `MailAddressError`, which what was checked has not.
+    /// - Throws: `MailAddressError`, which cannot happen for validated addresses.
     var sender: MailSender {
         get throws {
             MailSender(

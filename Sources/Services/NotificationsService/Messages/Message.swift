@@ -3,26 +3,26 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// What is to be sent, as somebody asks for it.
+/// A message to be sent, as requested.
 struct MessageOrder: Sendable {
     var content: MessageContent
     var audience: Audience
     var timing = MessageTiming()
-    /// Nil: now, or with a local time, when the first place on earth gets there.
+    /// Nil means now or, with a local time, when the first place on Earth reaches it.
     var due: Date?
-    /// What has not left by then is given up. Nil: as long after it is due as the content says, or four weeks.
+    /// Deliveries not sent by then are dropped. Nil means the content's time to live after the due date, or four weeks.
     var expires: Date?
-    /// A second order with the same one gives the first one's message: a change that a rule acted on, or an
-    /// `Idempotency-Key`.
+    /// Identifies repetitions: a second order with the same origin returns the first message. Stands for a change that
+    /// a rule acted on, or for an `Idempotency-Key`.
     var origin: String?
-    /// Of the request behind an `Idempotency-Key`: the same key with another one is refused.
+    /// The digest of the request with an `Idempotency-Key`. The same key with a different digest is refused.
     var originDigest: [UInt8]?
-    /// That the content was made of.
+    /// The template that the content was created from.
     var template: String?
     var author: Author
 }
 
-/// What was sent, or is to be, as the table has it.
+/// A message as it is stored.
 struct Message: Sendable {
     enum State: String, Sendable, CaseIterable {
         case scheduled, planning, sending, sent, cancelled, failed
@@ -36,7 +36,7 @@ struct Message: Sendable {
     let template: String?
     let content: MessageContent
     let audience: Audience
-    /// What the segment said when the message was ordered.
+    /// The segment's audience at the time of the order.
     let segment: Audience?
     let timing: MessageTiming
     let state: State
@@ -45,13 +45,13 @@ struct Message: Sendable {
     let expires: Date
     let plannedTo: UUID?
     let isPlanned: Bool
-    /// Devices.
+    /// The number of devices.
     let planned: Int
     let problem: String?
     let created: Date
     let finished: Date?
 
-    /// Of `notifications.messages AS m`.
+    /// The columns of `notifications.messages AS m`.
     static let columns: PostgresQuery = """
         m.id, m.space, m.author, m.template, m.content, m.audience, m.segment, m.timing, m.state, m.is_paused AND NOT m.is_resuming, m.due, m.expires, m.planned_to,
         m.is_planned, m.planned, m.problem, m.created, m.finished
@@ -81,7 +81,7 @@ struct Message: Sendable {
         finished = try row.decode(column + 17)
     }
 
-    /// As it is answered.
+    /// The members of an answer.
     var json: [JSONValue.Member] {
         var members: [JSONValue.Member] = [
             .init("id", .string(id.uuidString.lowercased())), .init("state", .string(state.rawValue)),
@@ -100,7 +100,7 @@ struct Message: Sendable {
 }
 
 extension PostgresRow {
-    /// A column of JSON.
+    /// Decodes a JSON column.
     func json(_ column: Int) throws -> JSONValue {
         try JSONValue(parsing: try decode(column, as: PostgresJSON.self).bytes)
     }

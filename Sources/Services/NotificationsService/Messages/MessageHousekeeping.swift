@@ -4,9 +4,9 @@ import MartletHTTP
 import MartletJobs
 import MartletPostgres
 
-/// Settings of messages.
+/// The settings for messages.
 struct MessageSettings: Sendable {
-    /// After so many days a finished message goes, with what is known of each device.
+    /// A finished message and its delivery records are deleted after this many days.
     var daysKept = 90
 
     init() {}
@@ -17,8 +17,8 @@ struct MessageSettings: Sendable {
     }
 }
 
-/// Removes messages that were finished long ago, a few thousand deliveries at a time. Every copy of the service may do
-/// this at any time.
+/// Deletes old finished messages, a few thousand deliveries at a time. Any number of instances may run this at any
+/// time.
 struct MessageHousekeeping: PeriodicWork {
     let interval: Duration = .seconds(3_600)
     private static let rowsPerStatement = 5_000
@@ -34,7 +34,7 @@ struct MessageHousekeeping: PeriodicWork {
             timeout: .seconds(60))
     }
 
-    /// Removes a part of what was finished first, or all of it; false: nothing is that old.
+    /// Deletes the oldest finished message, or a part of its deliveries. Returns false when no message is old enough.
     func removeOldest() async throws -> Bool {
         let rows = try await postgres.query(
             """

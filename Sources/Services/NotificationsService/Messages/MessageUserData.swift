@@ -5,17 +5,17 @@ import MartletHTTP
 import MartletPostgres
 import NIOCore
 
-/// What messages have of a user: those that were for them alone or that they sent, and their name among others'.
+/// The user data of messages: those that the user sent or was the only recipient of, and their id in other messages.
 ///
-/// Deliveries know no user; which device got what is forgotten with the user's installations (`InstallationUserData`).
+/// Deliveries contain no user ids. They are unlinked with the user's installations (`InstallationUserData`).
 struct MessageUserData: UserDataHolder {
     static let rowsPerSlice = 200
 
     let postgres: PostgresClient
     let spaces: Spaces
 
-    /// Messages to nobody else, and what the user sent, go as a whole, what is queued of them included; in others and
-    /// in segments the user is named no more.
+    /// Deletes messages sent by the user or addressed to the user alone, including queued deliveries. Removes the user
+    /// from other messages and from segments.
     func erase(_ request: UserDataRequest) async throws -> UserErasure {
         let (user, space) = try await spaces.owner(of: request)
         let author = "user:" + user
@@ -47,7 +47,7 @@ struct MessageUserData: UserDataHolder {
             for row in rows {
                 let id = try row.decode(0, as: UUID.self)
                 guard let (audience, segment) = try? Self.audiences(row, without: user) else {
-                    // The name cannot be taken out of what cannot be read.
+                    // The user cannot be removed from an unreadable message, so delete it.
                     try await transaction.execute(
                         "DELETE FROM notifications.messages WHERE id = \(id)", timeout: .seconds(60))
                     continue
@@ -103,7 +103,7 @@ struct MessageUserData: UserDataHolder {
         var last: UUID?
         for row in rows where lines.readableBytes < 4 << 20 {
             last = try row.decode(0, as: UUID.self)
-            // Of what this version cannot read it cannot be told what of it is the user's.
+            // In an unreadable message, the user's part cannot be determined.
             guard let message = try? Message(row) else { continue }
             lines.writeUserData("message", Self.exported(message, to: user).text)
         }
@@ -112,7 +112,7 @@ struct MessageUserData: UserDataHolder {
         return UserDataPortion(lines: lines, next: isAll ? nil : last?.uuidString.lowercased())
     }
 
-    /// Without whom else it was for, unless the user sent it.
+    /// Omits the other recipients, unless the user is the sender.
     private static func exported(_ message: Message, to user: String) -> JSONValue {
         var members: [JSONValue.Member] = [
             .init("id", .string(message.id.uuidString.lowercased())), .init("content", message.content.json),
@@ -125,7 +125,7 @@ struct MessageUserData: UserDataHolder {
 }
 
 extension Audience {
-    /// Without a user's name. Nobody becomes everybody by it: what named only this user names nobody.
+    /// Removes a user. An audience of only this user then matches no one, rather than everyone.
     func without(_ user: String) -> Audience {
         var audience = self
         audience.users?.removeAll { $0 == user }
@@ -134,6 +134,6 @@ extension Audience {
         return audience
     }
 
-    /// Stands where the only name has gone; no user has it.
+    /// Stands in for the only user of a list when that user is removed. No user has this id.
     private static let nobody = "-"
 }

@@ -3,7 +3,7 @@ import MartletJobs
 import MartletPostgres
 import ServiceLifecycle
 
-/// What is sent, to whom and when: messages, templates, segments, and the plan of who gets what.
+/// Messages, templates and segments, and the planning of deliveries.
 struct Messages: Sendable {
     let spaces: Spaces
     let store: MessageStore
@@ -12,7 +12,7 @@ struct Messages: Sendable {
     let counter: AudienceCounter
     let reach: PushReach
     let clientRules: ClientRuleStore
-    /// What users send to each other.
+    /// Sends messages between users.
     let clients: ClientSends
     let userData: MessageUserData
     let housekeeping: MessageHousekeeping

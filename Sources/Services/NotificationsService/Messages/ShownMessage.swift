@@ -2,14 +2,13 @@ import Foundation
 import MartletCore
 import MartletPostgres
 
-/// A message for whoever looks at it: also one that this version of the service cannot read, with what it can tell of
-/// it.
+/// A message for display. If this version of the service cannot read it, only the plain columns are shown.
 struct ShownMessage: Sendable {
     let id: UUID
     let planned: Int
-    /// Nil: it cannot be read.
+    /// Nil if this version cannot read it.
     let message: Message?
-    /// As it is answered.
+    /// The members of an answer.
     let json: [JSONValue.Member]
 
     /// Reads `Message.columns`.

@@ -2,12 +2,12 @@ import Foundation
 import MartletCore
 import MartletHTTP
 
-/// Where rules learn of changes, and whom they may tell.
+/// The settings of rules: the source of changes, and the webhook addresses allowed.
 struct RuleSettings: Sendable {
     var storage: ServiceAddress
-    /// Whether webhooks may be at private, loopback and link-local addresses, and speak plain HTTP.
+    /// Whether webhooks may use plain HTTP and private, loopback or link-local addresses.
     var arePrivateAddressesAllowed = false
-    /// How long an answer of storage is waited for, beside what storage itself waits for changes.
+    /// The timeout for answers of storage, in addition to the time for which storage waits for changes.
     var storageTimeout: Duration = .seconds(15)
 
     init(storage: ServiceAddress) {
@@ -22,6 +22,6 @@ struct RuleSettings: Sendable {
         arePrivateAddressesAllowed = try settings.flag("hooks.private.allowed", default: false)
     }
 
-    /// Storage at its usual port on this machine.
+    /// Storage at its default port on this machine.
     static let usual = RuleSettings(storage: ServiceAddress(.storage))
 }

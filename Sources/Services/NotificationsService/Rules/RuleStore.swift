@@ -4,9 +4,9 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// The rules of spaces.
+/// The rules of all spaces.
 struct RuleStore: Sendable {
-    /// Where followers are told that a space's rules are others.
+    /// The channel that notifies followers of changed rules in a space.
     static let channel = "notifications_rules"
 
     let postgres: PostgresClient
@@ -14,28 +14,28 @@ struct RuleStore: Sendable {
 
     // MARK: Reading
 
-    /// JSON objects, by name.
+    /// The rules as JSON objects, by name.
     func list(in space: Space) async throws -> [String] {
         try await postgres.query(
             "SELECT \(Self.json) FROM notifications.rules AS r WHERE space = \(space.id) ORDER BY name"
         ).map { try $0.decode(0) }
     }
 
-    /// Its JSON object and version; nil: there is none.
+    /// The rule as a JSON object, and its version; nil if there is none.
     func read(_ name: String, in space: Space) async throws -> (json: String, version: Int64)? {
         let rows = try await postgres.query(
             "SELECT \(Self.json), version FROM notifications.rules AS r WHERE space = \(space.id) AND name = \(name)")
         return try rows.first.map { (try $0.decode(0), try $0.decode(1)) }
     }
 
-    /// A rule that acts, and from when on.
+    /// A rule that is enabled, and the time since when it acts.
     struct Active: Sendable {
         var rule: Rule
-        /// RFC 3339.
+        /// In RFC 3339.
         var since: String
     }
 
-    /// Those that are enabled, by name. One that cannot be read any more is left out.
+    /// The enabled rules by name, without those that this version cannot read.
     func active(in space: Space) async throws -> [Active] {
         try await postgres.query(
             """
@@ -47,14 +47,14 @@ struct RuleStore: Sendable {
         }
     }
 
-    /// Whether enabled or not; nil: there is none.
+    /// The rule, even if it is disabled; nil if there is none.
     func rule(_ name: String, in space: Space) async throws -> Rule? {
         try await postgres.query("SELECT rule FROM notifications.rules WHERE space = \(space.id) AND name = \(name)")
             .first
             .map { try Rule(name: name, try $0.json(0)) }
     }
 
-    /// What it did lately, the newest first; JSON objects with their numbers.
+    /// The latest runs of a rule as JSON objects with their ids, newest first.
     func runs(of name: String, before: Int64?, limit: Int, in space: Space) async throws -> [(id: Int64, json: String)]
     {
         try await postgres.query(
@@ -75,11 +75,11 @@ struct RuleStore: Sendable {
         var json: String
         var version: Int64
         var isNew: Bool
-        /// Of a webhook that is new; not shown again.
+        /// The secret of a new webhook; not shown again.
         var secret: Secret?
     }
 
-    /// - Parameter end: of storage's log, as it was before; for a rule on changes.
+    /// - Parameter end: The end of storage's change log before the write; only for a rule on changes.
     /// - Throws: `precondition-failed`, `limit-exceeded`.
     func write(
         _ rule: Rule, _ condition: Precondition?, mustBeNew: Bool, end: StoredChanges.Page?, by author: Author,
@@ -120,12 +120,12 @@ struct RuleStore: Sendable {
     }
 
     private static func check(_ former: PostgresRow?, _ condition: Precondition?, mustBeNew: Bool) throws {
-        if mustBeNew, former != nil { throw HTTPProblem(.preconditionFailed, "There is a rule of this name.") }
+        if mustBeNew, former != nil { throw HTTPProblem(.preconditionFailed, "A rule with this name already exists.") }
         guard let condition else { return }
-        guard let former else { throw HTTPProblem(.preconditionFailed, "There is no rule of this name.") }
+        guard let former else { throw HTTPProblem(.preconditionFailed, "There is no rule with this name.") }
         let version = String(try former.decode(0, as: Int64.self))
         guard condition.tags?.contains(version) ?? true else {
-            throw HTTPProblem(.preconditionFailed, "The rule has version \(version) by now.")
+            throw HTTPProblem(.preconditionFailed, "The rule now has version \(version).")
         }
     }
 
@@ -133,7 +133,7 @@ struct RuleStore: Sendable {
         let count = try await transaction.query("SELECT count(*) FROM notifications.rules WHERE space = \(space.id)")[0]
             .decode(0, as: Int.self)
         guard count < Rule.maximumPerSpace else {
-            throw HTTPProblem(.limitExceeded, "An app may have \(Rule.maximumPerSpace) rules.")
+            throw HTTPProblem(.limitExceeded, "An app may have at most \(Rule.maximumPerSpace) rules.")
         }
     }
 
@@ -155,11 +155,11 @@ struct RuleStore: Sendable {
     private static func lock(_ space: Space, _ transaction: PostgresTransaction) async throws {
         try await transaction.execute(
             "SELECT pg_advisory_xact_lock(hashtextextended(\("martlet.notifications.rules \(space.id)"), 0))")
-        // As who follows does: the feed, then rules.
+        // Same lock order as followers: the feed first, then the rules.
         try await transaction.execute("SELECT FROM notifications.rule_feeds WHERE space = \(space.id) FOR UPDATE")
     }
 
-    /// Has the space's log followed while there are rules that want to know; from the cursor on where it was not.
+    /// Activates the space's feed while enabled rules need it. A feed that was inactive starts at `cursor`.
     private static func updateFeed(of space: Space, from cursor: String?, _ transaction: PostgresTransaction)
         async throws
     {
@@ -181,7 +181,7 @@ struct RuleStore: Sendable {
 
     // MARK: Secrets
 
-    /// A new secret; the one before signs along for a day.
+    /// Creates a new secret. The previous one also signs for one day.
     ///
     /// - Throws: `rule-not-found`, `conflict` for a rule without a webhook.
     func rotateSecret(of name: String, in space: Space) async throws -> Secret {
@@ -200,9 +200,9 @@ struct RuleStore: Sendable {
         secrets.secret(salt: salt, purpose: "martlet notification rule \(space) \(name)")
     }
 
-    /// Of the row `r`. Never its secret. What went wrong last stands there until it is more than a week old. `state` is
-    /// `active`, `disabled`, or `stuck` with `since` and `reason`: nothing that it waits for can be acted on, and that
-    /// is tried again and again.
+    /// The JSON of the row `r`, without its secret. `problem` is the latest failed run of the last week. `state` is
+    /// `active`, `disabled` or `stuck`; the last has `since` and `reason` and means that processing fails and is being
+    /// retried.
     private static let json: PostgresQuery = """
         (r.rule || jsonb_strip_nulls(jsonb_build_object(
             'name', r.name, 'enabled', r.is_enabled, 'version', r.version, 'author', r.author, 'created', \(PostgresQuery.rfc3339("r.created")),

@@ -6,7 +6,7 @@ import MartletJobs
 import MartletPostgres
 import ServiceLifecycle
 
-/// What sends by itself: changes of objects, times, crash alerts.
+/// Rules that send messages automatically on changes of objects, on schedules and on crash alerts.
 struct Rules: Sendable {
     let postgres: PostgresClient
     let spaces: Spaces
@@ -48,7 +48,7 @@ struct Rules: Sendable {
         clock = RuleClock(
             postgres: postgres, spaces: spaces, stored: stored, acts: acts, work: work, news: news, logger: logger)
         following = RuleFollowing(feeds: feeds, postgres: postgres, news: news, logger: logger) { space in
-            // What waits for changes holds a connection: each has its own.
+            // Waiting for changes occupies a connection, so each follower has its own client.
             let own = StoredChanges(
                 rules, calls: ServiceCalls(caller: NotificationsService.name, internalSecret: secret))
             return RuleFollower(
@@ -64,7 +64,7 @@ struct Rules: Sendable {
     var handlers: [any JobHandler] { [DeliverWebhook(webhooks: webhooks)] }
 }
 
-/// Forgets what rules told long ago, and how often they acted on what.
+/// Deletes old webhook deliveries and the counters of limits.
 struct RuleHousekeeping: PeriodicWork {
     let interval: Duration = .seconds(3_600)
     let webhooks: RuleWebhooks

@@ -6,12 +6,13 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// `POST /thesis/notification`, of the gateway's `/api/{appKey}/notification`: a notification in the thesis's form; 201
-/// with the object as storage would answer it. With an `_id` that has come before nothing is sent.
+/// `POST /thesis/notification`, behind the gateway's `/api/{appKey}/notification`: sends a notification given in the
+/// original TBAnalytics format. Answers 201 with the object in the form of the storage service. A repeated `_id` sends
+/// nothing again.
 ///
-/// The app's own server may send to anybody. A signed-in user may where the app's rules allow the template
-/// `TBNotification`, whose variables are `title`, `message` and `badge`; to users only. 409 `push-credential-missing`
-/// as `PostMessage`.
+/// The app's own server may send to anyone. A signed-in user may send to users only, and only if the app's client rules
+/// allow the template `TBNotification` with the variables `title`, `message` and `badge`. 409 `push-credential-missing`
+/// as for `PostMessage`.
 struct SendTBAnalyticsNotification: Endpoint {
     let messages: Messages
 
@@ -50,10 +51,11 @@ struct SendTBAnalyticsNotification: Endpoint {
         -> Message
     {
         guard let sender = principal.userID else {
-            throw HTTPProblem(.forbidden, "Sign in first, or send it from the app's server.")
+            throw HTTPProblem(.forbidden, "Sign in first, or send the message from the app's server.")
         }
         guard notification.devices.isEmpty else {
-            throw HTTPProblem(.forbidden, "Users send to users; only the app's server sends to a device.")
+            throw HTTPProblem(
+                .forbidden, "Users may send to users only; sending to devices is reserved for the app's server.")
         }
         return try await messages.clients.send(
             ClientSend(
@@ -64,7 +66,7 @@ struct SendTBAnalyticsNotification: Endpoint {
         ).message
     }
 
-    /// By ids, or by tokens as push services gave them.
+    /// Resolves installation ids and push tokens to installation ids.
     ///
     /// - Throws: `installation-not-found`.
     private func installations(_ names: [String], in space: Space) async throws -> [UUID] {
@@ -101,8 +103,9 @@ struct SendTBAnalyticsNotification: Endpoint {
     }
 }
 
-/// `GET /thesis/notifications?limit=&cursor=`, of the gateway's `/api/{appKey}/storage/TBNotification`: the app's
-/// messages in the thesis's form, the newest first; master key, as they are everyone's.
+/// `GET /thesis/notifications?limit=&cursor=`, behind the gateway's `/api/{appKey}/storage/TBNotification`: the app's
+/// messages in the original TBAnalytics format, newest first. Requires the master key, because the list contains
+/// messages to all users.
 struct ListTBAnalyticsNotifications: Endpoint {
     let messages: Messages
 

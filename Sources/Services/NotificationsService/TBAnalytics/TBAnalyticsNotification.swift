@@ -3,12 +3,12 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// A notification in the words of the thesis: user or device, title, message, badge.
+/// A notification in the original TBAnalytics format: user or device, title, message, badge.
 ///
-/// Its library has `setUserID(11)`, `setTitle`, `setMessage`; a device it names by the token that APNs gave it. Both
-/// may be lists here.
+/// The original library calls `setUserID(11)`, `setTitle` and `setMessage`, and names a device by its APNs token. Here
+/// users and devices may also be lists.
 struct TBAnalyticsNotification: Sendable {
-    /// The template by whose rule users may send it: see `ClientRules`.
+    /// The template whose client rule lets users send it; see `ClientRules`.
     static let template = "TBNotification"
     private static let maximumRecipients = 100
     private static let ownNames: Set<String> = ["_id", "created", "updated", "deleted", "_version"]
@@ -16,18 +16,18 @@ struct TBAnalyticsNotification: Sendable {
     private static let deviceNames = ["deviceID", "deviceId", "device", "UUID", "uuid"]
     private static let badgeNames = ["badge", "badgeNumber"]
 
-    /// That the sender chose: sent again with it, nothing is sent again.
+    /// Chosen by the sender. A notification with a known id is not sent again.
     let id: String?
     let users: [String]
-    /// Ids of installations, or their tokens.
+    /// Installation ids or push tokens.
     let devices: [String]
     let title: String?
     let message: String?
     let badge: Int?
-    /// As it came, for the answer.
+    /// The members of the request, returned in the answer.
     let members: [JSONValue.Member]
 
-    /// - Throws: `invalid-body` naming the member.
+    /// - Throws: `invalid-body` that names the member.
     init(_ json: JSONValue) throws {
         let names = Self.ownNames.union(Self.userNames).union(Self.deviceNames).union(Self.badgeNames).union([
             "title", "message",
@@ -39,13 +39,13 @@ struct TBAnalyticsNotification: Sendable {
         users = try Self.recipients(fields, Self.userNames)
         devices = try Self.recipients(fields, Self.deviceNames)
         guard users.isEmpty != devices.isEmpty else {
-            throw HTTPProblem(.invalidBody, "Say to which user or to which device, and not both.", field: "userID")
+            throw HTTPProblem(.invalidBody, "Name either users or devices, not both.", field: "userID")
         }
         title = try fields.text("title", upTo: 1_000)
         message = try fields.text("message", upTo: 4_096)
         badge = try Self.badgeNames.lazy.compactMap { try fields.integer($0, in: 0...99_999) }.first
         guard title != nil || message != nil || badge != nil else {
-            throw HTTPProblem(.invalidBody, "There must be a message.", field: "message")
+            throw HTTPProblem(.invalidBody, "A title, a message or a badge is required.", field: "message")
         }
     }
 
@@ -54,26 +54,26 @@ struct TBAnalyticsNotification: Sendable {
         else { return [] }
         let values: [JSONValue] = if case .array(let elements) = value { elements } else { [value] }
         guard (1...maximumRecipients).contains(values.count) else {
-            throw HTTPProblem(.invalidBody, "These are 1 to \(maximumRecipients).", field: name)
+            throw HTTPProblem(.invalidBody, "This must name 1 to \(maximumRecipients) recipients.", field: name)
         }
         return try values.map { value in
             switch value {
             case .string(let text)
             where (1...Audience.maximumNameLength).contains(text.utf8.count) && !text.utf8.contains(0): return text
             case .number(let literal): return literal
-            default: throw HTTPProblem(.invalidBody, "This must be an id, or a list of them.", field: name)
+            default: throw HTTPProblem(.invalidBody, "This must be an id or a list of ids.", field: name)
             }
         }
     }
 
-    /// As a message has it.
+    /// The content of the push message.
     var content: MessageContent {
         var content = MessageContent(MessageTexts(title: title, body: message))
         content.badge = badge.map { .number($0) }
         return content
     }
 
-    /// What the template of an app's rule may show.
+    /// The variables for the app's template.
     var variables: JSONValue {
         .object([
             .init("title", title.map { .string($0) } ?? .null), .init("message", message.map { .string($0) } ?? .null),
@@ -83,7 +83,7 @@ struct TBAnalyticsNotification: Sendable {
 }
 
 extension Message {
-    /// As the thesis has it, with what has become of it.
+    /// The message in the original TBAnalytics format, with its current state.
     var thesis: JSONValue {
         let texts = content.texts(variant: 0, in: nil)
         var members: [JSONValue.Member] = [

@@ -7,8 +7,8 @@ import MartletHTTP
 import MartletPostgres
 import NIOCore
 
-/// `GET /notifications/messages/{id}/deliveries?state=&cursor=&limit=`: what became of the message on each device, in
-/// the order of installations.
+/// `GET /notifications/messages/{id}/deliveries?state=&cursor=&limit=`: the message's result on each device, ordered by
+/// installation.
 struct ListDeliveries: Endpoint {
     let spaces: Spaces
     let records: DeliveryRecords
@@ -27,9 +27,9 @@ struct ListDeliveries: Endpoint {
     }
 }
 
-/// `GET /notifications/messages/{id}/deliveries/export?state=`: all of them as CSV.
+/// `GET /notifications/messages/{id}/deliveries/export?state=`: all deliveries of the message as CSV.
 ///
-/// An error behind the first byte cuts the answer off, which HTTP tells the reader.
+/// An error after the first byte aborts the response, so the client can tell that it is incomplete.
 struct ExportDeliveries: Endpoint {
     private static let pageLength = 1_000
 
@@ -61,8 +61,8 @@ struct ExportDeliveries: Endpoint {
     }
 }
 
-/// `POST /installations/{id}/opened` `{"message":"…"}`, with the installation's secret: its user came to the app by the
-/// message. Nothing to say the second time.
+/// `POST /installations/{id}/opened` with `{"message":"…"}` and the installation's secret: records that the user opened
+/// the app from the message. 204; repetitions have no effect.
 struct ReportOpened: Endpoint {
     let access: InstallationAccess
     let records: DeliveryRecords
@@ -72,7 +72,7 @@ struct ReportOpened: Endpoint {
         let claim = try await access.check(request, context)
         let text = try await BodyFields(request, ["message"], upTo: 1 << 10).requiredString("message")
         guard let message = UUID(uuidString: text) else {
-            throw HTTPProblem(.invalidBody, "A message's id is a UUID.", field: "message")
+            throw HTTPProblem(.invalidBody, "This must be a message id, a UUID.", field: "message")
         }
         guard try await records.noteOpened(message, by: claim.id, in: claim.space) else {
             throw HTTPProblem(.messageNotFound)
@@ -82,13 +82,14 @@ struct ReportOpened: Endpoint {
 }
 
 extension Request {
-    /// `?state=`; nil: all.
+    /// The `state` parameter; nil matches all states.
     fileprivate var deliveryState: String? {
         get throws {
             guard let state = uri.queryParameters["state"].map(String.init) else { return nil }
             guard DeliveryRecords.states.contains(state) else {
                 throw HTTPProblem(
-                    .invalidParameter, "There are \(DeliveryRecords.states.joined(separator: ", ")).", field: "state")
+                    .invalidParameter, "This must be one of \(DeliveryRecords.states.joined(separator: ", ")).",
+                    field: "state")
             }
             return state
         }
@@ -96,12 +97,12 @@ extension Request {
 }
 
 extension ServiceContext {
-    /// `:id` of the path, where it is a message of the app.
+    /// The `:id` in the path, if it names a message of the app.
     ///
     /// - Throws: `invalid-id`; `message-not-found`.
     fileprivate func message(_ records: DeliveryRecords, _ spaces: Spaces) async throws -> UUID {
         guard let id = parameters.get("id").flatMap({ UUID(uuidString: $0) }) else {
-            throw HTTPProblem(.invalidID, "A message's id is a UUID.")
+            throw HTTPProblem(.invalidID, "A message id must be a UUID.")
         }
         guard try await records.hasMessage(id, in: try await spaces.space(of: try principal)) else {
             throw HTTPProblem(.messageNotFound)

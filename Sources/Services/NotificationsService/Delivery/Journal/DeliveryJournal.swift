@@ -2,25 +2,26 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// What push services have answered and PostgreSQL does not know yet, in a file of this copy's own: after a death the
-/// next one on this machine writes it down, so that only what was under way is sent again.
+/// A file of answers from push services that are not yet written to PostgreSQL. If the process dies, the next instance
+/// on this machine writes them, so that only deliveries in flight are sent again.
 ///
-/// A help and no more: what the disk does not take is missing, and nothing waits for the disk, as what was written
-/// survives the process though not a loss of power. The file is locked for as long as its writer lives, and cleared
-/// when PostgreSQL knows what is in it.
+/// Best effort: entries that the disk does not take are lost, and nothing waits for the disk. Data survives a crash of
+/// the process but not a loss of power. The writer locks the file while it lives and clears it when PostgreSQL has all
+/// its entries.
 final class DeliveryJournal: Sendable {
-    /// Beyond which it is made smaller although there is something in it that is not known yet.
+    /// Above this size the file is rewritten with the pending results only. Below it, the file is truncated once none
+    /// are pending.
     static let usualSizeInBytes = 1 << 20
     static let maximumSizeInBytes = 16 << 20
     static let suffix = ".journal"
     private static let maximumLeftAtATime = 16
 
     private struct State {
-        /// -1: it has not begun, or has ended.
+        /// -1 before `begin` and after `end`.
         var descriptor: Int32 = -1
         var path = ""
         var size = 0
-        /// A line is torn: nothing can be behind it.
+        /// The last line was written incompletely, so nothing may follow it.
         var isTorn = false
 
         mutating func write(_ bytes: [UInt8]) {
@@ -34,12 +35,12 @@ final class DeliveryJournal: Sendable {
     private let directory: String
     private let state = Mutex(State())
 
-    /// - Parameter directory: made if it is not there.
+    /// - Parameter directory: Created if missing.
     init(in directory: String) {
         self.directory = directory
     }
 
-    /// The file gets its name when it is locked already, so that nobody takes it for one that was left.
+    /// Creates and locks the file before it gets its final name, so that no one mistakes it for an abandoned journal.
     ///
     /// - Throws: `POSIXError`, `CocoaError`.
     func begin() throws {
@@ -57,15 +58,15 @@ final class DeliveryJournal: Sendable {
         state.withLock { $0 = State(descriptor: descriptor, path: name + Self.suffix) }
     }
 
-    /// - Parameter result: already among those that wait to be written, or else `clear` may lose it.
+    /// - Parameter result: Must already be queued for writing; otherwise `clear` may lose it.
     func note(_ result: DeliveryResult) {
         guard let line = result.line else { return }
         state.withLock { $0.write(line) }
     }
 
-    /// Leaves out what PostgreSQL knows by now.
+    /// Removes the results that PostgreSQL already has.
     ///
-    /// - Parameter rest: what it does not know; nil: that is more than so many.
+    /// - Parameter rest: Returns the results that PostgreSQL does not have; nil if there are more than `atMost`.
     func clear(but rest: (_ atMost: Int) -> [DeliveryResult]?) {
         state.withLock { state in
             guard state.size > 0, let rest = rest(state.size < Self.usualSizeInBytes ? 0 : .max),
@@ -76,7 +77,7 @@ final class DeliveryJournal: Sendable {
         }
     }
 
-    /// - Parameter isKnown: PostgreSQL knows all that is in it.
+    /// - Parameter isKnown: Whether PostgreSQL has all entries. The file is then deleted.
     func end(isKnown: Bool) {
         state.withLock { state in
             guard state.descriptor >= 0 else { return }
@@ -88,7 +89,7 @@ final class DeliveryJournal: Sendable {
 
     deinit { end(isKnown: false) }
 
-    /// Those that are left of writers that are gone.
+    /// The abandoned journals of writers that have died.
     func left() -> [LeftJournal] {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
         var left: [LeftJournal] = []
@@ -99,7 +100,7 @@ final class DeliveryJournal: Sendable {
     }
 }
 
-/// A journal whose writer is gone, locked by whoever found it.
+/// An abandoned journal, locked by the instance that found it.
 final class LeftJournal: Sendable {
     private let path: String
     private let descriptor: Int32
@@ -110,7 +111,7 @@ final class LeftJournal: Sendable {
 
     deinit { close(descriptor) }
 
-    /// Nil: somebody writes it, or has dealt with it.
+    /// Nil if it has a live writer or was already processed.
     fileprivate static func open(_ path: String) -> LeftJournal? {
         let descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return nil }
@@ -121,7 +122,7 @@ final class LeftJournal: Sendable {
         return LeftJournal(path: path, descriptor: descriptor)
     }
 
-    /// A line that is none, as a torn last one, is left out.
+    /// The results in the journal. Malformed lines, such as an incomplete last one, are skipped.
     func results() throws -> [DeliveryResult] {
         let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: false)
         guard let data = try file.read(upToCount: DeliveryJournal.maximumSizeInBytes),

@@ -1,11 +1,11 @@
 import Foundation
 
-/// A line of the journal: message, installation, attempt, claim, state, microseconds until the next attempt, reason and
-/// receipt, with tabs between them.
+/// A line of the journal, separated by tabs: message, installation, attempt, claim, state, microseconds until the next
+/// attempt, reason, receipt.
 extension DeliveryResult {
     private static let tab = UInt8(ascii: "\t")
 
-    /// Nil: it never left, and is sent again as if it had not been claimed.
+    /// Nil if the delivery never left. It is then sent again as if it had not been claimed.
     var line: [UInt8]? {
         let (state, delay, reason, receipt): (String, Int, String?, String?) =
             switch verdict {
@@ -17,7 +17,7 @@ extension DeliveryResult {
         var line = Array(
             "\(message.uuidString)\t\(installation.uuidString)\t\(attempt)\t\(claim)\t\(state)\t\(delay)\t".utf8)
         for (text, end) in [(reason, Self.tab), (receipt, UInt8(ascii: "\n"))] {
-            // What push services say may be anything.
+            // Texts from push services may contain anything, including tabs and line breaks.
             line += (text ?? "").utf8.lazy.filter { $0 >= 0x20 }
             line.append(end)
         }

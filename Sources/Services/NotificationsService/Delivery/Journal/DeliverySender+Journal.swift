@@ -1,16 +1,17 @@
 import Logging
 
 extension DeliverySender {
-    /// Without it, what was answered just before a death is sent again.
+    /// Opens the journal. Without one, deliveries answered just before a crash are sent again.
     func beginJournal() {
         do {
             try journal?.begin()
         } catch {
-            logger.warning("answers of push services are not noted on disk", metadata: ["error.cause": "\(error)"])
+            logger.warning(
+                "Could not open the delivery journal; continuing without it.", metadata: ["error.cause": "\(error)"])
         }
     }
 
-    /// Writes down what copies were answered that are gone. What others have taken over since stays as it is.
+    /// Writes the results from abandoned journals. Deliveries that others have claimed since are not changed.
     func readLeftJournals() async throws {
         for left in journal?.left() ?? [] {
             let results = try left.results()
@@ -21,7 +22,9 @@ extension DeliverySender {
             }
             left.discard()
             if !results.isEmpty {
-                logger.notice("answers to a lost copy written down", metadata: ["delivery.count": "\(results.count)"])
+                logger.notice(
+                    "Wrote delivery results from an abandoned journal.",
+                    metadata: ["delivery.count": "\(results.count)"])
                 wakes.continuation.yield()
             }
         }

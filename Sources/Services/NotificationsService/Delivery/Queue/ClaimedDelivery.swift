@@ -1,25 +1,26 @@
 import Foundation
 import MartletPostgres
 
-/// A message for one device that this copy of the service has to send: nobody else does until the lease has run out.
+/// A message for one device that this instance must send. No other instance sends it until the lease expires.
 struct ClaimedDelivery: Sendable {
     let message: UUID
     let space: Int32
     let installation: UUID
-    /// By which push service it was to go when it was planned; nil: not known.
+    /// The push service for which the delivery was planned; nil if unknown.
     let service: PushService?
     let variant: Int
-    /// From 1. What never left is not one.
+    /// From 1. A delivery that never left does not count as an attempt.
     let attempt: Int
-    /// How often it was claimed; with it results are written: whoever has lost the lease writes nothing.
+    /// The number of claims so far. Results are written only for the latest claim, so an instance that lost its lease
+    /// writes nothing.
     let claim: Int
     /// The same for each attempt.
     let pushID: UUID
-    /// What the icon is to show, where the message raises badges.
+    /// The badge number to show, if the message increments badges.
     let badge: Int?
-    /// Nil: the installation has gone, or its token has, or it `isUnreadable`.
+    /// Nil when the installation or its token is gone, or when `isUnreadable`.
     let device: Device?
-    /// The installation has a word that this version does not know.
+    /// Whether the installation contains a word that this version does not know.
     let isUnreadable: Bool
 
     static let columns: PostgresQuery = """
@@ -27,7 +28,7 @@ struct ClaimedDelivery: Sendable {
         """
     private static let columnCount = 10
 
-    /// Reads `columns` and behind them those of `Device`. A row that cannot be understood spoils no other.
+    /// Reads `columns`, followed by those of `Device`. An unreadable row does not affect the others.
     init(_ row: PostgresRow) throws {
         message = try row.decode(0)
         installation = try row.decode(1)
@@ -52,24 +53,24 @@ struct ClaimedDelivery: Sendable {
     var lane: DeliveryLane { DeliveryLane(space: space, service: service) }
 }
 
-/// What is held back together: a space's deliveries that were planned for a push service; nil: for one that is not
-/// known.
+/// The unit in which deliveries are held back: those of a space for one push service. A nil service stands for an
+/// unknown one.
 struct DeliveryLane: Hashable, Sendable {
     var space: Int32
     var service: PushService?
 }
 
-/// How many deliveries of a message to claim.
+/// The number of deliveries of a message to claim.
 struct ClaimShare: Sendable, Equatable {
     var message: UUID
-    /// Those for this push service; nil: those of which it is not known.
+    /// Claims deliveries for this push service; nil claims those whose service is unknown.
     var service: PushService?
     var limit: Int
-    /// What the message's first attempt makes of the installation's badge.
+    /// How the first attempt changes the badge of the installation.
     var badge: MessageBadge?
 }
 
-/// What became of a delivery, to be written down.
+/// The result of a delivery attempt, to be written to the queue.
 struct DeliveryResult: Sendable {
     var message: UUID
     var installation: UUID
@@ -88,12 +89,12 @@ extension DeliveryResult {
     }
 }
 
-/// How a delivery ends.
+/// The final state of a delivery.
 enum DeliveryEnd: String, Sendable, CaseIterable {
-    /// The push service has taken it.
+    /// The push service accepted it.
     case accepted
     case failed
-    /// It left, and nobody can tell whether it was taken.
+    /// It was sent, but whether the push service accepted it is unknown.
     case unknown
     case cancelled
 }

@@ -2,14 +2,14 @@ import Foundation
 import MartletPostgres
 
 extension DeliveryQueue {
-    /// Rows that one statement changes at the most.
+    /// The maximum number of rows changed by one statement.
     static let pageLength = 5_000
 
-    /// Takes back what copies have left behind that ended without giving it back. It may have left: it is sent again,
-    /// with the same `apns-id` and collapse id, so that a device shows it once; of a message that is to arrive at most
-    /// once it is `unknown`.
+    /// Releases the deliveries of dead instances. They may have been sent already, so they are sent again with the same
+    /// `apns-id` and collapse id, and the device shows them once. Deliveries of an at-most-once message become
+    /// `unknown`.
     ///
-    /// - Returns: how many.
+    /// - Returns: The number of released deliveries.
     func rescue() async throws -> Int {
         try await postgres.query(
             """
@@ -27,9 +27,8 @@ extension DeliveryQueue {
         ).first?.decode(0) ?? 0
     }
 
-    /// Broken credentials that are due to be tried with one message, which is told to one copy only; the next time is
-    /// set. The longer a credential has been broken, the longer that is: a minute at first, a quarter of an hour at
-    /// last.
+    /// Broken credentials that are due for a retry with one message. Each is returned to one instance only. The
+    /// interval to the next retry grows with the time since the failure, from one minute to a quarter of an hour.
     func trials() async throws -> [Trial] {
         try await postgres.query(
             """
@@ -56,15 +55,15 @@ extension DeliveryQueue {
 
     private static let maximumTrials = 20
 
-    /// A message of which one delivery may go by a credential that is broken.
+    /// A message of which one delivery may be sent with a broken credential.
     struct Trial: Sendable {
         var message: UUID
         var service: PushService
     }
 
-    /// Ends what is queued of messages that were cancelled or have expired.
+    /// Ends the queued deliveries of cancelled, failed and expired messages.
     ///
-    /// - Returns: how many; fewer than `pageLength`: nothing is left for now.
+    /// - Returns: The number of rows; fewer than `pageLength` means that none are left for now.
     func close() async throws -> Int {
         try await postgres.query(
             """
@@ -87,9 +86,9 @@ extension DeliveryQueue {
         ).first?.decode(0) ?? 0
     }
 
-    /// Ends messages of which all is planned and nothing is queued or under way.
+    /// Finishes messages that are fully planned and have no delivery queued or in flight.
     ///
-    /// - Returns: how many.
+    /// - Returns: The number of messages.
     func finish() async throws -> Int {
         try await postgres.execute(
             """
@@ -105,10 +104,10 @@ extension DeliveryQueue {
             """)
     }
 
-    /// Ends messages that a version could not read for a time in which no other has sent anything of them. What is
-    /// queued of them is `cancelled` by `close`.
+    /// Fails messages that this version cannot read and that no other version has sent for the given time. `close` then
+    /// cancels their queued deliveries.
     ///
-    /// - Returns: how many.
+    /// - Returns: The number of messages.
     func failUnreadable(_ messages: [UUID], after time: Duration) async throws -> Int {
         try await postgres.execute(
             """
@@ -120,14 +119,14 @@ extension DeliveryQueue {
             """, timeout: .seconds(60))
     }
 
-    /// Those of the messages that are there and not finished.
+    /// The messages that exist and are not finished.
     func unfinished(_ messages: [UUID]) async throws -> [UUID] {
         try await postgres.query(
             "SELECT id FROM notifications.messages WHERE id = ANY (\(messages)) AND finished IS NULL"
         ).map { try $0.decode(0) }
     }
 
-    /// Those of the messages that are not to be sent any more, for now or for good.
+    /// The messages that must not be sent now: paused, expired, or no longer being sent.
     func stopped(_ messages: [UUID]) async throws -> [UUID] {
         try await postgres.query(
             """

@@ -2,10 +2,9 @@ import Foundation
 import MartletPostgres
 
 extension DeliveryQueue {
-    /// Writes down what became of deliveries, and counts it. What is not this copy's any more, because the lease ran
-    /// out, stays as it is.
+    /// Writes the results of deliveries and counts them. Deliveries that this instance no longer owns are not changed.
     ///
-    /// Harmless to repeat where nobody knows whether it was done.
+    /// Safe to repeat when it is unknown whether the first call succeeded.
     func write(_ results: [DeliveryResult], within limit: Duration) async throws {
         var ended: [Ended] = []
         var again: [Again] = []
@@ -51,7 +50,7 @@ extension DeliveryQueue {
             """, timeout: limit)
     }
 
-    /// What did not count as an attempt is as if it had never been claimed.
+    /// A release that does not count restores the number of attempts.
     private func write(_ again: [Again], within limit: Duration) async throws {
         try await postgres.execute(
             """
@@ -64,15 +63,15 @@ extension DeliveryQueue {
             """, timeout: limit)
     }
 
-    /// Delivery `d` is the one of `w`, and still this copy's. Said so that the planner goes by the primary key: an
-    /// index of what is `sending` looks cheap to it, and would be read from end to end for each row.
+    /// Matches the delivery of `w` if this instance still owns it. `coalesce` makes the planner use the primary key:
+    /// the partial index on `sending` looks cheap, but would be scanned in full for each row.
     private static let isOurs: PostgresQuery = """
         d.message = w.message AND d.installation = w.installation AND d.attempts = w.attempt AND d.claims = w.claim
             AND coalesce(d.state, '') = 'sending'
         """
 
-    /// Adds what a part of the statement returns (`message, variant, state`) to the counts, in one order for all
-    /// copies.
+    /// Adds the rows of a query part (`message, variant, state`) to the counts. The fixed order prevents deadlocks
+    /// between instances.
     static func counting(_ part: StaticString) -> PostgresQuery {
         """
         INSERT INTO notifications.delivery_counts AS c (message, variant, accepted, failed, unknown, cancelled)
@@ -84,10 +83,9 @@ extension DeliveryQueue {
         """
     }
 
-    /// Keeps deliveries that take longer than a part of their lease. Rows that somebody writes to, most likely their
-    /// results, are not waited for.
+    /// Extends the leases of deliveries that take long. Skips locked rows, whose results are most likely being written.
     ///
-    /// - Returns: those that were kept; the others are being written, or somebody else's.
+    /// - Returns: The renewed deliveries. The others are being written or belong to another instance.
     func renew(_ deliveries: some Collection<InFlightDeliveries.Entry>, lease: Duration, within limit: Duration)
         async throws -> [InFlightDeliveries.Key]
     {

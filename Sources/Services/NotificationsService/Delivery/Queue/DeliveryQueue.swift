@@ -1,33 +1,32 @@
 import Foundation
 import MartletPostgres
 
-/// The deliveries that wait, as all copies of the service share them.
+/// The queue of deliveries, shared by all instances of the service.
 ///
-/// `queued` → `sending` under a lease → `accepted`, `failed`, `unknown`, or `queued` again. Who claims a delivery
-/// counts its claims up, which nothing counts down; a result is written only by who has the latest.
+/// State: `queued` → `sending` under a lease → `accepted`, `failed`, `unknown`, or `queued` again. Each claim
+/// increments the delivery's claim number, which never decreases. Only the owner of the latest claim writes a result.
 struct DeliveryQueue: Sendable {
-    /// Told when deliveries were queued or messages go on, stop or end.
+    /// Notified when deliveries are queued, or when messages resume, stop or end.
     static let channel = "notifications_deliveries"
     static let maximumWork = 100
     private static let claimLimit: Duration = .seconds(10)
 
     let postgres: PostgresClient
 
-    /// A message with deliveries that are due, by one push service.
+    /// A message with due deliveries for one push service.
     struct Work: Sendable, Equatable {
         var message: UUID
         var lane: DeliveryLane
-        /// By which they may go.
+        /// The services that may deliver them.
         var services: [PushService]
     }
 
-    /// What there is to work on: of each space its oldest message first, as much of one space as of another. What is
-    /// for a service whose credential is broken is left alone; where there are credentials and each is, so is that of
-    /// which the service is not known.
+    /// The work that is due: the oldest message of each space first, in turns between spaces. Skips services whose
+    /// credential is broken. If all credentials of a space are broken, also skips deliveries with an unknown service.
     ///
-    /// One look into the index for each message and service: what is due later, or for another service, is not read.
+    /// Takes one index lookup per message and service; deliveries due later or for other services are not read.
     ///
-    /// - Parameter messages: of which nothing is wanted.
+    /// - Parameter messages: Messages to leave out.
     func work(except messages: [UUID] = []) async throws -> [Work] {
         try await postgres.query(
             """
@@ -54,17 +53,18 @@ struct DeliveryQueue: Sendable {
         }
     }
 
-    /// Takes deliveries that are due, for as long as the lease. Those that another copy is taking are left to it; what
-    /// has been paused is not taken.
+    /// Claims due deliveries for the duration of the lease. Skips those that another instance is claiming, and paused
+    /// messages.
     ///
-    /// Badges are raised or set in the same statement, once for a delivery however often it is sent.
+    /// The same statement increments or sets badges, once per delivery however often it is sent.
     func claim(_ shares: [ClaimShare], lease: Duration) async throws -> [ClaimedDelivery] {
         let query =
             shares.allSatisfy { $0.badge == nil } ? Self.plainClaim(shares, lease) : Self.badgeClaim(shares, lease)
         return try await postgres.query(query, timeout: Self.claimLimit).map { try ClaimedDelivery($0) }
     }
 
-    /// Where the rows are is known from locking them: without that the planner may read the whole table for a thousand.
+    /// Updates the rows by `ctid`, as found when locking them. Otherwise the planner may scan the whole table for a
+    /// thousand rows.
     private static func plainClaim(_ shares: [ClaimShare], _ lease: Duration) -> PostgresQuery {
         """
         WITH picked AS MATERIALIZED (\(picked(shares))), c AS (
@@ -77,8 +77,8 @@ struct DeliveryQueue: Sendable {
         """
     }
 
-    /// Two messages may be for one installation: each has a number of its own. Installations are locked in one order,
-    /// so that copies do not block each other for good.
+    /// Numbers each delivery when several messages go to one installation. Installations are locked in a fixed order to
+    /// prevent deadlocks between instances.
     private static func badgeClaim(_ shares: [ClaimShare], _ lease: Duration) -> PostgresQuery {
         """
         WITH picked AS MATERIALIZED (\(picked(shares))), wanted AS (
@@ -103,8 +103,8 @@ struct DeliveryQueue: Sendable {
         """
     }
 
-    /// `raises`: the delivery is to have a number of its own and has none yet; `fixed`: what its first attempt sets the
-    /// installation's badge to.
+    /// `raises`: the delivery needs its own badge number and has none yet. `fixed`: the badge that its first attempt
+    /// sets.
     private static func picked(_ shares: [ClaimShare]) -> PostgresQuery {
         """
         SELECT q.place, q.message, q.space, q.installation, s.badge = -1 AND q.badge IS NULL AS raises,
@@ -129,6 +129,6 @@ struct DeliveryQueue: Sendable {
 }
 
 extension Duration {
-    /// For intervals in SQL.
+    /// For SQL intervals.
     var inMicroseconds: Int { Int(components.seconds) * 1_000_000 + Int(components.attoseconds / 1_000_000_000_000) }
 }

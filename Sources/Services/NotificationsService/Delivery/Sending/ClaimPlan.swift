@@ -1,16 +1,16 @@
 import Foundation
 
-/// Who gets how much of the room that there is: each space as much as any other, and of a space each message, by each
-/// of its push services. So one app's million does not hold up another's single push, nor its own next message.
+/// Divides the free capacity equally: among spaces, then among a space's messages and push services. One app's million
+/// deliveries thus delay neither another app's single push nor its own next message.
 struct ClaimPlan {
-    /// Rows that one statement claims at the most.
+    /// The maximum number of rows claimed by one statement.
     static let maximumRows = 1_000
 
-    /// How many deliveries may be claimed; counted down by what the plan gives.
+    /// How many more deliveries may be claimed. Each share reduces it.
     private(set) var room: Int
-    /// Of them, those that are to arrive at most once.
+    /// How many of them may belong to at-most-once messages.
     private(set) var onceRoom: Int
-    /// What the message's first attempt makes of badges, and whether it is to arrive at most once.
+    /// How a message changes badges, and whether it is sent at most once.
     let traits: (UUID) -> (badge: MessageBadge?, isAtMostOnce: Bool)
 
     init(room: Int, onceRoom: Int, traits: @escaping (UUID) -> (badge: MessageBadge?, isAtMostOnce: Bool)) {
@@ -20,8 +20,8 @@ struct ClaimPlan {
     }
 
     /// - Parameters:
-    ///   - ofSpace: how many of the space.
-    ///   - ofLane: how many of what the work is of; nil: any number.
+    ///   - ofSpace: The limit for a space.
+    ///   - ofLane: The limit for the lane of the work; nil for none.
     mutating func shares(_ work: [DeliveryQueue.Work], ofSpace: (Int32) -> Int, ofLane: (DeliveryQueue.Work) -> Int?)
         -> [ClaimShare]
     {

@@ -1,7 +1,7 @@
 import Foundation
 
-/// When a credential counts as broken: a push service may refuse one for a moment that is good the next, so it has to
-/// do so several times, for a while, without believing it in between.
+/// Decides when a credential counts as broken. A push service may reject a good credential for a moment, so only
+/// repeated rejections over some time count, without any success in between.
 struct CredentialDoubts {
     private struct Doubt {
         var version: Date?
@@ -14,12 +14,12 @@ struct CredentialDoubts {
 
     private var doubts: [DeliveryLane: Doubt] = [:]
 
-    /// It was refused, for the first time since the last hold ended.
+    /// Records a rejection, the first since the last hold ended.
     ///
     /// - Parameters:
-    ///   - version: another one is another credential.
-    ///   - patience: for how long it has to be refused.
-    /// - Returns: whether it is broken.
+    ///   - version: The version of the credential; a new version starts from zero.
+    ///   - patience: How long the rejections must last.
+    /// - Returns: Whether the credential now counts as broken.
     mutating func note(_ lane: DeliveryLane, version: Date?, patience: Duration, at now: Date) -> Bool {
         if doubts.count >= Self.maximumLanes, doubts[lane] == nil { doubts = [:] }
         var doubt = doubts[lane].flatMap { $0.version == version ? $0 : nil } ?? Doubt(version: version, since: now)
@@ -28,7 +28,7 @@ struct CredentialDoubts {
         return doubt.times >= Self.minimumTimes && now.timeIntervalSince(doubt.since) >= patience / .seconds(1)
     }
 
-    /// It was believed.
+    /// Records that the push service accepted the credential.
     mutating func clear(_ lane: DeliveryLane) {
         guard !doubts.isEmpty else { return }
         doubts[lane] = nil

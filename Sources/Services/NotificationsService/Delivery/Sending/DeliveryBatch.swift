@@ -3,19 +3,19 @@ import Synchronization
 
 /// Deliveries of one message that were claimed together.
 final class DeliveryBatch: Sendable {
-    /// Of FCM, and of each host of browsers' services, so many are under way of one batch; APNs' client has queue and
-    /// connections of its own.
+    /// The maximum number of concurrent requests of a batch to FCM, and to each web push host. The APNs client has its
+    /// own queue and connections.
     static let maximumUnderWay = 100
 
     let message: UUID
     let claims: [ClaimedDelivery]
-    /// To see whether a credential that is broken is good again.
+    /// Whether this batch tests if a broken credential works again.
     let isTrial: Bool
-    /// Ends when all have been sent; an element: give back what has not left.
+    /// Yields when unsent deliveries are to be released; finishes when all have been sent.
     let stops: AsyncStream<Void>
     private let stopping: AsyncStream<Void>.Continuation
     private let stopped = Atomic(false)
-    /// Of those that APNs' client has.
+    /// The number of APNs deliveries that have not ended.
     private let left = Atomic(0)
     private let task = Mutex<Task<Void, Never>?>(nil)
 
@@ -39,22 +39,22 @@ final class DeliveryBatch: Sendable {
 
     private func end() { stopping.finish() }
 
-    /// Runs on its own: whoever ends does not wait for answers that take too long.
+    /// Starts an unstructured task, so that a shutdown does not have to wait for slow answers.
     func begin(_ work: @escaping @Sendable (DeliveryBatch) async -> Void) {
         task.withLock { $0 = Task { await work(self) } }
     }
 
-    /// Nothing that comes of it is of interest any more.
+    /// Cancels the task of the batch; the answers still outstanding no longer matter.
     func cancel() { task.withLock { $0 }?.cancel() }
 
-    /// Runs `body` for each claim. What has been stopped before its turn comes is handed to `unsent`; a body that APNs'
-    /// client has not sent yet is cancelled, which is safe there and nowhere else.
+    /// Runs `body` for each claim. If the batch is stopped, claims that have not started are passed to `unsent`.
+    /// Running bodies are cancelled only for APNs, whose client cancels just what it has not sent yet.
     func forEach(
         _ body: @escaping @Sendable (ClaimedDelivery) async -> Void,
         unsent: @escaping @Sendable (ClaimedDelivery) -> Void
     ) async {
         let apns = claims.filter { $0.device?.service == .apns }
-        // One host that is slow holds up no other.
+        // Group by host, so that a slow host delays no other.
         let others = Dictionary(grouping: claims.filter { $0.device?.service != .apns }) { $0.device?.host ?? "" }
         await withTaskGroup { group in
             if !apns.isEmpty { group.addTask { await self.sendAll(apns, body) } }
@@ -63,7 +63,7 @@ final class DeliveryBatch: Sendable {
         end()
     }
 
-    /// Nobody waits for each of them: the last one ends what waits for a stop.
+    /// The group discards its results, so the last delivery ends the loop that waits for a stop.
     private func sendAll(_ claims: [ClaimedDelivery], _ body: @escaping @Sendable (ClaimedDelivery) async -> Void) async
     {
         left.store(claims.count, ordering: .relaxed)

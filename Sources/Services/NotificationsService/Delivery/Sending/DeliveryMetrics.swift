@@ -1,10 +1,10 @@
 import CoreMetrics
 
-/// What the sender counts, for `/metrics`.
+/// The metrics of the sender.
 struct DeliveryMetrics: Sendable {
-    /// Claimed and not yet written down.
+    /// Deliveries that are claimed and whose results are not yet written.
     let inFlight = Gauge(label: "martlet.notifications.deliveries.in.hand")
-    /// Taken back from copies that ended without giving them back.
+    /// Deliveries taken back from instances that died.
     let rescued = Counter(label: "martlet_notifications_deliveries_rescued_total")
     private let ends: [DeliveryEnd: Counter]
     private let again = Self.counter("again")

@@ -4,27 +4,29 @@ import Logging
 import Synchronization
 
 extension DeliverySender {
-    /// Each second: answers to lost copies written down, leases of others taken back, messages ended, tokens forgotten.
+    /// Runs every second: writes results from abandoned journals, rescues expired leases, ends messages and deliveries,
+    /// deletes invalid tokens, and retries broken credentials.
     func takeCareFromTimeToTime() async {
         while !Task.isCancelled {
-            await attempt("journals not read") { try await self.readLeftJournals() }
-            await attempt("deliveries not rescued") { try await self.rescue() }
-            await attempt("unreadable messages not ended") { try await self.endUnreadable() }
-            await attempt("deliveries not ended") {
+            await attempt("Could not read abandoned journals; retrying.") { try await self.readLeftJournals() }
+            await attempt("Could not rescue deliveries of lost instances; retrying.") { try await self.rescue() }
+            await attempt("Could not fail unreadable messages; retrying.") { try await self.endUnreadable() }
+            await attempt("Could not end deliveries of closed messages; retrying.") {
                 while try await self.queue.close() == DeliveryQueue.pageLength, !Task.isCancelled {}
             }
-            await attempt("messages not ended") { _ = try await self.queue.finish() }
-            await attempt("tokens not forgotten") { try await self.forgetTokens() }
-            await attempt("broken credentials not tried") { try await self.tryBrokenCredentials() }
+            await attempt("Could not finish messages; retrying.") { _ = try await self.queue.finish() }
+            await attempt("Could not delete invalid push tokens; retrying.") { try await self.forgetTokens() }
+            await attempt("Could not test broken credentials; retrying.") { try await self.tryBrokenCredentials() }
             try? await Task.sleep(for: .seconds(1) * Double.random(in: 0.9...1.1))
         }
     }
 
-    /// Twice a second with the usual interval: what is due by now, and what is not to be sent any more.
+    /// Runs at the poll interval, twice a second by default: wakes the claim loop and stops batches of paused or ended
+    /// messages.
     func lookFromTimeToTime() async {
         while !Task.isCancelled {
             wakes.continuation.yield()
-            await attempt("stopped messages not seen") { try await self.stopWhatIsStopped() }
+            await attempt("Could not check for stopped messages; retrying.") { try await self.stopWhatIsStopped() }
             try? await Task.sleep(for: settings.pollInterval * Double.random(in: 0.9...1.1))
         }
     }
@@ -37,10 +39,10 @@ extension DeliverySender {
         for batch in batches { batch.stop() }
     }
 
-    /// By itself, so that nothing that takes long stands in its way.
+    /// Runs in its own task, so that slow work does not delay it.
     func keepLeases() async {
         while !Task.isCancelled {
-            await attempt("leases not renewed") { try await self.renew() }
+            await attempt("Could not renew delivery leases; retrying.") { try await self.renew() }
             try? await Task.sleep(for: settings.lease / 6)
         }
     }
@@ -54,29 +56,30 @@ extension DeliverySender {
         }
     }
 
-    /// So that one that waits, whatever for, is tried again while leases are good.
+    /// Short enough that a blocked statement can be retried while the leases are valid.
     var statementLimit: Duration { max(settings.lease / 6, .seconds(1)) }
 
     private func rescue() async throws {
         let count = try await queue.rescue()
         guard count > 0 else { return }
         metrics.rescued.increment(by: Int64(count))
-        logger.notice("deliveries of lost copies taken back", metadata: ["delivery.count": "\(count)"])
+        logger.notice("Rescued deliveries of lost instances.", metadata: ["delivery.count": "\(count)"])
         wakes.continuation.yield()
     }
 
-    /// Else they would wait until they expire, and nobody would know why.
+    /// Fails unreadable messages. Otherwise they would wait until they expire, with no visible reason.
     private func endUnreadable() async throws {
         let old = messageCache.unreadable(for: settings.patienceWithUnreadable)
         guard !old.isEmpty else { return }
         let count = try await queue.failUnreadable(old, after: settings.patienceWithUnreadable)
         if count > 0 {
-            logger.warning("messages that cannot be read have failed", metadata: ["message.count": "\(count)"])
+            logger.warning("Failed messages that no running version can read.", metadata: ["message.count": "\(count)"])
         }
         messageCache.forget(old, except: try await queue.unfinished(old))
     }
 
-    /// One message for each that is due to be tried; what it is answered with decides.
+    /// Sends one message with each broken credential that is due for a retry. The answer decides whether it works
+    /// again.
     private func tryBrokenCredentials() async throws {
         guard !state.withLock({ $0.isStopping }) else { return }
         let trials = try await queue.trials()
@@ -92,7 +95,7 @@ extension DeliverySender {
         }
     }
 
-    /// What fails is done the next time.
+    /// Logs a failure; the next round retries.
     private func attempt(_ sentence: Logger.Message, _ body: () async throws -> Void) async {
         do {
             try await body()
@@ -107,7 +110,7 @@ extension DeliverySender {
 extension DeliverySender {
     static let resultsPerStatement = 500
     static let maximumPerStatement = 1_000
-    /// Results that come within it are written together.
+    /// Results that arrive within this time are written together.
     private static let gathering: Duration = .milliseconds(10)
     private static let retryDelay: Duration = .milliseconds(250)
 
@@ -118,7 +121,7 @@ extension DeliverySender {
                 let results = inFlight.takeResults(upTo: Self.maximumPerStatement)
                 guard !results.isEmpty else { break }
                 await write(results)
-                // What was given up at the end of the process stays in hand, and in the journal.
+                // Results given up at shutdown stay in flight and in the journal.
                 if Task.isCancelled { return }
                 inFlight.forget(results)
                 journal?.clear { inFlight.results(atMost: $0) }
@@ -128,7 +131,7 @@ extension DeliverySender {
         }
     }
 
-    /// Tries for as long as the lease is good: then others do the work again.
+    /// Retries until the lease expires. After that, other instances repeat the deliveries.
     private func write(_ results: [(key: InFlightDeliveries.Key, result: DeliveryResult)]) async {
         let end = ContinuousClock.now + settings.lease
         while !Task.isCancelled {
@@ -137,10 +140,10 @@ extension DeliverySender {
             } catch {
                 guard ContinuousClock.now < end else {
                     return logger.warning(
-                        "results of deliveries were not written",
+                        "Could not write delivery results; the deliveries are sent again when their leases expire.",
                         metadata: ["delivery.count": "\(results.count)", "error.cause": "\(error)"])
                 }
-                warn("results not written yet", error)
+                warn("Could not write delivery results; retrying.", error)
                 try? await Task.sleep(for: Self.retryDelay)
             }
         }

@@ -4,11 +4,11 @@ import Logging
 import Synchronization
 
 extension DeliverySender {
-    /// Messages to work on, as they were read last.
+    /// The work that was last read from the queue.
     struct KnownWork {
         var work: [DeliveryQueue.Work] = []
         var read: ContinuousClock.Instant?
-        /// There may be more messages than were read.
+        /// Whether the queue may contain more messages than were read.
         var isFull = false
     }
 
@@ -17,7 +17,7 @@ extension DeliverySender {
         var service: PushService?
     }
 
-    /// Nil: there is no room, or nothing to do.
+    /// Claims deliveries. Nil if there is no capacity or no work.
     func claim(_ known: inout KnownWork) async -> [DeliveryBatch]? {
         let room = settings.concurrency - inFlight.count
         guard !state.withLock({ $0.isStopping }), !Task.isCancelled,
@@ -35,7 +35,7 @@ extension DeliverySender {
             guard !known.work.isEmpty else { return nil }
             return try await claim(&known, room: room)
         } catch {
-            warn("no deliveries claimed", error)
+            warn("Could not claim deliveries; retrying.", error)
             known.work = []
             return nil
         }
@@ -44,13 +44,14 @@ extension DeliverySender {
     private func claim(_ known: inout KnownWork, room: Int) async throws -> [DeliveryBatch]? {
         let messages = try await messageCache.messages(known.work.map(\.message))
         let time = now()
-        // What this version cannot read is left to one that can.
+        // Leave messages that this version cannot read to another version.
         let work = known.work.filter { messages[$0.message] != nil }
         var plan = ClaimPlan(room: room, onceRoom: inFlight.onceRoom) {
             (messages[$0]?.badge, messages[$0]?.isAtMostOnce ?? false)
         }
         let shares = state.withLock { state in
-            // What one space has in hand already leaves room to others, however slow its push services are.
+            // Deliveries already in flight count against their space, so slow push services of one space leave capacity
+            // to others.
             plan.shares(work) {
                 max(0, 2 * room - inFlight.count(of: $0))
             } ofLane: { work in
@@ -65,7 +66,7 @@ extension DeliverySender {
         inFlight.add(claims, once: Set(messages.values.filter(\.isAtMostOnce).map(\.id)), at: start)
         metrics.inFlight.record(inFlight.count)
         let batches = DeliveryBatch.batches(claims)
-        // Of which less came than was asked for, nothing more is due.
+        // Fewer rows than requested: nothing more is due for that message and service.
         let counts = claims.reduce(into: [:]) { $0[Turn(message: $1.message, service: $1.service), default: 0] += 1 }
         let done = Set(
             shares.map { (Turn(message: $0.message, service: $0.service), $0.limit) }.filter {

@@ -4,10 +4,10 @@ import MartletPush
 import Synchronization
 
 extension DeliverySender {
-    /// What one answer says of others: tokens to forget, credentials that are no good, services that want to be left
-    /// alone.
+    /// Applies what an answer implies beyond its own delivery: invalid tokens, broken credentials, and services to back
+    /// off from.
     ///
-    /// - Returns: how long nothing is sent with the same; nil: it is not held.
+    /// - Returns: How long the lane is held back; nil if it is not.
     func learn(_ outcome: PushOutcome, _ device: Device, _ sendCredentials: PushTransport.SendCredentials) async
         -> Duration?
     {
@@ -41,10 +41,10 @@ extension DeliverySender {
         return nil
     }
 
-    /// What an answer says of the host that a browser named. One that is silent, slow or not there is left alone for a
-    /// while; what it answers, whatever it is, is an answer.
+    /// Applies what an answer implies about a web push host. A silent, slow or unreachable host is held back for a
+    /// while; any other answer clears the hold.
     ///
-    /// - Parameter time: how long it took, in seconds.
+    /// - Parameter time: The time until the answer, in seconds.
     func learn(_ outcome: PushOutcome, of host: Holds.Place, after time: TimeInterval) {
         let now = now()
         state.withLock { state in
@@ -62,20 +62,20 @@ extension DeliverySender {
     private static let slowAnswer: TimeInterval = 15
     private static let slowHold: TimeInterval = 60
 
-    /// A trial has shown that the credential is good, whatever was said of it before.
+    /// A push service accepted a credential that was marked as broken.
     private func markGood(_ device: Device) async {
         logger.notice(
-            "a push credential is good again",
+            "Push credential works again; sending resumes.",
             metadata: ["push.service": "\(device.service.rawValue)", "space.id": "\(device.space)"])
         do {
             try await transport.credentials.markGood(device.service.credential, in: device.space)
             wakes.continuation.yield()
         } catch {
-            warn("a credential was not marked", error)
+            warn("Could not clear the broken mark of a push credential; the next accepted push retries.", error)
         }
     }
 
-    /// It was refused, as far as is known for the first time since it was last held.
+    /// Counts a rejection of the credential, the first since its last hold ended.
     private func doubt(_ device: Device, _ sendCredentials: PushTransport.SendCredentials, _ reason: String) async {
         let (lane, time, version) = (
             DeliveryLane(space: device.space, service: device.service), now(),
@@ -87,7 +87,7 @@ extension DeliverySender {
         }
     }
 
-    /// Whether others would fare no better now.
+    /// Whether the failure would also affect other deliveries.
     private static func isUnreachable(_ reason: String) -> Bool {
         !["cancelled", "shut-down", "queue-full"].contains(reason)
     }
@@ -105,7 +105,7 @@ extension DeliverySender {
     ) async {
         let token = GoneToken(
             space: device.space, installation: device.id, token: device.token, unlessRegisteredSince: since)
-        // What APNs has not said itself is known to be no token at all.
+        // Without a status, our own client found the token malformed. That is certain, so the breaker does not apply.
         let isDoubtful = device.service == .apns && failure.status != nil && failure.reason == TokenRateBreaker.reason
         let time = now()
         let trips = state.withLock { state in
@@ -124,20 +124,20 @@ extension DeliverySender {
     ) async {
         let kind = service.credential
         logger.warning(
-            "a push credential is held",
+            "Suspended a push credential that was rejected.",
             metadata: ["push.service": "\(service.rawValue)", "space.id": "\(space)", "error.cause": "\(reason)"])
         do {
             try await transport.credentials.markBroken(
                 kind, in: space, version: sendCredentials.current.versions[kind], reason: reason, isTried: isTried)
         } catch {
-            warn("a credential was not marked", error)
+            warn("Could not mark a push credential as broken; the next rejection retries.", error)
         }
     }
 
     static let maximumGone = 10_000
     private static let goneAtATime = 1_000
 
-    /// Takes away tokens that push services have said are gone.
+    /// Deletes tokens that push services reported as gone.
     func forgetTokens() async throws {
         let time = now()
         while !Task.isCancelled {
@@ -159,7 +159,7 @@ extension DeliverySender {
 }
 
 extension PushOutcome {
-    /// Whether the push service has looked beyond the credential: then it took it for good.
+    /// Whether the answer proves that the push service accepted the credential.
     fileprivate var believesCredential: Bool {
         switch self {
         case .accepted: true

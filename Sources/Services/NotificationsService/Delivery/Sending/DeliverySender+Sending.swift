@@ -4,7 +4,7 @@ import Synchronization
 
 extension DeliverySender {
     func send(_ batch: DeliveryBatch) async {
-        // Between claiming and being known here it may have been too late to be told.
+        // A shutdown may have begun after the claim and before the batch was registered.
         if state.withLock({ $0.isStopping }) { batch.stop() }
         if let message = try? await messageCache.messages([batch.message])[batch.message],
             let sendCredentials = try? await transport.sendCredentials(of: message.space)
@@ -36,7 +36,7 @@ extension DeliverySender {
         }
         let time = now()
         if message.expires <= time { return finish(claim, .failed("expired")) }
-        // It was held up, or the device has moved: when it was due it was no time to sleep.
+        // The message was due outside quiet hours, but it was delayed or the device changed its time zone.
         if let end = message.timing.endOfQuiet(at: time, in: message.timing.zone(device.timeZone)) {
             return finish(
                 claim, .again(after: .seconds(end.timeIntervalSince(time)), reason: Verdict.quietHours, counts: false))
@@ -51,7 +51,7 @@ extension DeliverySender {
             state.holds.end(device.space, device.service, isSandbox: device.isSandbox, at: time)
                 ?? place.flatMap { state.holds.admit($0, at: time) }
         }
-        // A trial is to find out whether it is held for good reason.
+        // A trial ignores the hold, because it tests whether the hold is still justified.
         if let end, !isTrial {
             return finish(claim, .again(after: .seconds(end.timeIntervalSince(time)), reason: "held", counts: false))
         }

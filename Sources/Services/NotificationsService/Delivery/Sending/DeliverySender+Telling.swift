@@ -3,16 +3,17 @@ import Logging
 import MartletPush
 import Synchronization
 
-/// What lasts reaches the operator's log, a line each few minutes; never with a token, a message or who it was for.
+/// Logs persistent problems for the operator, at most one line every few minutes per kind. Never logs tokens, messages
+/// or recipients.
 extension DeliverySender {
-    /// Work that failed and is done the next time.
+    /// Logs failed work that is retried.
     func warn(_ sentence: Logger.Message, _ error: any Error) {
         let time = now()
         guard let count = state.withLock({ $0.warnings.note("\(sentence)", at: time) }) else { return }
         logger.warning(sentence, metadata: ["error.cause": "\(error)", "error.count": "\(count)"])
     }
 
-    /// A push service that does not take what is sent with a credential: not for one device, but for any.
+    /// Logs that a push service rejects everything sent with a credential, not only the message to one device.
     func warn(_ failure: PushFailure, _ device: Device) {
         switch failure.meaning {
         case .credentialBroken, .backOff(.credential, _), .backOff(.service, _), .unknown: break
@@ -23,7 +24,7 @@ extension DeliverySender {
         guard let count = state.withLock({ $0.warnings.note("\(device.service.rawValue) \(device.space)", at: time) })
         else { return }
         logger.warning(
-            "pushes do not get through",
+            "Push messages do not get through; retrying.",
             metadata: [
                 "push.service": "\(device.service.rawValue)", "space.id": "\(device.space)",
                 "error.cause": "\(failure.reason)", "error.count": "\(count)",

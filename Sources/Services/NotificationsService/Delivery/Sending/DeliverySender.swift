@@ -5,10 +5,11 @@ import MartletPush
 import ServiceLifecycle
 import Synchronization
 
-/// Sends what is due. Any number of copies may, in any number of processes: they share the queue by leases.
+/// Sends due deliveries. Any number of instances can run at once: they share the queue by leases.
 ///
-/// Claims in batches, sends each by its push service, writes results down in batches; all at the same time, and never
-/// more in hand than `DeliverySettings.concurrency`. After a graceful shutdown what has not left is given back at once.
+/// Claims deliveries in batches, sends them through the push services and writes the results in batches, all
+/// concurrently. At most `DeliverySettings.concurrency` deliveries are in flight. At a graceful shutdown, unsent
+/// deliveries are released at once.
 final class DeliverySender: Service {
     struct State {
         var batches: [ObjectIdentifier: DeliveryBatch] = [:]
@@ -31,9 +32,9 @@ final class DeliverySender: Service {
     let state = Mutex(State())
     let metrics = DeliveryMetrics()
     let journal: DeliveryJournal?
-    /// Results wait to be written.
+    /// Signals that results wait to be written.
     let written = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-    /// It is worth looking at the queue.
+    /// Signals that the queue should be read.
     let wakes = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     let wasNotified = Atomic(true)
 
@@ -85,14 +86,14 @@ final class DeliverySender: Service {
         wakes.continuation.finish()
     }
 
-    /// Waits for the answers to what has left, and until all of it is written down.
+    /// Waits for outstanding answers and until their results are written.
     private func drain() async {
         let end = ContinuousClock.now + settings.shutdownGrace
         while !Task.isCancelled, ContinuousClock.now < end, inFlight.count > 0 {
             try? await Task.sleep(for: .milliseconds(10))
         }
         for batch in state.withLock({ Array($0.batches.values) }) { batch.cancel() }
-        // What never left is given back.
+        // Wait until unsent deliveries have been released.
         let last = ContinuousClock.now + .seconds(1)
         while !Task.isCancelled, ContinuousClock.now < last, inFlight.count > 0 {
             try? await Task.sleep(for: .milliseconds(10))

@@ -1,35 +1,34 @@
 import Foundation
 
-/// What nothing is sent with for a while, because a push service said so or could not be reached: what it answered goes
-/// in, when to try again comes out.
+/// Backs off from push services that asked for it or could not be reached.
 ///
-/// The first hold is short. Then a few deliveries are tried; each time they fare no better the next hold is twice as
-/// long, up to what the service asked for. So one answer `503` does not stop an app for a quarter of an hour, and a
-/// service that is down is not flooded.
+/// The first hold is short. After it a few deliveries are tried; each time they fail, the next hold doubles, up to the
+/// delay that the service asked for. A single `503` thus does not stop an app for a quarter of an hour, and a service
+/// that is down is not flooded.
 struct Holds {
-    /// With what something was sent.
+    /// The target that a hold applies to.
     struct Place: Hashable, Sendable {
-        /// Nil: whatever goes to the service, whoever sends it.
+        /// Nil applies the hold to all spaces.
         var space: Int32?
         var service: PushService
         var isSandbox = false
-        /// One of many servers, which browsers choose; nil: the service as a whole.
+        /// One of many hosts, as chosen by browsers; nil stands for the whole service.
         var host: String?
     }
 
     private struct Hold {
         var until: Date
         var times: Int
-        /// Sent to see whether it is well again, of those that are admitted one by one.
+        /// The number of trials admitted after the hold.
         var tried = 0
     }
 
     static let first: TimeInterval = 1
-    /// As long as nothing is known of how it goes, so many are tried at once.
+    /// The number of deliveries tried at once after a hold.
     static let trialCount = 20
-    /// What is not among them comes again after it.
+    /// The delay for deliveries beyond the trials.
     private static let trialDelay: TimeInterval = 5
-    /// Trials that nobody has heard of for so long do not count.
+    /// A hold is dropped when its trials have had no outcome for this long.
     private static let trialLifetime: TimeInterval = 120
     private static let maximumPlaces = 2_000
 
@@ -37,10 +36,10 @@ struct Holds {
 
     var isEmpty: Bool { holds.isEmpty }
 
-    /// - Parameter delay: what the service asked for, at the least.
-    /// - Returns: how long it is held.
+    /// - Parameter delay: The minimum delay that the service asked for; an upper bound for the doubled hold.
+    /// - Returns: The length of the hold.
     mutating func backOff(_ place: Place, atLeast delay: TimeInterval, at now: Date) -> TimeInterval {
-        // Answers to what had been sent before say nothing new.
+        // Answers to deliveries sent before the hold carry no new information.
         if let hold = holds[place], hold.until > now { return hold.until.timeIntervalSince(now) }
         let times = holds[place]?.times ?? 0
         let length = min(max(delay, Self.first), Self.first * Double(1 << min(times, 16)))
@@ -51,13 +50,13 @@ struct Holds {
         return length
     }
 
-    /// Something was taken there: all is well.
+    /// Ends the holds of places that accepted something.
     mutating func clear(_ places: [Place]) {
         guard !holds.isEmpty else { return }
         for place in places { holds[place] = nil }
     }
 
-    /// Until when nothing of the space is sent by the service; nil: now.
+    /// The time until which the space sends nothing through the service; nil if it is not held.
     func end(_ space: Int32, _ service: PushService, isSandbox: Bool, at now: Date) -> Date? {
         guard !holds.isEmpty else { return nil }
         let places = [
@@ -67,8 +66,9 @@ struct Holds {
         return places.compactMap { holds[$0]?.until }.filter { $0 > now }.max()
     }
 
-    /// Until when the next delivery to the place has to wait; nil: it may go. For places that claims know nothing of:
-    /// behind a hold a few may go, the others wait for what becomes of them.
+    /// The time until which the next delivery to the place must wait; nil if it may be sent. For places that claiming
+    /// does not consider, such as hosts: after a hold a few deliveries are admitted, and the others wait for their
+    /// outcome.
     mutating func admit(_ place: Place, at now: Date) -> Date? {
         guard !holds.isEmpty, let hold = holds[place] else { return nil }
         if hold.until > now { return hold.until }
@@ -81,12 +81,11 @@ struct Holds {
         return nil
     }
 
-    /// How many deliveries of the space may be claimed now; nil: as many as there is room for.
+    /// How many deliveries of the space may be claimed now; nil for no limit.
     ///
-    /// What is for Apple's sandbox holds up nothing else: that a device is of the sandbox shows only when it is sent
-    /// to. Nor does one of many hosts.
+    /// Holds of the APNs sandbox and of single hosts do not count, because they are known only when a delivery is sent.
     ///
-    /// - Parameter services: those that they may go by.
+    /// - Parameter services: The services that may deliver them.
     func limit(_ space: Int32, _ services: [PushService], at now: Date) -> Int? {
         guard !holds.isEmpty else { return nil }
         let limits = services.map { service in

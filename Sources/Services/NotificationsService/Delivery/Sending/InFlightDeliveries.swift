@@ -1,9 +1,9 @@
 import Foundation
 import Synchronization
 
-/// What this copy of the service has claimed and not yet written down, and what came of it so far.
+/// The deliveries that this instance has claimed and whose results are not yet written, with the results so far.
 ///
-/// Its size is what bounds the sender's memory: nothing is claimed beyond it.
+/// Its size bounds the memory of the sender: no more is claimed than it may hold.
 final class InFlightDeliveries: Sendable {
     struct Key: Hashable, Sendable {
         var pushID: UUID
@@ -16,9 +16,9 @@ final class InFlightDeliveries: Sendable {
         var installation: UUID
         var attempt: Int
         var claim: Int
-        /// It is to arrive at most once.
+        /// Whether the message is sent at most once.
         var isOnce: Bool
-        /// When the lease was last known to be whole.
+        /// When the lease was last known to be renewed.
         var leased: ContinuousClock.Instant
     }
 
@@ -41,10 +41,10 @@ final class InFlightDeliveries: Sendable {
 
     func count(of lane: DeliveryLane) -> Int { state.withLock { $0.countsOfLanes[lane, default: 0] } }
 
-    /// How many more of those that are to arrive at most once may be claimed.
+    /// How many more at-most-once deliveries may be claimed.
     var onceRoom: Int { state.withLock { max(0, $0.window.size - $0.onceCount) } }
 
-    /// - Parameter once: messages that are to arrive at most once.
+    /// - Parameter once: The at-most-once messages.
     func add(_ claims: [ClaimedDelivery], once: Set<UUID>, at time: ContinuousClock.Instant) {
         state.withLock { state in
             for claim in claims {
@@ -61,7 +61,7 @@ final class InFlightDeliveries: Sendable {
         }
     }
 
-    /// - Returns: how many results wait to be written.
+    /// - Returns: The number of results that wait to be written.
     func finish(_ claim: ClaimedDelivery, _ verdict: Verdict) -> Int {
         state.withLock { state in
             state.results.append((claim.key, DeliveryResult(claim, verdict)))
@@ -70,7 +70,7 @@ final class InFlightDeliveries: Sendable {
         }
     }
 
-    /// Results to write; they stay in hand until `forget`.
+    /// Takes results for writing. The deliveries stay in flight until `forget`.
     func takeResults(upTo limit: Int) -> [(key: Key, result: DeliveryResult)] {
         state.withLock { state in
             let taken = Array(state.results.prefix(limit))
@@ -79,19 +79,19 @@ final class InFlightDeliveries: Sendable {
         }
     }
 
-    /// All results that are still to be taken; nil: there are more than so many.
+    /// All results not yet taken; nil if there are more than `count`.
     func results(atMost count: Int) -> [DeliveryResult]? {
         state.withLock { $0.results.count <= count ? $0.results.map(\.result) : nil }
     }
 
-    /// What is written down.
+    /// Removes deliveries whose results have been written.
     func forget(_ written: [(key: Key, result: DeliveryResult)]) {
         state.withLock { state in
             for (key, _) in written { Self.remove(key, &state) }
         }
     }
 
-    /// Those whose lease was last known to be whole before that time.
+    /// The deliveries whose lease was last renewed before the given time.
     func leased(before time: ContinuousClock.Instant) -> [Entry] {
         state.withLock { $0.entries.values.filter { $0.leased < time } }
     }
@@ -100,14 +100,14 @@ final class InFlightDeliveries: Sendable {
         state.withLock { state in for key in keys { state.entries[key]?.leased = time } }
     }
 
-    /// Whether the delivery is still this copy's for certain: behind a long standstill of the process it may be
-    /// another's.
+    /// Whether this instance certainly still owns the delivery. After a long pause of the process, another one may have
+    /// claimed it.
     func isLeased(_ claim: ClaimedDelivery, for lease: Duration) -> Bool {
         let now = ContinuousClock.now
         return state.withLock { $0.entries[claim.key].map { now < $0.leased + lease } ?? false }
     }
 
-    /// What is not this copy's any more.
+    /// Removes a delivery that this instance no longer owns.
     func drop(_ claim: ClaimedDelivery) {
         state.withLock { Self.remove(claim.key, &$0) }
     }
@@ -122,7 +122,7 @@ final class InFlightDeliveries: Sendable {
 }
 
 extension Dictionary where Value == Int {
-    /// What is at none is not kept.
+    /// Decrements a count and removes it at zero.
     fileprivate mutating func countDown(_ key: Key) {
         guard let count = self[key] else { return }
         self[key] = count > 1 ? count - 1 : nil

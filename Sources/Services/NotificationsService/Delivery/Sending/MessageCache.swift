@@ -3,7 +3,7 @@ import MartletCore
 import MartletPostgres
 import Synchronization
 
-/// What sending needs of a message. It does not change once deliveries of it are planned.
+/// The properties of a message that are needed to send it. They do not change once its deliveries are planned.
 struct OutgoingMessage: Sendable {
     let id: UUID
     let space: Int32
@@ -11,12 +11,12 @@ struct OutgoingMessage: Sendable {
     let badge: MessageBadge?
     let isAtMostOnce: Bool
     let timing: MessageTiming
-    /// Of each audience that names users: nobody else gets it who has signed in on the device meanwhile.
+    /// The users of each audience that names any. A device is skipped if another user has signed in on it.
     let users: [Set<String>]
     let renderer: MessageRenderer
 }
 
-/// The messages that are being sent, read once and kept while they are used.
+/// A cache of the messages being sent, each read once.
 final class MessageCache: Sendable {
     /// A message has up to 256 KiB, and its renderer up to 128 payloads.
     private static let maximumCount = 128
@@ -30,7 +30,7 @@ final class MessageCache: Sendable {
 
     private struct State {
         var entries: [UUID: Entry] = [:]
-        /// And when it was come across.
+        /// Unreadable messages, with the time at which each was found.
         var unreadable: [UUID: ContinuousClock.Instant] = [:]
         var uses = 0
     }
@@ -42,7 +42,7 @@ final class MessageCache: Sendable {
         self.postgres = postgres
     }
 
-    /// Reads those that are not there yet. A message that this version cannot read is missing in what it returns.
+    /// Returns messages, reading those that are not cached. Messages that this version cannot read are left out.
     ///
     /// - Throws: `PostgresError`.
     func messages(_ ids: [UUID]) async throws -> [UUID: OutgoingMessage] {
@@ -80,10 +80,10 @@ final class MessageCache: Sendable {
         }
     }
 
-    /// Those that this version cannot read, as far as it has come across them: another one may.
+    /// The messages that this version could not read. Another version may be able to.
     var unreadable: [UUID] { state.withLock { Array($0.unreadable.keys) } }
 
-    /// Of them those that it came across so long ago; the time begins anew for them.
+    /// The unreadable messages found at least `time` ago. Restarts the time for them.
     func unreadable(for time: Duration) -> [UUID] {
         let now = ContinuousClock.now
         return state.withLock { state in
@@ -93,7 +93,7 @@ final class MessageCache: Sendable {
         }
     }
 
-    /// They are finished, or gone.
+    /// Forgets unreadable messages that are finished or deleted.
     func forget(_ ids: [UUID], except kept: [UUID]) {
         state.withLock { state in for id in Set(ids).subtracting(kept) { state.unreadable[id] = nil } }
     }

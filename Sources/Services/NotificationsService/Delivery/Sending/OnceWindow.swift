@@ -1,8 +1,8 @@
 import Foundation
 
-/// How many deliveries that are to arrive at most once a copy of the service may have in hand. Each of them ends as
-/// `unknown` when the copy dies, whether it had left or not: so there are few, as many as are sent at once, and at
-/// first, while nobody has answered yet, very few.
+/// The limit for at-most-once deliveries in flight per instance. If the instance dies, all of them end as `unknown`,
+/// whether they were sent or not. The limit therefore stays near what is sent at once, and starts very low until the
+/// first answers arrive.
 struct OnceWindow {
     static let first = 10
     static let most = 200
@@ -13,7 +13,7 @@ struct OnceWindow {
         switch verdict {
         case .again(_, Verdict.quietHours, _): break
         case .ended(.accepted, _, _): size = min(size + 1, Self.most)
-        // Nothing gets through now: what is claimed would only wait.
+        // Nothing gets through now, so further claims would only wait.
         case .ended(.unknown, _, _), .again(_, _, counts: false): size = Self.first
         case .ended, .again: break
         }

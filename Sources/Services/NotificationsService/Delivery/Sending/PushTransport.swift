@@ -1,12 +1,12 @@
 import Foundation
 import MartletPush
 
-/// The way of one push to its push service.
+/// Sends a push through its push service.
 struct PushTransport: Sendable {
     let credentials: PushCredentials
     let clients: PushClients
 
-    /// What a delivery is sent with.
+    /// The credentials and the client for sending a space's deliveries.
     struct SendCredentials: Sendable {
         var current: PushCredentials.Current
         var fcm: FCMClient?
@@ -17,11 +17,12 @@ struct PushTransport: Sendable {
         return SendCredentials(current: current, fcm: clients.fcm(current, of: space))
     }
 
-    /// Why nothing can be sent to the device by these means; nil: nothing is known against it.
+    /// The reason why nothing can be sent to the device; nil if nothing prevents it.
     ///
     /// - Parameters:
-    ///   - isTrial: a credential that is broken is to be tried.
-    ///   - isKnown: the queue knows of the device's service: it is left alone as long as the credential is broken.
+    ///   - isTrial: Whether a broken credential is to be tested.
+    ///   - isKnown: Whether the queue knows the device's service, and therefore skips it while the credential is
+    ///     broken.
     func obstacle(_ device: Device, _ sendCredentials: SendCredentials, isTrial: Bool, isKnown: Bool) -> Verdict? {
         let kind = device.service.credential
         guard sendCredentials.current.versions[kind] != nil else { return .failed("no-credential") }
@@ -46,7 +47,7 @@ struct PushTransport: Sendable {
             guard let key = sendCredentials.current.webPush else { break }
             let outcome = await clients.webPush(device.host ?? "", of: device.space).send(
                 message, to: subscription, as: key)
-            // Each browser says itself where it is reached: nothing follows for others, and nobody is asked for ever.
+            // Browsers choose the host, so an unreachable one says nothing about other hosts. Limit the retries.
             guard case .failed(let failure) = outcome, failure.reason == "unreachable" else { return outcome }
             return .failed(PushFailure(.backOff(.device, atLeast: .seconds(60)), reason: failure.reason))
         }

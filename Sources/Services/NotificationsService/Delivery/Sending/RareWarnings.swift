@@ -1,7 +1,7 @@
 import Foundation
 
-/// What lasts is told once, and again every few minutes: the first of its kind gets a line, the next ones are counted
-/// into the one after.
+/// Limits the logging of persistent problems. The first event of a kind is logged at once; later ones are counted and
+/// reported in the next line, after `interval`.
 struct RareWarnings {
     static let interval: TimeInterval = 300
     private static let maximumKinds = 1_000
@@ -13,14 +13,14 @@ struct RareWarnings {
 
     private var kinds: [String: Kind] = [:]
 
-    /// - Returns: how often it has happened since the last line; nil: nothing is to be said now.
+    /// - Returns: The number of events since the last line; nil if nothing is to be logged now.
     mutating func note(_ kind: String, at now: Date) -> Int? {
         if let known = kinds[kind], now < known.told + Self.interval {
             kinds[kind]?.untold += 1
             return nil
         }
         if kinds.count >= Self.maximumKinds { kinds = kinds.filter { now < $0.value.told + Self.interval } }
-        // More kinds than that at a time are not all told.
+        // With more kinds than this at a time, new ones are not logged.
         guard kinds.count < Self.maximumKinds else { return nil }
         let count = (kinds[kind]?.untold ?? 0) + 1
         kinds[kind] = Kind(told: now)

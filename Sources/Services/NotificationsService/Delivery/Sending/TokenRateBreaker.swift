@@ -1,9 +1,9 @@
 import Foundation
 
-/// Stops forgetting tokens when most likely not the tokens are wrong: a credential of which more than a fifth of at
-/// least 50 answers within a minute are `BadDeviceToken` has sandbox and production mixed up.
+/// Keeps tokens from being deleted when most likely the credential is wrong, not the tokens. If more than a fifth of at
+/// least 50 answers within a minute are `BadDeviceToken`, sandbox and production are probably mixed up.
 ///
-/// Tokens that were called bad wait here until enough is known, a minute at the most.
+/// Rejected tokens wait here until enough answers are known, at most a minute.
 struct TokenRateBreaker {
     static let reason = "BadDeviceToken"
     static let sentence =
@@ -23,7 +23,7 @@ struct TokenRateBreaker {
     private struct Record {
         var buckets: [Bucket] = []
         var waiting: [(token: GoneToken, until: Date)] = []
-        /// Behind a trip: what was sent before it is still being answered.
+        /// After the breaker has tripped, answers to earlier messages still arrive and are ignored until this time.
         var ignoresUntil = Date.distantPast
 
         var answers: Int { buckets.reduce(0) { $0 + $1.answers } }
@@ -32,10 +32,10 @@ struct TokenRateBreaker {
 
     private var records: [Int32: Record] = [:]
 
-    /// - Parameter bad: the token, where the answer was that it is none.
-    /// - Returns: whether the space's credential is to be held: this was one too many.
+    /// - Parameter bad: The token, if APNs rejected it.
+    /// - Returns: Whether the breaker trips, so that the credential of the space must be suspended.
     mutating func note(_ space: Int32, bad: GoneToken?, at now: Date) -> Bool {
-        // Of spaces without bad tokens nothing needs to be known until there is one; then what counts is from there on.
+        // Start counting for a space only at its first bad token.
         guard bad != nil || records[space] != nil else { return false }
         let number = Int(now.timeIntervalSinceReferenceDate / Self.bucketLength)
         var record = records[space] ?? Record()
@@ -54,7 +54,7 @@ struct TokenRateBreaker {
         return trips
     }
 
-    /// Tokens of which is known by now that they, and not the credential, are bad.
+    /// Takes the tokens that are now known to be bad themselves.
     mutating func take(at now: Date) -> [GoneToken] {
         var taken: [GoneToken] = []
         for (space, record) in records {

@@ -1,21 +1,21 @@
 import Foundation
 import MartletPush
 
-/// What is to become of a delivery, now that a push service has answered or none could be asked.
+/// The next step for a delivery, given the answer of a push service or the failure to get one.
 enum Verdict: Sendable, Equatable {
     case ended(DeliveryEnd, reason: String? = nil, receipt: String? = nil)
-    /// It is queued again; `counts`: it was one of its attempts.
+    /// Queue it again; `counts` tells whether it used up an attempt.
     case again(after: Duration, reason: String, counts: Bool)
 
-    /// Further ones are not made. Behind a service that has trouble they are spread over hours; what never left does
+    /// The maximum number of attempts, spread over hours while a service has problems. A delivery that never left does
     /// not count.
     static let maximumAttempts = 12
-    /// Of those that left without an answer.
+    /// The maximum number of attempts when they remain unanswered.
     static let maximumUnknown = 3
     static let notSentDelay: Duration = .seconds(2)
     static let quietHours = "quiet-hours"
 
-    /// Of a row that this version does not understand: perhaps another one does, while they are being exchanged.
+    /// The verdict on a row that this version cannot read. During a rolling upgrade, another version may be able to.
     static func unreadable(attempt: Int) -> Verdict {
         attempt < maximumAttempts
             ? .again(after: .seconds(60), reason: "not-readable", counts: true) : .failed("not-readable")
@@ -24,12 +24,12 @@ enum Verdict: Sendable, Equatable {
     static func failed(_ reason: String) -> Verdict { .ended(.failed, reason: reason) }
 
     /// - Parameters:
-    ///   - attempt: which it was, from 1.
-    ///   - hold: how long what it was sent with is held back after this answer; nil: it is not.
+    ///   - attempt: The number of the attempt, from 1.
+    ///   - hold: How long the lane is held back after this answer; nil if it is not.
     init(_ outcome: PushOutcome, attempt: Int, isAtMostOnce: Bool, sentAs pushID: UUID, hold: Duration?) {
         switch outcome {
         case .accepted(let receipt):
-            // APNs answers the id that it was sent, which is written down already.
+            // APNs returns the id that it was sent, which is already stored.
             let id = receipt.id.flatMap {
                 $0.caseInsensitiveCompare(pushID.uuidString) == .orderedSame ? nil : String($0.prefix(500))
             }

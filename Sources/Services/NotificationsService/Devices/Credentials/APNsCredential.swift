@@ -5,7 +5,7 @@ import MartletCore
 import MartletHTTP
 import MartletPush
 
-/// An app's key with Apple: one for both worlds, or one each, and what may be sent for.
+/// An app's APNs keys, one for both environments or one for each, and the bundle ids that they may send to.
 struct APNsCredential: Sendable {
     let production: APNsKey
     let sandbox: APNsKey
@@ -13,15 +13,15 @@ struct APNsCredential: Sendable {
 
     func key(for environment: APNsEnvironment) -> APNsKey { environment == .sandbox ? sandbox : production }
 
-    /// As which app the device is sent to; nil: it says it has one that this credential is not for.
+    /// The bundle id for sending to the device. Nil when the device names one that this credential does not cover.
     func bundleID(of device: Device) -> String? {
         guard let named = device.bundleID else { return bundleIDs.first }
         return bundleIDs.contains(named) ? named : nil
     }
 }
 
-/// The same as it is kept: `{"key","keyId","teamId","bundleIds","sandbox":{"key","keyId"}}`, where `key` is the text of
-/// the `.p8` file.
+/// The stored form of an APNs credential: `{"key","keyId","teamId","bundleIds","sandbox":{"key","keyId"}}`, where `key`
+/// is the text of the `.p8` file.
 struct APNsKeyFile: CredentialContent {
     static let kind = CredentialKind.apns
     private static let maximumBundleIDs = 20
@@ -32,7 +32,7 @@ struct APNsKeyFile: CredentialContent {
     }
 
     var main: Part
-    /// For devices in the sandbox only; nil: the main one is for both.
+    /// The key for sandbox devices. Nil: the main key serves both environments.
     var sandbox: Part?
     var teamID: String
     var bundleIDs: [String]
@@ -50,7 +50,8 @@ struct APNsKeyFile: CredentialContent {
         bundleIDs = try fields.strings("bundleIds", upTo: Self.maximumBundleIDs) ?? []
         guard !bundleIDs.isEmpty, Set(bundleIDs).count == bundleIDs.count, bundleIDs.allSatisfy(BundleID.isOne) else {
             throw HTTPProblem(
-                .invalidBody, "It is a list of 1 to \(Self.maximumBundleIDs) different bundle ids.", field: "bundleIds")
+                .invalidBody, "This must be a list of 1 to \(Self.maximumBundleIDs) distinct bundle ids.",
+                field: "bundleIds")
         }
         try check(main)
         if let sandbox { try HTTPProblem.inside("sandbox") { try check(sandbox) } }
@@ -65,7 +66,7 @@ struct APNsKeyFile: CredentialContent {
         return .object(members)
     }
 
-    /// Ready to sign with; nil: what is kept is no key, which `init` does not let happen.
+    /// The parsed keys, ready for signing. Nil only if the stored text is not a valid key, which `init` prevents.
     var credential: APNsCredential? {
         guard let production = try? key(main) else { return nil }
         guard let sandbox else {
@@ -78,7 +79,7 @@ struct APNsKeyFile: CredentialContent {
         try APNsKey(keyID: part.keyID, teamID: teamID, privateKey: Secret(part.key))
     }
 
-    /// - Throws: `invalid-body` with the field.
+    /// - Throws: `invalid-body` that names the field.
     private func check(_ part: Part) throws {
         do {
             _ = try key(part)
@@ -94,7 +95,7 @@ struct APNsKeyFile: CredentialContent {
     }
 }
 
-/// What Apple names apps by.
+/// The identifier of an app at Apple.
 enum BundleID {
     static func isOne(_ text: String) -> Bool {
         (1...155).contains(text.utf8.count)
@@ -110,7 +111,7 @@ enum BundleID {
 }
 
 extension HTTPProblem {
-    /// What `body` returns; a problem's field is named as a member of `name`.
+    /// Returns the result of `body`, prefixing the field of a thrown problem with `name`.
     static func inside<Value>(_ name: String, _ body: () throws -> Value) throws -> Value {
         do {
             return try body()

@@ -2,31 +2,32 @@ import Foundation
 import Hummingbird
 import MartletCore
 
-/// For whom a credential is.
+/// The service that a credential is for.
 enum CredentialKind: String, Codable, Sendable, CaseIterable {
     case apns, fcm, webpush, smtp
 }
 
-/// A credential of one kind. As a whole it is kept sealed; what is `shown` is all that anybody gets to see of it again.
+/// A credential of one kind. Stored encrypted as a whole; only `shown` is ever returned to clients.
 protocol CredentialContent: Codable, Sendable {
     static var kind: CredentialKind { get }
 
-    /// What `PUT /notifications/credentials/:kind` brings, checked: that keys can be read and what belongs to them is
-    /// there.
+    /// Reads and validates the body of `PUT /notifications/credentials/:kind`: keys must parse and required fields
+    /// exist.
     ///
-    /// - Throws: `HTTPProblem`: `invalid-json`, `invalid-body` with the field, `payload-too-large`. No secret is in it.
+    /// - Throws: `HTTPProblem`: `invalid-json`, `invalid-body` that names the field, `payload-too-large`. None contains
+    ///   a secret.
     init(_ request: Request) async throws
 
-    /// An object without anything secret.
+    /// The public part: an object without secrets.
     var shown: JSONValue { get }
 }
 
-/// A credential as it is stored.
+/// A credential as it is stored, without its secrets.
 struct StoredCredential: Sendable {
     let kind: CredentialKind
     let shown: JSONValue
     let author: String
     let updated: Date
-    /// Since when it is held to be no good, and why; nil: nothing is known against it.
+    /// Since when the credential is considered broken, and why. Nil if it is usable as far as we know.
     let broken: (since: Date, reason: String)?
 }

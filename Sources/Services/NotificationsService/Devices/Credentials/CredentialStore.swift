@@ -5,12 +5,13 @@ import MartletHTTP
 import MartletPostgres
 import MartletPush
 
-/// What push services and mail servers know apps by, sealed. Every change is told on `PushCredentials.channel`.
+/// The credentials for push services and mail servers, stored encrypted. Every change is notified on
+/// `PushCredentials.channel`.
 struct CredentialStore: Sendable {
     let postgres: PostgresClient
     let sealing: SealingKey
 
-    /// All of the space, without anything secret.
+    /// The credentials of the space, without secrets.
     func list(in space: Int32) async throws -> [StoredCredential] {
         try await postgres.query(
             "SELECT \(Self.columns) FROM notifications.credentials WHERE space = \(space) ORDER BY kind"
@@ -25,7 +26,7 @@ struct CredentialStore: Sendable {
         .first.map { try stored($0, space) }
     }
 
-    /// Takes the place of what there was of the kind; nothing is known against it yet.
+    /// Stores a credential, replacing one of the same kind, and clears its broken mark.
     func put(_ content: some CredentialContent, by author: Author, in space: Int32) async throws -> StoredCredential {
         let kind = type(of: content).kind
         let sealed = try sealing.seal(value: content, for: Self.label(kind, space))
@@ -42,13 +43,13 @@ struct CredentialStore: Sendable {
         return try stored(rows[0], space)
     }
 
-    /// False: there was none.
+    /// Returns false if there was none.
     func delete(_ kind: CredentialKind, in space: Int32) async throws -> Bool {
         try await change(
             "DELETE FROM notifications.credentials WHERE space = \(space) AND kind = \(kind.rawValue) RETURNING space")
     }
 
-    /// The credential with its secret; nil: there is none, or it was sealed under another internal secret.
+    /// The credential with its secret. Nil when there is none, or when it was encrypted under another internal secret.
     func content<Content: CredentialContent>(_: Content.Type = Content.self, in space: Int32) async throws -> (
         content: Content, stored: StoredCredential
     )? {
@@ -62,8 +63,8 @@ struct CredentialStore: Sendable {
     }
 
     /// - Parameters:
-    ///   - version: nothing is done to one that was stored later; nil: to whichever there is.
-    ///   - isTried: the first time in a minute.
+    ///   - version: Changes only this version; nil changes the current one.
+    ///   - isTried: Whether the credential is retried, for the first time after one minute.
     func markBroken(_ kind: CredentialKind, in space: Int32, version: Date?, reason: String, isTried: Bool) async throws
     {
         _ = try await change(
@@ -82,16 +83,16 @@ struct CredentialStore: Sendable {
             """)
     }
 
-    /// What the space sends with now.
+    /// The credentials that the space currently sends with.
     ///
-    /// - Parameter known: keys of it that have not changed are used again.
+    /// - Parameter known: The previous result; keys that have not changed are reused from it.
     func current(_ space: Int32, known: PushCredentials.Current?) async throws -> PushCredentials.Current {
         var current = PushCredentials.Current()
         let rows = try await postgres.query(
             "SELECT kind, updated, broken_reason, sealed FROM notifications.credentials WHERE space = \(space) AND kind <> \(CredentialKind.smtp.rawValue)"
         )
         for row in rows {
-            // One of a kind that a later version knows spoils no other.
+            // Skip a kind that only a later version knows, so that the others remain usable.
             guard let kind = CredentialKind(rawValue: try row.decode(0)) else { continue }
             let (updated, sealed) = (try row.decode(1, as: Date.self), try row.decode(3, as: Data.self))
             let same = known.flatMap { $0.versions[kind] == updated ? $0 : nil }
@@ -111,26 +112,26 @@ struct CredentialStore: Sendable {
         sealing.value(Content.self, in: sealed, for: Self.label(Content.kind, space))
     }
 
-    /// Runs a statement that returns the space where it did something, and tells of it.
+    /// Runs a statement that returns the affected space, and notifies the change.
     private func change(_ statement: PostgresQuery) async throws -> Bool {
         let rows = try await postgres.query(
             "WITH changed AS (\(statement)) SELECT pg_notify(\(PushCredentials.channel), space::text) FROM changed")
         return !rows.isEmpty
     }
 
-    /// What is sealed for one place opens in no other.
+    /// Binds the ciphertext to its kind and space, so that it cannot be decrypted in another place.
     private static func label(_ kind: CredentialKind, _ space: Int32) -> String { "\(kind.rawValue) \(space)" }
 
     private static let columns: PostgresQuery = "kind, shown, author, updated, broken, broken_reason, sealed"
 
-    /// One that does not open counts as broken since it was stored.
+    /// Reads a row. A credential that cannot be decrypted counts as broken since it was stored.
     private func stored(_ row: PostgresRow, _ space: Int32) throws -> StoredCredential {
         let (kind, updated) = (try row.word(0, as: CredentialKind.self), try row.decode(3, as: Date.self))
         var broken = try row.decode(4, as: Date?.self).map {
             (since: $0, reason: try row.decode(5, as: String?.self) ?? "")
         }
         if sealing.open(try row.decode(6), for: Self.label(kind, space)) == nil {
-            broken = (updated, "It was sealed under another internal.secret. Store it again.")
+            broken = (updated, "It was encrypted under another internal.secret. Store it again.")
         }
         return StoredCredential(
             kind: kind, shown: try JSONValue(parsing: row.decode(1, as: PostgresJSON.self).bytes),

@@ -5,7 +5,7 @@ import MartletCore
 import MartletHTTP
 import MartletPush
 
-/// The key of a Google service account as it is kept: `{"serviceAccount": <the JSON of the file, as an object or its
+/// The stored form of a Google service account: `{"serviceAccount": <the JSON of the key file, as an object or as
 /// text>}`.
 struct FCMAccountFile: CredentialContent {
     static let kind = CredentialKind.fcm
@@ -17,7 +17,10 @@ struct FCMAccountFile: CredentialContent {
         switch fields["serviceAccount"] {
         case .string(let text): json = text
         case .object(let members): json = JSONValue.object(members).text
-        default: throw HTTPProblem(.invalidBody, "This must be the service account's JSON.", field: "serviceAccount")
+        default:
+            throw HTTPProblem(
+                .invalidBody, "This must be the JSON of a service account key, as an object or as text.",
+                field: "serviceAccount")
         }
         do {
             _ = try FCMServiceAccount(json: Secret(json))
@@ -36,10 +39,10 @@ struct FCMAccountFile: CredentialContent {
     var account: FCMServiceAccount? { try? FCMServiceAccount(json: Secret(json)) }
 }
 
-/// The key that browsers know the app's messages by, as it is kept: `{"subject","privateKey"}`. Without `privateKey`
-/// one is made.
+/// The stored form of the app's VAPID key: `{"subject","privateKey"}`. If `privateKey` is missing, a new key is
+/// generated.
 ///
-/// Subscriptions are made for one key: with another one, browsers have to subscribe again.
+/// Subscriptions are bound to one key: after a change of key, browsers must subscribe again.
 struct VAPIDKeyFile: CredentialContent {
     static let kind = CredentialKind.webpush
 

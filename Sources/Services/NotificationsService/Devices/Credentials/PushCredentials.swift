@@ -6,35 +6,35 @@ import MartletPush
 import ServiceLifecycle
 import Synchronization
 
-/// The push credentials of spaces, ready to sign with: remembered, and at most two seconds behind what is stored.
+/// A cache of push credentials per space, at most two seconds behind the database.
 ///
-/// A change is told by NOTIFY at once. What is remembered is compared with the table every two seconds where it is
-/// used, so that nothing hangs on that; keys that have not changed stay the same objects, with the tokens they have
-/// made.
+/// NOTIFY invalidates the cache at once. As a fallback, entries older than two seconds are compared with the table when
+/// they are used. Unchanged keys keep their objects, and with them the tokens already issued.
 final class PushCredentials: Sendable {
     static let channel = "notifications_credentials"
     private static let lifetime: Duration = .seconds(2)
-    /// Spaces to remember; the one that has not been used for longest gives way.
+    /// The maximum number of cached spaces; the least recently used one is evicted.
     private static let maximumSpaces = 1_000
 
-    /// A space's credentials. Nil: there is none, or it cannot be opened with this server's internal secret.
+    /// The credentials of a space. A member is nil when there is none or it cannot be decrypted with this server's
+    /// internal secret.
     struct Current: Sendable {
         var apns: APNsCredential?
         var fcm: FCMServiceAccount?
         var webPush: VAPIDKey?
-        /// When each was stored: another time is another credential.
+        /// When each credential was stored. A different time means a different credential.
         var versions: [CredentialKind: Date] = [:]
-        /// Those that a push service refused, and with what word. Nothing is to be sent with them, but to try them.
+        /// The credentials that a push service rejected, with its reason. Only retries may send with them.
         var broken: [CredentialKind: String] = [:]
 
         func isBroken(_ kind: CredentialKind) -> Bool { broken[kind] != nil }
 
-        /// Whether there is a credential for the service that is not broken.
+        /// Whether the service has a credential that is not broken.
         func canSend(by service: PushService) -> Bool {
             !isBroken(service.credential) && has(service)
         }
 
-        /// Whether there is a credential for the service that can be opened.
+        /// Whether the service has a credential that can be decrypted.
         func has(_ service: PushService) -> Bool {
             switch service {
             case .apns: apns != nil
@@ -46,7 +46,7 @@ final class PushCredentials: Sendable {
 
     private struct Entry {
         var current: Current
-        /// Nil: look before the next use.
+        /// Nil: reload before the next use.
         var readAt: ContinuousClock.Instant?
         var lastUse: Int
     }
@@ -54,7 +54,7 @@ final class PushCredentials: Sendable {
     private struct State {
         var entries: [Int32: Entry] = [:]
         var uses = 0
-        /// Counts what was told to be different: what was read before that is not fresh.
+        /// Counts invalidations. A result read before the latest one is not fresh.
         var changes = 0
     }
 
@@ -87,13 +87,13 @@ final class PushCredentials: Sendable {
         return current
     }
 
-    /// Holds the credential, in all copies, until it is stored anew, a push with it is accepted, or it is said to be
+    /// Suspends the credential in all instances until it is stored again, a push with it is accepted, or it is marked
     /// good.
     ///
     /// - Parameters:
-    ///   - isTried: whether one message is sent with it now and then, to see; else somebody has to act.
-    ///   - reason: the push service's word, or a sentence; 200 characters are kept.
-    ///   - version: which one, as `Current.versions` has it: another that was stored meanwhile is not to blame.
+    ///   - isTried: Whether single messages are sent with it from time to time as a test. Otherwise someone has to act.
+    ///   - reason: The push service's reason, or a sentence. Cut off after 200 characters.
+    ///   - version: The version that failed, as in `Current.versions`. One stored in the meantime is not affected.
     func markBroken(_ kind: CredentialKind, in space: Int32, version: Date?, reason: String, isTried: Bool = false)
         async throws
     {
@@ -102,13 +102,13 @@ final class PushCredentials: Sendable {
         forget(space)
     }
 
-    /// Nothing is known against the credential any more.
+    /// Clears the broken mark of the credential.
     func markGood(_ kind: CredentialKind, in space: Int32) async throws {
         try await store.markGood(kind, in: space)
         forget(space)
     }
 
-    /// Looks before the next use of the space's; nil: of all.
+    /// Reloads the credentials of the space before their next use; nil reloads those of all spaces.
     func forget(_ space: Int32?) {
         state.withLock { state in
             state.changes += 1
@@ -121,7 +121,7 @@ final class PushCredentials: Sendable {
     }
 }
 
-/// Follows what other copies change.
+/// Invalidates cached credentials when another instance changes them.
 struct PushCredentialsWatch: Service {
     let credentials: PushCredentials
     let postgres: PostgresClient

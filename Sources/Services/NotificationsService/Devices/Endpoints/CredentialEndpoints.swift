@@ -7,13 +7,13 @@ import MartletPostgres
 import MartletPush
 
 extension CredentialKind {
-    /// What is uploaded for each kind.
+    /// The content type for each kind.
     static let contents: [any CredentialContent.Type] = [
         APNsKeyFile.self, FCMAccountFile.self, VAPIDKeyFile.self, SMTPCredential.self,
     ]
 }
 
-/// `GET /notifications/credentials`: what is known of each, without anything secret.
+/// `GET /notifications/credentials`: lists the credentials, without secrets.
 struct ListCredentials: Endpoint {
     let spaces: Spaces
     let store: CredentialStore
@@ -40,8 +40,8 @@ struct ReadCredential: Endpoint {
     }
 }
 
-/// `PUT /notifications/credentials/{kind}` with `CredentialContent`: 200 with what is shown of it. The one before is
-/// gone.
+/// `PUT /notifications/credentials/{kind}` with `CredentialContent`: replaces the credential and answers 200 with its
+/// public part.
 struct PutCredential: Endpoint {
     let spaces: Spaces
     let credentials: PushCredentials
@@ -60,7 +60,7 @@ struct PutCredential: Endpoint {
     }
 }
 
-/// `DELETE /notifications/credentials/{kind}`: 204. Nothing is sent by this service any more.
+/// `DELETE /notifications/credentials/{kind}`: 204. Nothing is sent through this service any more.
 struct DeleteCredential: Endpoint {
     let spaces: Spaces
     let credentials: PushCredentials
@@ -93,15 +93,15 @@ struct ReadPushKey: Endpoint {
 }
 
 extension ServiceContext {
-    /// `:kind` of the path.
+    /// The `:kind` in the path.
     ///
     /// - Throws: `credential-not-found`.
     var credentialKind: CredentialKind {
         get throws {
             guard let kind = parameters.get("kind").flatMap({ CredentialKind(rawValue: $0) }) else {
                 throw HTTPProblem(
-                    .credentialNotFound, "There are \(CredentialKind.allCases.map(\.rawValue).joined(separator: ", "))."
-                )
+                    .credentialNotFound,
+                    "The kind must be one of \(CredentialKind.allCases.map(\.rawValue).joined(separator: ", ")).")
             }
             return kind
         }
@@ -109,7 +109,7 @@ extension ServiceContext {
 }
 
 extension StoredCredential {
-    /// What is shown, and what is known of it.
+    /// The public part of the credential with its author, time and state.
     var json: JSONValue {
         var members: [JSONValue.Member] = [.init("kind", .string(kind.rawValue))]
         if case .object(let shown) = shown { members += shown }

@@ -5,11 +5,11 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// `PUT /installations/{id}` with `InstallationFields`: 200, or 201 for a new one, whose secret is the one that came
-/// with it.
+/// `PUT /installations/{id}` with `InstallationFields`: 200, or 201 for a new installation, which is then bound to the
+/// secret sent with it.
 ///
-/// The user is who is signed in: without an access token, nobody, and nobody any more when the token's session ends
-/// (`SignOut`). Once done, the secret opens it and no other does.
+/// The installation belongs to the signed-in user, or to none without an access token. It is signed out when the
+/// session of that token ends (`SignOut`). From then on the installation can be changed only with its secret.
 struct PutInstallation: Endpoint {
     let access: InstallationAccess
     let store: InstallationStore
@@ -29,7 +29,7 @@ struct PutInstallation: Endpoint {
             }
             return .json(.init(string: installation.json.text), status: isNew ? .created : .ok)
         } catch let problem as HTTPProblem where problem.code == .installationNotFound {
-            throw HTTPProblem(.invalidBody, "A new installation says what it runs on.", field: "platform")
+            throw HTTPProblem(.invalidBody, "A new installation requires a platform.", field: "platform")
         }
     }
 }
@@ -49,8 +49,8 @@ struct ReadInstallation: Endpoint {
     }
 }
 
-/// `PATCH /installations/{id}` with what is different now: 200. `{"badge":0}` when the app was opened. Whose it is
-/// stays.
+/// `PATCH /installations/{id}` with the fields to change: 200. Apps send `{"badge":0}` when they are opened. The user
+/// does not change.
 struct PatchInstallation: Endpoint {
     let access: InstallationAccess
     let store: InstallationStore
@@ -79,7 +79,7 @@ struct DeleteInstallation: Endpoint {
     }
 }
 
-/// `PUT` and `DELETE /installations/{id}/channels/{channel}`: 204. Harmless to repeat.
+/// `PUT` and `DELETE /installations/{id}/channels/{channel}`: 204. Idempotent.
 struct ChangeChannel: Endpoint {
     let access: InstallationAccess
     let store: InstallationStore
@@ -97,7 +97,7 @@ struct ChangeChannel: Endpoint {
             if isMember { channels.insert(channel) } else { channels.remove(channel) }
             guard channels.count <= InstallationFields.maximumChannels else {
                 throw HTTPProblem(
-                    .limitExceeded, "An installation may be in \(InstallationFields.maximumChannels) channels.")
+                    .limitExceeded, "An installation may be in at most \(InstallationFields.maximumChannels) channels.")
             }
             installation.channels = channels.sorted()
         }

@@ -5,8 +5,8 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// `GET /notifications/installations`: a page in the order of ids, with the parameters of `InstallationFilter`, `limit`
-/// and `cursor`.
+/// `GET /notifications/installations`: a page ordered by id, with the parameters of `InstallationFilter`, `limit` and
+/// `cursor`.
 struct ListInstallations: Endpoint {
     let spaces: Spaces
     let store: InstallationStore
@@ -21,7 +21,7 @@ struct ListInstallations: Endpoint {
     }
 }
 
-/// `GET /notifications/installations/counts`, with the parameters of `InstallationFilter`.
+/// `GET /notifications/installations/counts` with the parameters of `InstallationFilter`.
 struct CountInstallations: Endpoint {
     let spaces: Spaces
     let store: InstallationStore
@@ -48,7 +48,7 @@ struct ReadManagedInstallation: Endpoint {
     }
 }
 
-/// `DELETE /notifications/installations/{id}`: 204. When the app says anything again it is there again.
+/// `DELETE /notifications/installations/{id}`: 204. The app can register the installation again.
 struct DeleteManagedInstallation: Endpoint {
     let spaces: Spaces
     let store: InstallationStore

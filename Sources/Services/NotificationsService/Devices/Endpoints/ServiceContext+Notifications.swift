@@ -3,7 +3,8 @@ import MartletHTTP
 import MartletPostgres
 
 extension ServiceContext {
-    /// Whose notifications are managed, and by whom: the app's own server, or staff with the right.
+    /// The space whose notifications are managed, and the author: the app's own server, or a staff member with the
+    /// right.
     ///
     /// - Throws: `forbidden`, `app-not-found`.
     func notifications(may action: StaffAction, _ spaces: Spaces) async throws -> (space: Space, author: Author) {

@@ -5,12 +5,12 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// `POST /internal/users/sign-out` with `{"app","environment","user","sessions":[…]}`: the user's sessions have ended,
-/// and where they signed installations in, nobody is signed in any more. Answers `{"signedOut":n}`; harmless to repeat.
-/// For our own processes only.
+/// `POST /internal/users/sign-out` with `{"app","environment","user","sessions":[…]}`: the sessions have ended, so the
+/// user is signed out on the installations where they signed in. Answers `{"signedOut":n}`. Idempotent; for our own
+/// services only.
 ///
-/// An installation of the user of which the session is not known goes with any of them: the app signs it in again when
-/// it next says anything.
+/// Installations of the user without a known session are signed out as well. The app signs in again with its next
+/// `PUT`.
 struct SignOut: Endpoint {
     private static let maximumSessions = 1_000
 
@@ -22,13 +22,13 @@ struct SignOut: Endpoint {
         try request.allowParameters()
         let fields = try await BodyFields(request, ["app", "environment", "user", "sessions"])
         guard let environment = AppEnvironment(rawValue: try fields.requiredString("environment")) else {
-            throw HTTPProblem(.invalidBody, "This is no environment.", field: "environment")
+            throw HTTPProblem(.invalidBody, "This must be an app environment.", field: "environment")
         }
         let asked = UserDataRequest(
             app: try fields.requiredString("app"), environment: environment, user: try fields.requiredString("user"))
         let sessions = try (try fields.strings("sessions", upTo: Self.maximumSessions) ?? []).map { text in
             guard let id = UUID(uuidString: text) else {
-                throw HTTPProblem(.invalidBody, "A session's id is a UUID.", field: "sessions")
+                throw HTTPProblem(.invalidBody, "Each session id must be a UUID.", field: "sessions")
             }
             return id
         }
@@ -38,9 +38,9 @@ struct SignOut: Endpoint {
 }
 
 extension InstallationStore {
-    /// Ends what the user's sessions signed in; what is queued for the user alone is not sent there any more.
+    /// Signs the user out where these sessions signed in. Messages queued for the user alone are no longer sent there.
     ///
-    /// - Returns: how many installations.
+    /// - Returns: The number of installations.
     func signOut(_ user: String, of sessions: [UUID], in space: Space) async throws -> Int {
         guard !sessions.isEmpty else { return 0 }
         return try await postgres.withTransaction(serializationRetries: 3) { transaction in

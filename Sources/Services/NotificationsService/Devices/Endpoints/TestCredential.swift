@@ -7,11 +7,11 @@ import MartletHTTP
 import MartletPostgres
 import MartletPush
 
-/// `POST /notifications/credentials/{kind}/test` with `{"installation"}` or `{"push"}` (`PushAddress`), and `title` and
-/// `body` if wanted: sends a real push at once and answers with what the push service said.
+/// `POST /notifications/credentials/{kind}/test` with `{"installation"}` or `{"push"}` (`PushAddress`), and optionally
+/// `title` and `body`: sends a real push at once and answers with the push service's result.
 ///
-/// A push that is accepted lifts what was held against the credential; a refusal of the credential is noted. No token
-/// is forgotten.
+/// An accepted push clears the broken mark of the credential; a rejected credential is marked as broken. Tokens are
+/// kept even when the push service reports them as gone.
 struct TestCredential: Endpoint {
     private static let maximumTextLength = 200
     private static let lifetime: TimeInterval = 3_600
@@ -28,7 +28,7 @@ struct TestCredential: Endpoint {
         }
         let fields = try await BodyFields(request, ["installation", "push", "title", "body"])
         let text = try Text(fields, upTo: Self.maximumTextLength)
-        // What another copy was told a moment ago counts.
+        // Another instance may have changed the credential a moment ago.
         devices.credentials.forget(space.id)
         let current = try await devices.credentials.current(space.id)
         let device = try await device(fields, service, space)
@@ -37,7 +37,7 @@ struct TestCredential: Endpoint {
         return .json(outcome.json.text)
     }
 
-    /// What is shown.
+    /// The text of the test push.
     private struct Text {
         var title: String
         var body: String
@@ -46,7 +46,7 @@ struct TestCredential: Endpoint {
             title = try fields.string("title") ?? "Test"
             body = try fields.string("body") ?? "This device gets messages."
             for (name, text) in [("title", title), ("body", body)] where text.utf8.count > limit {
-                throw HTTPProblem(.invalidBody, "It has at most \(limit) bytes.", field: name)
+                throw HTTPProblem(.invalidBody, "This may have at most \(limit) bytes.", field: name)
             }
         }
     }
@@ -54,13 +54,14 @@ struct TestCredential: Endpoint {
     private func device(_ fields: BodyFields, _ service: PushService, _ space: Space) async throws -> Device {
         guard (fields["installation"] == nil) != (fields["push"] == nil) else {
             throw HTTPProblem(
-                .invalidBody, "Say where to: an installation, or push as an installation has it.", field: "installation"
-            )
+                .invalidBody, "Name the target: either an installation id, or a push address as in an installation.",
+                field: "installation")
         }
         if let value = fields["push"] {
             let push = try HTTPProblem.inside("push") { try PushAddress(value) }
             guard push.service == service else {
-                throw HTTPProblem(.invalidBody, "This is not a device of \(service.rawValue).", field: "push.service")
+                throw HTTPProblem(
+                    .invalidBody, "This must be a push address of \(service.rawValue).", field: "push.service")
             }
             return Device(
                 id: UUID(), space: space.id, platform: Platform.allCases.first { $0.services.first == service } ?? .web,
@@ -69,18 +70,19 @@ struct TestCredential: Endpoint {
                 bundleID: push.bundleID)
         }
         guard let id = try fields.string("installation").flatMap({ UUID(uuidString: $0) }) else {
-            throw HTTPProblem(.invalidBody, "An installation's id is a UUID.", field: "installation")
+            throw HTTPProblem(.invalidBody, "This must be an installation id, a UUID.", field: "installation")
         }
         guard let device = try await devices.installations.device(id, in: space.id) else {
             throw HTTPProblem(.invalidBody, "This installation has no token.", field: "installation")
         }
         guard device.service == service else {
-            throw HTTPProblem(.invalidBody, "This is not a device of \(service.rawValue).", field: "installation")
+            throw HTTPProblem(
+                .invalidBody, "This installation is not reached by \(service.rawValue).", field: "installation")
         }
         return device
     }
 
-    /// - Throws: `credential-not-found`; `invalid-body` for an app that the credential is not for.
+    /// - Throws: `credential-not-found`; `invalid-body` for a bundle id that the credential does not cover.
     private func send(_ text: Text, to device: Device, by service: PushService, _ current: PushCredentials.Current)
         async throws -> PushOutcome
     {
@@ -89,7 +91,7 @@ struct TestCredential: Endpoint {
             guard let credential = current.apns else { throw HTTPProblem(.credentialNotFound) }
             guard let bundleID = credential.bundleID(of: device) else {
                 throw HTTPProblem(
-                    .invalidBody, "The credential is not for this device's bundle id.", field: "push.bundleId")
+                    .invalidBody, "The credential does not cover the bundle id of this device.", field: "push.bundleId")
             }
             var payload = APNsPayload(alert: APNsAlert(title: text.title, body: text.body))
             payload.sound = .named("default")
@@ -134,7 +136,7 @@ struct TestCredential: Endpoint {
 }
 
 extension PushOutcome {
-    /// `{"outcome":"accepted","id"}`, or `{"outcome":"failed","meaning","reason","status"}`.
+    /// `{"outcome":"accepted","id"}` or `{"outcome":"failed","meaning","reason","status"}`.
     var json: JSONValue {
         switch self {
         case .accepted(let receipt):

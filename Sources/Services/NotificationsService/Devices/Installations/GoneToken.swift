@@ -1,20 +1,19 @@
 import Foundation
 import MartletPostgres
 
-/// A token that a push service says is gone.
+/// A token that a push service reported as gone.
 struct GoneToken: Sendable, Equatable {
     var space: Int32
     var installation: UUID
     var token: String
-    /// A token that was registered then or later stays.
+    /// A token registered at this time or later is kept.
     var unlessRegisteredSince: Date
 }
 
 extension InstallationStore {
-    /// Takes tokens away that are no good any more; the installations stay, and get no push until they bring another
-    /// one.
+    /// Deletes invalid tokens. The installations stay, but get no push until they register a new token.
     ///
-    /// Harmless to repeat. Returns how many went.
+    /// Idempotent. Returns the number of deleted tokens.
     @discardableResult
     func forgetTokens(_ gone: [GoneToken]) async throws -> Int {
         guard !gone.isEmpty else { return 0 }

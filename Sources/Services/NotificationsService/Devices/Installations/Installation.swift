@@ -2,24 +2,24 @@ import Foundation
 import MartletCore
 import MartletPostgres
 
-/// An app on a device.
+/// An app on one device.
 struct Installation: Sendable {
     var id: UUID
     var platform: Platform
-    /// Nil: none yet, the person wants no messages, or the push service said that the token has gone.
+    /// Nil when the app has no token yet, the user turned messages off, or the push service reported the token as gone.
     var push: PushAddress?
     var tokenRegistered: Date?
     var userID: String?
-    /// In which the user signed in here; nil where that is not known.
+    /// The session in which the user signed in here; nil if unknown.
     var sessionID: UUID?
     var appVersion, osVersion, deviceModel, locale, timeZone: String?
     var badge = 0
     var channels: [String] = []
-    /// An object.
+    /// A JSON object.
     var attributes = JSONValue.object([])
     var created = Date()
     var updated = Date()
-    /// When the app last said anything.
+    /// When the app last contacted the server.
     var seen = Date()
 
     init(id: UUID, platform: Platform) {
@@ -28,7 +28,7 @@ struct Installation: Sendable {
     }
 
     static let columnCount = 22
-    /// The columns that `init(_:)` reads, of `notifications.installations AS i`.
+    /// The columns that `init(_:)` reads from `notifications.installations AS i`.
     static let columns: PostgresQuery = """
         i.id, i.platform, i.service, i.is_sandbox, i.token, i.public_key, i.auth_secret, i.bundle_id, i.token_registered, i.user_id, i.app_version,
         i.os_version, i.device_model, i.locale, i.time_zone, i.badge, i.channels, i.attributes, i.created, i.updated, i.seen, i.session_id
@@ -59,7 +59,7 @@ struct Installation: Sendable {
         sessionID = try row.decode(21)
     }
 
-    /// As it is shown; of the token a hint only.
+    /// The installation as clients see it, with only a hint of the token.
     var json: JSONValue {
         func text(_ value: String?) -> JSONValue { value.map { .string($0) } ?? .null }
         var address = JSONValue.null

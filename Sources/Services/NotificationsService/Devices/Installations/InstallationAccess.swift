@@ -7,9 +7,9 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// The door of an installation: who shows its secret may read and change it, nobody else does by an app's keys.
+/// Guards installations: only a request with the installation's secret may read or change it by means of an app's keys.
 ///
-/// The header is `Installation-Secret`: the gateway lets none pass that begins with `X-Martlet-`.
+/// The header is `Installation-Secret`, because the gateway removes client headers that begin with `X-Martlet-`.
 struct InstallationAccess: Sendable {
     static let header = HTTPField.Name("Installation-Secret")!
     /// 32 bytes in base64url.
@@ -18,18 +18,18 @@ struct InstallationAccess: Sendable {
     let postgres: PostgresClient
     let spaces: Spaces
 
-    /// Whose installation a request is about: `:id` of its path, with the secret it showed.
+    /// The installation that a request names by `:id` in its path, with the secret it presented.
     struct Claim: Sendable {
         let id: UUID
         let space: Space
-        /// SHA-256 of the secret.
+        /// The SHA-256 hash of the secret.
         let digest: SHA256.Digest
     }
 
-    /// What the request says, not yet compared with what is stored.
+    /// Reads the claim of the request, without comparing it with the stored secret.
     ///
-    /// - Throws: `invalid-id`; `forbidden` where the secret is missing or cannot be one, or for who is neither the app
-    ///   nor its server.
+    /// - Throws: `invalid-id`; `forbidden` when the secret is missing or malformed, or when the caller is neither the
+    ///   app nor its server.
     func claim(_ request: Request, _ context: ServiceContext) async throws -> Claim {
         let principal = try context.principal
         guard principal.kind == .client || principal.kind == .master else { throw HTTPProblem(.forbidden) }
@@ -43,9 +43,9 @@ struct InstallationAccess: Sendable {
         return Claim(id: id, space: try await spaces.space(of: principal), digest: Credential.digest(of: secret))
     }
 
-    /// The installation of the path, when its secret was shown.
+    /// The installation in the path, once its secret has been verified.
     ///
-    /// - Throws: as `claim`; `installation-not-found`; `forbidden` for another secret.
+    /// - Throws: As `claim`; `installation-not-found`; `forbidden` for a wrong secret.
     func check(_ request: Request, _ context: ServiceContext) async throws -> Claim {
         let claim = try await claim(request, context)
         let rows = try await postgres.query(
@@ -56,7 +56,7 @@ struct InstallationAccess: Sendable {
         return claim
     }
 
-    /// In a time that does not tell how much is equal.
+    /// Compares in constant time.
     ///
     /// - Throws: `forbidden`.
     static func compare(_ digest: SHA256.Digest, _ stored: Data) throws {
@@ -65,13 +65,13 @@ struct InstallationAccess: Sendable {
 }
 
 extension ServiceContext {
-    /// `:id` of the path.
+    /// The `:id` in the path.
     ///
     /// - Throws: `invalid-id`.
     var installationID: UUID {
         get throws {
             guard let id = parameters.get("id").flatMap({ UUID(uuidString: $0) }) else {
-                throw HTTPProblem(.invalidID, "An installation's id is a UUID.")
+                throw HTTPProblem(.invalidID, "An installation id must be a UUID.")
             }
             return id
         }

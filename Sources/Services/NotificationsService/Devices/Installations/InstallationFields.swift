@@ -4,7 +4,7 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// What an app says of itself and its device: the body of `PUT` and `PATCH /installations/:id`, checked.
+/// What an app reports about itself and its device: the validated body of `PUT` and `PATCH /installations/:id`.
 struct InstallationFields: Sendable {
     static let maximumChannels = 100
     static let maximumAttributesSizeInBytes = 4 << 10
@@ -14,11 +14,11 @@ struct InstallationFields: Sendable {
         "badge",
     ]
 
-    /// A member of the body.
+    /// An optional member of the body.
     enum Change<Value: Sendable>: Sendable {
-        /// It is not in the body.
+        /// The member is missing.
         case none
-        /// Nil for null.
+        /// The new value; nil for null.
         case set(Value?)
     }
 
@@ -29,13 +29,13 @@ struct InstallationFields: Sendable {
     var attributes: JSONValue?
     var badge: Int?
 
-    /// - Throws: `invalid-json`, `invalid-body` with the field, `payload-too-large`.
+    /// - Throws: `invalid-json`, `invalid-body` that names the field, `payload-too-large`.
     init(_ request: Request) async throws {
         let fields = try await BodyFields(request, Self.members, upTo: 32 << 10)
         platform = try fields.string("platform").map { word in
             guard let platform = Platform(rawValue: word) else {
                 throw HTTPProblem(
-                    .invalidBody, "It is one of \(Platform.allCases.map(\.rawValue).joined(separator: ", ")).",
+                    .invalidBody, "This must be one of \(Platform.allCases.map(\.rawValue).joined(separator: ", ")).",
                     field: "platform")
             }
             return platform
@@ -53,10 +53,10 @@ struct InstallationFields: Sendable {
         badge = try fields.integer("badge", in: 0...Self.maximumBadge)
     }
 
-    /// What `PUT` makes of an installation: all that the app says each time is as it says it now. Channels, attributes
-    /// and badge, which other calls change, too, stay where they are not in the body.
+    /// Applies a `PUT`. Replaces all fields that the app reports each time. Channels, attributes and badge, which other
+    /// calls also change, are kept when they are not in the body.
     ///
-    /// - Throws: `invalid-body`: there is no platform, or the push service is not of it.
+    /// - Throws: `invalid-body` when the platform is missing or does not support the push service.
     func replace(_ installation: inout Installation) throws {
         guard let platform else { throw HTTPProblem(.invalidBody, "This field is required.", field: "platform") }
         installation.platform = platform
@@ -72,9 +72,10 @@ struct InstallationFields: Sendable {
         try Self.checkService(of: installation)
     }
 
-    /// What `PATCH` makes of it: what is not in the body stays, null takes away; attributes are merged (RFC 7396).
+    /// Applies a `PATCH`: missing members are kept, null removes a value, and attributes are merged (RFC 7396).
     ///
-    /// - Throws: `invalid-body`: the push service is not of the platform, or there are too many attributes now.
+    /// - Throws: `invalid-body` when the platform does not support the push service; `limit-exceeded` when the
+    ///   attributes become too large.
     func merge(into installation: inout Installation) throws {
         if let platform { installation.platform = platform }
         push.apply(to: &installation.push)
@@ -89,25 +90,27 @@ struct InstallationFields: Sendable {
             installation.attributes = installation.attributes.merging(attributes)
             guard installation.attributes.text.utf8.count <= Self.maximumAttributesSizeInBytes else {
                 throw HTTPProblem(
-                    .limitExceeded, "Attributes have at most \(Self.maximumAttributesSizeInBytes) bytes.",
+                    .limitExceeded,
+                    "The merged attributes may have at most \(Self.maximumAttributesSizeInBytes) bytes.",
                     field: "attributes")
             }
         }
         try Self.checkService(of: installation)
     }
 
-    /// Whether the body brings a token: then it was registered now, even if it is the same.
+    /// Whether the body contains a token. It then counts as registered now, even if it is unchanged.
     var bringsToken: Bool { push.value != nil }
 
     /// - Throws: `invalid-body`.
     private static func checkService(of installation: Installation) throws {
         guard let push = installation.push, !installation.platform.services.contains(push.service) else { return }
         throw HTTPProblem(
-            .invalidBody, "There is no \(push.service.rawValue) on \(installation.platform.rawValue).",
+            .invalidBody,
+            "Push service \(push.service.rawValue) is not available on \(installation.platform.rawValue).",
             field: "push.service")
     }
 
-    /// Different names in the order of the alphabet.
+    /// The valid names, without duplicates and sorted.
     private static func checked(_ names: [String]) throws -> [String] {
         for name in names where !ChannelName.isOne(name) {
             throw HTTPProblem(.invalidBody, ChannelName.sentence, field: "channels")
@@ -115,7 +118,7 @@ struct InstallationFields: Sendable {
         return Set(names).sorted()
     }
 
-    /// Also of what systems call a locale: `de_DE`, `en_US@calendar=buddhist`.
+    /// The language tag of a locale; also accepts system locales such as `de_DE` and `en_US@calendar=buddhist`.
     private static func languageTag(_ text: String) -> String? {
         LanguageTag(String(text.prefix { $0 != "@" }).replacing("_", with: "-"))?.text
     }
@@ -140,7 +143,7 @@ extension BodyFields {
         }
     }
 
-    /// - Parameter spelled: the text as it is kept; nil: it is none.
+    /// - Parameter spelled: Normalizes the text for storage; nil if it is invalid.
     fileprivate func shortText(_ name: String, _ spelled: (String) -> String? = { $0 }) throws
         -> InstallationFields.Change<String>
     {
@@ -148,14 +151,14 @@ extension BodyFields {
         guard let text = try string(name) else { return .set(nil) }
         guard (1...100).contains(text.utf8.count),
             !text.unicodeScalars.contains(where: { $0.value < 0x20 || $0.value == 0x7f }), let text = spelled(text)
-        else { throw HTTPProblem(.invalidBody, "This value is not possible here.", field: name) }
+        else { throw HTTPProblem(.invalidBody, "This is not a valid value of at most 100 bytes.", field: name) }
         return .set(text)
     }
 }
 
-/// What channels are called.
+/// The rule for channel names.
 enum ChannelName {
-    static let sentence = "A channel's name has 1 to 64 letters, digits, dots, colons, hyphens and underscores."
+    static let sentence = "A channel name has 1 to 64 letters, digits, dots, colons, hyphens and underscores."
 
     static func isOne(_ text: String) -> Bool {
         (1...64).contains(text.utf8.count)

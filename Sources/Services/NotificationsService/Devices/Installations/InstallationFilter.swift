@@ -4,7 +4,7 @@ import MartletAPI
 import MartletHTTP
 import MartletPostgres
 
-/// Which installations are wanted; nil: all.
+/// Selects installations; a nil property matches all.
 struct InstallationFilter: Sendable {
     static let parameters: Set<Substring> = [
         "user", "channel", "platform", "service", "sandbox", "hasToken", "appVersion", "seenFrom", "seenTo",
@@ -14,7 +14,7 @@ struct InstallationFilter: Sendable {
     var platform: Platform?
     var service: PushService?
     var isSandbox, hasToken: Bool?
-    /// The first moment that counts, and the first that does not any more.
+    /// The time range of the last contact: `from` is inclusive, `to` exclusive.
     var seen: (from: Date?, to: Date?)
 
     /// - Throws: `invalid-parameter`.
@@ -29,7 +29,7 @@ struct InstallationFilter: Sendable {
         seen = (try request.time("seenFrom"), try request.time("seenTo"))
     }
 
-    /// Of the row `i`.
+    /// The SQL condition for the row `i`.
     func condition(in space: Space) -> PostgresQuery {
         var parts: [PostgresQuery] = ["i.space = \(space.id)"]
         if let user { parts.append("i.user_id = \(user)") }
@@ -50,7 +50,7 @@ extension Request {
     fileprivate func shortParameter(_ name: Substring) throws -> String? {
         guard let text = uri.queryParameters[name] else { return nil }
         guard (1...100).contains(text.utf8.count), !text.utf8.contains(0) else {
-            throw HTTPProblem(.invalidParameter, "It has 1 to 100 bytes.", field: String(name))
+            throw HTTPProblem(.invalidParameter, "This must have 1 to 100 bytes.", field: String(name))
         }
         return String(text)
     }
@@ -60,7 +60,7 @@ extension Request {
         try uri.queryParameters[name].map { text in
             guard let word = Word(rawValue: String(text)) else {
                 throw HTTPProblem(
-                    .invalidParameter, "It is one of \(Word.allCases.map(\.rawValue).joined(separator: ", ")).",
+                    .invalidParameter, "This must be one of \(Word.allCases.map(\.rawValue).joined(separator: ", ")).",
                     field: String(name))
             }
             return word
@@ -69,9 +69,9 @@ extension Request {
 }
 
 extension InstallationStore {
-    /// A page in the order of ids.
+    /// A page ordered by id.
     ///
-    /// - Parameter cursor: the id that the page before ended with.
+    /// - Parameter cursor: The last id of the previous page.
     func list(_ filter: InstallationFilter, in space: Space, after cursor: UUID?, limit: Int) async throws
         -> [Installation]
     {
@@ -84,7 +84,7 @@ extension InstallationStore {
         ).map { try Installation($0) }
     }
 
-    /// How many there are of each platform, service and world, and how many of them have a token.
+    /// Counts installations, tokens and users by platform, service and APNs environment.
     func count(_ filter: InstallationFilter, in space: Space) async throws -> [InstallationCount] {
         try await postgres.query(
             """
@@ -100,7 +100,7 @@ extension InstallationStore {
     }
 }
 
-/// How many installations are alike.
+/// The counts for one combination of platform, push service and APNs environment.
 struct InstallationCount: Encodable, Sendable {
     var platform: Platform
     var service: PushService

@@ -3,11 +3,11 @@ import Logging
 import MartletJobs
 import MartletPostgres
 
-/// Removes, in small portions, installations whose app has said nothing for a long time: it was deleted, or the device
-/// is in a drawer.
+/// Deletes installations, in small batches, whose app has not contacted the server for a long time: the app was
+/// deleted, or the device is no longer used.
 ///
-/// A few times a day the whole table is walked by its key: an index on the time would have to be changed whenever an
-/// app is opened. Every copy of the service may do this at any time.
+/// Scans the whole table by primary key every few hours. An index on `seen` would have to be updated each time an app
+/// is opened. Any number of instances may run this at the same time.
 struct InstallationHousekeeping: PeriodicWork {
     let interval: Duration = .seconds(6 * 3_600)
     private static let rowsPerStatement = 2_000

@@ -7,7 +7,7 @@ import MartletPostgres
 
 /// The installations of apps on devices.
 struct InstallationStore: Sendable {
-    /// Of a user: with another one, that which has not been seen for longest is signed out.
+    /// The limit per user. One more signs out the installation that was not seen for the longest time.
     static let maximumPerUser = 50
 
     let postgres: PostgresClient
@@ -18,7 +18,7 @@ struct InstallationStore: Sendable {
         ).first.map { try Installation($0) }
     }
 
-    /// Where its messages go; nil: it has no token.
+    /// The push address of the installation; nil if it has no token.
     ///
     /// - Throws: `installation-not-found`.
     func device(_ id: UUID, in space: Int32) async throws -> Device? {
@@ -29,16 +29,16 @@ struct InstallationStore: Sendable {
         return try row.decode(0) ? nil : Device(row, from: 1)
     }
 
-    /// Changes an installation whose secret was shown, or makes it.
+    /// Changes an installation after verifying its secret, or creates it.
     ///
-    /// One transaction. Another installation that has the same token goes: it was the same app on the same device,
-    /// before it was installed anew.
+    /// Runs in one transaction. Another installation with the same token is deleted: it is the same app on the same
+    /// device before a reinstallation.
     ///
     /// - Parameters:
-    ///   - bringsToken: its token was registered now, even if it is the same.
-    ///   - making: what it runs on, where one may be made.
-    /// - Throws: `installation-not-found` where there is none and none may be made; `forbidden` for another secret;
-    ///   what `body` throws; `invalid-body` for what PostgreSQL cannot keep, such as U+0000.
+    ///   - bringsToken: Whether the token was registered now, even if it is unchanged.
+    ///   - making: The platform of a new installation; nil if none may be created.
+    /// - Throws: `installation-not-found` when there is none and none may be created; `forbidden` for a wrong secret;
+    ///   errors of `body`; `invalid-body` for values that PostgreSQL cannot store, such as U+0000.
     func change(
         _ claim: InstallationAccess.Claim, bringsToken: Bool, making: Platform? = nil,
         _ body: (inout Installation) throws -> Void
@@ -56,11 +56,11 @@ struct InstallationStore: Sendable {
                     try await Self.takeToken(push, for: claim, transaction)
                 }
                 let kept = try await Self.keep(installation, claim, bringsToken: bringsToken, transaction)
-                // PostgreSQL writes numbers out: 1e300 has become 301 digits.
+                // PostgreSQL expands numbers: 1e300 is stored with 301 digits.
                 guard kept.attributes.text.utf8.count <= InstallationFields.maximumAttributesSizeInBytes else {
                     throw HTTPProblem(
                         .invalidBody,
-                        "It has at most \(InstallationFields.maximumAttributesSizeInBytes) bytes, with numbers written out.",
+                        "This may have at most \(InstallationFields.maximumAttributesSizeInBytes) bytes, counting numbers without exponents.",
                         field: "attributes")
                 }
                 if let user = kept.userID, user != known?.userID {
@@ -69,11 +69,12 @@ struct InstallationStore: Sendable {
                 return (kept, known == nil)
             }
         } catch let error as PostgresError where error.sqlState?.hasPrefix("22") == true {
-            throw HTTPProblem(.invalidBody, "A value cannot be stored.", cause: "\(error)")
+            throw HTTPProblem(
+                .invalidBody, "A value cannot be stored, for example text with U+0000.", cause: "\(error)")
         }
     }
 
-    /// Removes it; harmless to repeat.
+    /// Deletes the installation. Idempotent.
     func delete(_ id: UUID, in space: Int32) async throws -> Bool {
         try await postgres.execute("DELETE FROM notifications.installations WHERE space = \(space) AND id = \(id)") > 0
     }
@@ -91,7 +92,7 @@ struct InstallationStore: Sendable {
         return try Installation(row)
     }
 
-    /// Nobody else takes the token at the same time.
+    /// Deletes other installations with the token. The lock keeps concurrent requests from taking the same token.
     private static func takeToken(
         _ push: PushAddress, for claim: InstallationAccess.Claim, _ transaction: PostgresTransaction
     ) async throws {
@@ -110,7 +111,8 @@ struct InstallationStore: Sendable {
         let service = it.push?.service ?? it.platform.services.first ?? .fcm
         let registered: PostgresQuery =
             it.push == nil ? "NULL::timestamptz" : bringsToken ? "now()" : "\(it.tokenRegistered)"
-        // A first call at the same time with another secret: this one is not the installation's.
+        // No row is returned if a concurrent first request stored another secret; this caller's secret is then the
+        // wrong one.
         let rows = try await transaction.query(
             """
             INSERT INTO notifications.installations AS i (space, id, secret_digest, platform, service, is_sandbox, token, public_key, auth_secret, bundle_id,

@@ -5,7 +5,7 @@ import MartletHTTP
 import MartletPostgres
 import NIOCore
 
-/// What is held of users: the installations where they are signed in.
+/// The user data of installations: those where the user is signed in.
 struct InstallationUserData: UserDataHolder {
     private static let rowsPerSlice = 100
     static let deliveriesPerSlice = 500
@@ -13,9 +13,9 @@ struct InstallationUserData: UserDataHolder {
     let postgres: PostgresClient
     let spaces: Spaces
 
-    /// An app that is still there makes its installation anew, under the same id, when it next says anything, with
-    /// nobody signed in. So what was sent to it, and whether it was opened, is parted from it before: what is left of
-    /// that counts, and tells nothing of anybody.
+    /// Erases the user's installations. If the app is still installed, it registers again under the same id, with no
+    /// user signed in. Delivery records are therefore unlinked first: what remains of them still counts, but identifies
+    /// no one.
     func erase(_ request: UserDataRequest) async throws -> UserErasure {
         let (user, space) = try await spaces.owner(of: request)
         let parted = try await partDeliveries(of: user, in: space)
@@ -32,8 +32,7 @@ struct InstallationUserData: UserDataHolder {
             next: count == Self.rowsPerSlice ? UserErasure.further : nil)
     }
 
-    /// A slice of what was sent to the user's installations is as if it had been sent to others that nobody has. One
-    /// that is on its way loses its result.
+    /// Links one batch of the user's delivery records to random ids instead. A delivery in progress loses its result.
     private func partDeliveries(of user: String, in space: Space) async throws -> Int {
         try await postgres.execute(
             """

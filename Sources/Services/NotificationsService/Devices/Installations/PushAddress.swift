@@ -4,11 +4,11 @@ import MartletCore
 import MartletHTTP
 import MartletPush
 
-/// By which push service a device is reached, and where.
+/// The push service of a device, and the device's address there.
 ///
 /// `{"service":"apns","token","sandbox","bundleId"}`, `{"service":"fcm","token"}`, or
-/// `{"service":"webpush","subscription":{"endpoint","keys":{"p256dh","auth"}}}` with what a browser's
-/// `PushSubscription.toJSON()` says.
+/// `{"service":"webpush","subscription":{"endpoint","keys":{"p256dh","auth"}}}` with the output of a browser's
+/// `PushSubscription.toJSON()`.
 struct PushAddress: Sendable, Equatable {
     private static let maximumTokenLength = 4_096
 
@@ -31,12 +31,12 @@ struct PushAddress: Sendable, Equatable {
         self.bundleID = bundleID
     }
 
-    /// - Throws: `invalid-body`, naming the member.
+    /// - Throws: `invalid-body` that names the member.
     init(_ json: JSONValue) throws {
         let fields = try BodyFields(json, ["service", "token", "sandbox", "bundleId", "subscription"])
         guard let service = PushService(rawValue: try fields.requiredString("service")) else {
             throw HTTPProblem(
-                .invalidBody, "It is one of \(PushService.allCases.map(\.rawValue).joined(separator: ", ")).",
+                .invalidBody, "This must be one of \(PushService.allCases.map(\.rawValue).joined(separator: ", ")).",
                 field: "service")
         }
         let foreign: Set<String> =
@@ -46,7 +46,7 @@ struct PushAddress: Sendable, Equatable {
             case .webpush: ["token", "sandbox", "bundleId"]
             }
         for name in foreign.sorted() where fields[name] != nil {
-            throw HTTPProblem(.invalidBody, "This is not for \(service.rawValue).", field: name)
+            throw HTTPProblem(.invalidBody, "This is not allowed with \(service.rawValue).", field: name)
         }
         switch service {
         case .apns: try self.init(apns: fields)
@@ -55,19 +55,21 @@ struct PushAddress: Sendable, Equatable {
         }
     }
 
-    /// Which of Apple's two worlds a token is of, nothing can tell by looking at it: the app has to say it.
+    /// The app must state the APNs environment, because a token does not reveal it.
     private init(apns fields: BodyFields) throws {
         let token = try fields.requiredString("token").lowercased()
         let probe = APNsNotification(to: token, EncodedPayload(.object([])), bundleID: "probe")
         if let fault = probe.fault { throw HTTPProblem(.invalidBody, fault.sentence, field: "token") }
         guard let isSandbox = try fields.flag("sandbox") else {
             throw HTTPProblem(
-                .invalidBody, "Say true for an app signed for development, false for TestFlight and the App Store.",
+                .invalidBody,
+                "This must be true for an app signed for development, false for TestFlight and the App Store.",
                 field: "sandbox")
         }
         let bundleID = try fields.string("bundleId")
         if let bundleID, !BundleID.isOne(bundleID) {
-            throw HTTPProblem(.invalidBody, "This is no bundle id.", field: "bundleId")
+            throw HTTPProblem(
+                .invalidBody, "This must be a bundle id: letters, digits, dots and hyphens.", field: "bundleId")
         }
         self.init(service: .apns, isSandbox: isSandbox, token: token, bundleID: bundleID)
     }
@@ -78,7 +80,8 @@ struct PushAddress: Sendable, Equatable {
             token.utf8.allSatisfy({ (0x21...0x7e).contains($0) })
         else {
             throw HTTPProblem(
-                .invalidBody, "It has 1 to \(Self.maximumTokenLength) printable characters of ASCII.", field: "token")
+                .invalidBody, "This must have 1 to \(Self.maximumTokenLength) printable ASCII characters.",
+                field: "token")
         }
         self.init(service: .fcm, token: token)
     }
@@ -110,7 +113,7 @@ struct PushAddress: Sendable, Equatable {
         }
     }
 
-    /// Enough of the token to tell devices apart, not enough to send to one: its beginning, or an endpoint's host.
+    /// Enough of the token to tell devices apart but not to send to one: its beginning, or the host of an endpoint.
     var hint: String {
         guard service == .webpush else { return String(token.prefix(min(8, token.count / 2))) + "…" }
         return (URL(string: token)?.host() ?? "") + "/…"

@@ -5,10 +5,10 @@ import MartletHTTP
 import MartletMail
 import MartletPostgres
 
-/// `POST /notifications/mail/bounces` with `mail` (an id, or the `Message-ID` of a mail) or `address`, `kind` (`hard`,
-/// `soft`, `complaint`) and if wanted `reason`: what a relay's webhook, or whoever reads the bounce address, has to
-/// say. 200 with `{"isSuppressed"}`: hard bounces and complaints put the address on the app's list of those that are
-/// written to no more. Harmless to repeat.
+/// `POST /notifications/mail/bounces` with `mail` (the id or the `Message-ID` of a mail) or `address`, with `kind`
+/// (`hard`, `soft`, `complaint`) and optionally `reason`: records a bounce reported by a relay's webhook or by a reader
+/// of the bounce address. 200 with `{"isSuppressed"}`: hard bounces and complaints put the address on the app's
+/// suppression list. Idempotent.
 struct NoteBounce: Endpoint {
     let mail: Mail
 
@@ -17,7 +17,7 @@ struct NoteBounce: Endpoint {
         let (space, _) = try await context.notifications(may: .update, mail.spaces)
         let fields = try await BodyFields(request, ["mail", "address", "kind", "reason"])
         guard let kind = BounceKind(rawValue: try fields.requiredString("kind")) else {
-            throw HTTPProblem(.invalidBody, "This is one of hard, soft, complaint.", field: "kind")
+            throw HTTPProblem(.invalidBody, "This must be hard, soft or complaint.", field: "kind")
         }
         let reason = try fields.string("reason").map {
             String(String.UnicodeScalarView($0.unicodeScalars.prefix(SuppressedStore.maximumReasonLength)))
@@ -30,14 +30,15 @@ struct NoteBounce: Endpoint {
             bounced = try await mail.mails.note(kind, reason: reason, of: id, in: space)
             guard bounced != nil else { throw HTTPProblem(.messageNotFound) }
         case (nil, let address?): bounced = (address, nil)
-        default: throw HTTPProblem(.invalidBody, "Either a mail or an address.", field: "mail")
+        default: throw HTTPProblem(.invalidBody, "Name either a mail or an address, not both.", field: "mail")
         }
         if let bounced, kind.isFinal {
             let isKept = try await mail.suppressed.add(
                 bounced.address, kind, reason: reason, user: bounced.user, mail: id, in: space.id)
             guard isKept else {
                 throw HTTPProblem(
-                    .tooManyRequests, "There may be \(SuppressedStore.maximumPerHour) new addresses in an hour.",
+                    .tooManyRequests,
+                    "At most \(SuppressedStore.maximumPerHour) new addresses may be suppressed per hour.",
                     headers: [.retryAfter: "600"])
             }
         }
@@ -47,17 +48,17 @@ struct NoteBounce: Endpoint {
         return try .encoding(Answer(isSuppressed: kind.isFinal))
     }
 
-    /// `0193a1…`, or `<0193a1…@shop.example>`.
+    /// Parses `0193a1…` or `<0193a1…@shop.example>`.
     private static func mail(_ text: String) throws -> UUID {
         let id = text.drop { $0 == "<" }.prefix { $0 != "@" }
         guard let id = UUID(uuidString: String(id)) else {
-            throw HTTPProblem(.invalidBody, "This is no id of a mail.", field: "mail")
+            throw HTTPProblem(.invalidBody, "This must be the id or the Message-ID of a mail.", field: "mail")
         }
         return id
     }
 }
 
-/// `GET /notifications/mail/suppressed?address=&limit=&cursor=`: addresses that are written to no more, and why.
+/// `GET /notifications/mail/suppressed?address=&limit=&cursor=`: lists suppressed addresses with the reasons.
 struct ListSuppressed: Endpoint {
     let mail: Mail
 
@@ -74,7 +75,7 @@ struct ListSuppressed: Endpoint {
     }
 }
 
-/// `DELETE /notifications/mail/suppressed?address=`: it is written to again; 204.
+/// `DELETE /notifications/mail/suppressed?address=`: allows mail to the address again; 204.
 struct DeleteSuppressed: Endpoint {
     let mail: Mail
 

@@ -4,9 +4,9 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// `POST /internal/mail/returned` with `{"app","environment","address"}`: whether the app's mail came back from there
-/// because there is no such mailbox, `{"isReturned":…}`. A complaint is no reason not to mail what the reader asks for,
-/// such as a code to sign in. For our own processes only.
+/// `POST /internal/mail/returned` with `{"app","environment","address"}`: whether mail of the app to the address
+/// hard-bounced, `{"isReturned":…}`. Complaints do not count: they must not block mail that the reader requests, such
+/// as a sign-in code. For our own services only.
 struct IsMailReturned: Endpoint {
     let suppressed: SuppressedStore
 
@@ -15,7 +15,7 @@ struct IsMailReturned: Endpoint {
         try request.allowParameters()
         let fields = try await BodyFields(request, ["app", "environment", "address"])
         guard let environment = AppEnvironment(rawValue: try fields.requiredString("environment")) else {
-            throw HTTPProblem(.invalidBody, "This is no environment.", field: "environment")
+            throw HTTPProblem(.invalidBody, "This must be an app environment.", field: "environment")
         }
         let (app, address) = (try fields.requiredString("app"), try fields.requiredString("address"))
         return .json(#"{"isReturned":\#(try await suppressed.hasHardBounce(address, of: app, environment))}"#)
@@ -23,7 +23,7 @@ struct IsMailReturned: Endpoint {
 }
 
 extension SuppressedStore {
-    /// Of an app that may have no space here.
+    /// The app may have no space in this service.
     fileprivate func hasHardBounce(_ address: String, of app: String, _ environment: AppEnvironment) async throws
         -> Bool
     {

@@ -5,8 +5,7 @@ import MartletHTTP
 import MartletMail
 import MartletPostgres
 
-/// `GET /notifications/mail?state=&to=&user=&limit=&cursor=`: the app's mails and what became of them, the newest
-/// first.
+/// `GET /notifications/mail?state=&to=&user=&limit=&cursor=`: lists the app's mails and their states, newest first.
 struct ListMails: Endpoint {
     private static let states: Set<String> = ["queued", "sent", "failed", "skipped", "suppressed"]
 
@@ -20,7 +19,8 @@ struct ListMails: Endpoint {
         filter.state = parameters["state"].map(String.init)
         if let state = filter.state, !Self.states.contains(state) {
             throw HTTPProblem(
-                .invalidParameter, "It is one of \(Self.states.sorted().joined(separator: ", ")).", field: "state")
+                .invalidParameter, "This must be one of \(Self.states.sorted().joined(separator: ", ")).",
+                field: "state")
         }
         filter.address = parameters["to"].map { $0.lowercased() }
         filter.user = parameters["user"].map { $0.lowercased() }
@@ -32,12 +32,12 @@ struct ListMails: Endpoint {
     }
 }
 
-/// `DELETE /notifications/mail?to=`: erases what there is of an address that was named in orders, as its owner may ask
-/// for: records, mail that waits, and the address on the lists of whom not to write to, where a digest stays. 200 with
-/// `{"erased":{"mails",…},"isDone"}`: as long as that is false there is more. What was sent to users goes with their
-/// accounts.
+/// `DELETE /notifications/mail?to=`: erases the data of an address that was named in orders, at the request of its
+/// owner: records, queued mail, and its entries in the unsubscribe and suppression lists, of which a digest stays. 200
+/// with `{"erased":{"mails",…},"isDone"}`; repeat the call until `isDone` is true. Mail sent to users is erased with
+/// their accounts.
 struct EraseMailAddress: Endpoint {
-    /// Rows of a kind, by one call.
+    /// The maximum number of batches per call.
     private static let maximumSlices = 20
 
     let mail: Mail
@@ -65,7 +65,7 @@ struct EraseMailAddress: Endpoint {
     }
 }
 
-/// `GET /notifications/mail/:id`: what became of one. Not what it said: that is gone when it has left.
+/// `GET /notifications/mail/:id`: the state of one mail. Its content is deleted once it has been sent.
 struct ReadMail: Endpoint {
     let mail: Mail
 

@@ -29,8 +29,8 @@ struct ReadMailTemplate: Endpoint {
     }
 }
 
-/// `PUT /notifications/mail/templates/:name?language=` (en) with `subject`, `text` and if wanted `html`: takes the
-/// place of what there was in the language. 200 with the template in all languages.
+/// `PUT /notifications/mail/templates/:name?language=` (default `en`) with `subject`, `text` and optionally `html`:
+/// replaces the template in this language. 200 with the template in all languages.
 struct ReplaceMailTemplate: Endpoint {
     let mail: Mail
 
@@ -50,7 +50,7 @@ struct ReplaceMailTemplate: Endpoint {
     }
 }
 
-/// `DELETE /notifications/mail/templates/:name?language=`; 204. Without a language in all of them.
+/// `DELETE /notifications/mail/templates/:name?language=`: 204. Without a language, deletes all of them.
 struct DeleteMailTemplate: Endpoint {
     let mail: Mail
 
@@ -66,12 +66,13 @@ struct DeleteMailTemplate: Endpoint {
 }
 
 extension Request {
-    /// In small letters.
+    /// The `language` parameter in lower case; nil when missing.
     fileprivate var templateLanguage: String? {
         get throws {
             guard let text = uri.queryParameters["language"].map(String.init) else { return nil }
             guard let tag = LanguageTag(text) else {
-                throw HTTPProblem(.invalidParameter, "This is not a language, such as en or de-AT.", field: "language")
+                throw HTTPProblem(
+                    .invalidParameter, "This must be a language tag, such as en or de-AT.", field: "language")
             }
             return tag.text.lowercased()
         }

@@ -6,9 +6,9 @@ import MartletMail
 import MartletPostgres
 
 /// `POST /notifications/mail` with `to` and `users`, `template` or `subject`, `text` and `html`, `variables`,
-/// `language`, `replyTo`, `topic`: 202 with `{"count":n,"data":["<id of a mail>",…]}`, in the order of the recipients,
-/// addresses first. With an `Idempotency-Key` that came before, the same mails again, whatever has become of the
-/// template, the mail server and the limits since.
+/// `language`, `replyTo`, `topic`: 202 with `{"count":n,"data":["<id of a mail>",…]}` in the order of the recipients,
+/// addresses first. A repeated `Idempotency-Key` returns the same mails again, even if the template, the mail server or
+/// the limits have changed since.
 struct OrderMail: Endpoint {
     let mail: Mail
 
@@ -33,8 +33,8 @@ struct OrderMail: Endpoint {
     }
 }
 
-/// `POST /notifications/mail/preview` with a mail as it is sent, but for the recipients: 200 with
-/// `{"language","subject","text","html"}`. Nothing is sent.
+/// `POST /notifications/mail/preview` with a mail as in `OrderMail`, without recipients: 200 with
+/// `{"language","subject","text","html"}`. Sends nothing.
 struct PreviewMail: Endpoint {
     let mail: Mail
 
@@ -63,15 +63,14 @@ struct PreviewMail: Endpoint {
                     language: written.language, subject: written.words.subject, text: written.words.text,
                     html: written.words.html))
         } catch is MailWriter.Refusal {
-            // Somebody has changed the template meanwhile.
+            // The template was changed in the meantime.
             throw HTTPProblem(.conflict)
         }
     }
 }
 
-/// `POST /notifications/mail/test` with `{"to":"<address>"}`: mails a few words at once, by the server and from the
-/// sender that the app's mail has. 200 with `{"isSent":true}`, or `{"isSent":false,"reason":…}` as the mail server has
-/// it.
+/// `POST /notifications/mail/test` with `{"to":"<address>"}`: sends a short mail at once, with the app's mail server
+/// and sender. 200 with `{"isSent":true}`, or `{"isSent":false,"reason":…}` with the mail server's reason.
 struct TestMail: Endpoint {
     private struct Answer: Encodable {
         var isSent: Bool
@@ -90,9 +89,9 @@ struct TestMail: Endpoint {
         if let refusal = try await mail.permission.refusal(of: address.text, user: nil, topic: nil, in: space.id) {
             return try .encoding(Answer(isSent: false, reason: refusal.reason))
         }
-        // Somebody waits for the answer.
+        // The client waits for the answer, so use a short timeout.
         way.server.timeoutInSeconds = 20
-        let words = "This is a test of the mail of \(app). Nobody needs to do anything."
+        let words = "This is a test mail from \(app). You do not need to do anything."
         var message = MailMessage(
             from: way.from(app), to: try MailAddress(address: address.text), subject: "\(app): test", text: words)
         message.bounces = way.bounces
@@ -112,7 +111,7 @@ extension HTTPProblem {
     static var noMailServer: HTTPProblem {
         HTTPProblem(
             .notImplemented,
-            "This server sends no mail: the operator sets MARTLET_MAIL_HOST, or the app has a credential smtp with a host."
+            "This server sends no mail: the operator must set MARTLET_MAIL_HOST, or the app must store an smtp credential with a host."
         )
     }
 }

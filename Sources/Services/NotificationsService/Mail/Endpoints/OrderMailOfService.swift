@@ -7,15 +7,15 @@ import MartletMail
 import MartletPostgres
 
 /// `POST /internal/notifications/mail` with `{"app","environment","mails":[{"origin","to","subject","text"}]}`, 0 to
-/// 20: orders each once for its origin, whatever it says the second time, and tells what became of it. Subject and text
-/// begin with the app's name. For our own processes only.
+/// 20: orders each mail once per origin, even if a repetition has other content, and returns the states. Subject and
+/// text begin with the app's name. For our own services only.
 ///
-/// Answers `{"canSend","mails":[{"origin","state","reason"?}]}` in their order, `state` as a mail's record has it.
+/// Answers `{"canSend","mails":[{"origin","state","reason"?}]}` in the same order, with `state` as in a mail's record.
 /// Without a mail server nothing is ordered and `mails` is empty.
 struct OrderMailOfService: Endpoint {
     static let maximumMails = 20
     private static let maximumSizeInBytes = 512 << 10
-    /// Characters of a subject; more is cut off.
+    /// In characters; longer subjects are cut off.
     private static let maximumSubjectLength = 150
     private static let maximumTextSize = 16 << 10
 
@@ -40,7 +40,7 @@ struct OrderMailOfService: Endpoint {
         guard let environment = AppEnvironment(rawValue: try fields.requiredString("environment")),
             (1...32).contains(app.utf8.count)
         else {
-            throw HTTPProblem(.invalidBody, "This is no app and environment.", field: "app")
+            throw HTTPProblem(.invalidBody, "App or environment is not valid.", field: "app")
         }
         let wanted = try Self.mails(fields, environment)
         let space = try await mail.spaces.space(of: app, environment)
@@ -55,18 +55,18 @@ struct OrderMailOfService: Endpoint {
 
     private static func mails(_ fields: BodyFields, _ environment: AppEnvironment) throws -> [Wanted] {
         guard case .array(let elements)? = fields["mails"], elements.count <= maximumMails else {
-            throw HTTPProblem(.invalidBody, "It is a list of at most \(maximumMails) mails.", field: "mails")
+            throw HTTPProblem(.invalidBody, "This must be a list of at most \(maximumMails) mails.", field: "mails")
         }
         return try elements.map { element in
             let mail = try BodyFields(element, ["origin", "to", "subject", "text"])
             let (origin, text) = (try mail.requiredString("origin"), try mail.requiredString("text"))
             guard (1...200).contains(origin.utf8.count) else {
-                throw HTTPProblem(.invalidBody, "It has 1 to 200 bytes.", field: "origin")
+                throw HTTPProblem(.invalidBody, "This must have 1 to 200 bytes.", field: "origin")
             }
             guard (1...maximumTextSize).contains(text.utf8.count) else {
-                throw HTTPProblem(.invalidBody, "It has 1 to \(maximumTextSize) bytes.", field: "text")
+                throw HTTPProblem(.invalidBody, "This must have 1 to \(maximumTextSize) bytes.", field: "text")
             }
-            // As values: what another service quotes is no template.
+            // Passed as values, so that placeholders in texts of other services are not filled.
             var content = MailContent(
                 words: .init(subject: "{{app}}: {{subject}}", text: "{{app}} (\(environment.rawValue))\n\n{{text}}"))
             content.variables = [
@@ -85,8 +85,8 @@ extension MailStore {
         var reason: String?
     }
 
-    /// What became of the first mail that was ordered with each origin, in their order; the origins as
-    /// `OrderMailOfService` was told them.
+    /// The state of the first mail ordered with each origin, in their order. Returns the origins as
+    /// `OrderMailOfService` received them.
     func outcomes(of origins: [String], in space: Space) async throws -> [Outcome] {
         try await postgres.query(
             """

@@ -4,8 +4,8 @@ import MartletHTTP
 import MartletMail
 import NIOCore
 
-/// `GET /mail/unsubscribe/:token`: a page with buttons, for whoever has the link. Nothing changes by looking: mail
-/// scanners look, too.
+/// `GET /mail/unsubscribe/:token`: a page with buttons, for anyone with the link. It changes nothing, because mail
+/// scanners open links too.
 struct ShowUnsubscribe: Endpoint {
     let mail: Mail
 
@@ -17,8 +17,8 @@ struct ShowUnsubscribe: Endpoint {
     }
 }
 
-/// `POST /mail/unsubscribe/:token`, of the page's buttons or of a mail program (`List-Unsubscribe=One-Click`, RFC
-/// 8058): with `scope=all` from all topics, else from that of the mail. 200 with a page.
+/// `POST /mail/unsubscribe/:token`, sent by the page's buttons or by a mail program (`List-Unsubscribe=One-Click`, RFC
+/// 8058): unsubscribes from all topics with `scope=all`, otherwise from the mail's topic. 200 with a page.
 struct Unsubscribe: Endpoint {
     let mail: Mail
 
@@ -26,7 +26,7 @@ struct Unsubscribe: Endpoint {
         guard let token = context.parameters.get("token").flatMap(mail.unsubscribing.token) else {
             return UnsubscribePages.unknown
         }
-        // A form of either kind; nothing else in it matters.
+        // Either kind of form body; other fields are ignored.
         let all = String(buffer: try await request.wholeBody(upTo: 1_024)) == "scope=all"
         try await mail.unsubscribed.add(
             token.address, all ? MailTopic.all : token.topic, user: token.user, in: token.space)
@@ -34,8 +34,8 @@ struct Unsubscribe: Endpoint {
     }
 }
 
-/// `GET /notifications/mail/unsubscribed?address=&user=&limit=&cursor=`: who wants no more mail, and about what (`*`:
-/// anything).
+/// `GET /notifications/mail/unsubscribed?address=&user=&limit=&cursor=`: lists unsubscribed addresses and users with
+/// their topics (`*` for all).
 struct ListUnsubscribed: Endpoint {
     let mail: Mail
 
@@ -44,10 +44,10 @@ struct ListUnsubscribed: Endpoint {
         let (space, _) = try await context.notifications(may: .read, mail.spaces)
         let limit = try request.number("limit", default: 100, in: 1...1_000)
         let place = try request.uri.queryParameters["cursor"].map { cursor in
-            // None of them has a blank.
+            // None of the parts contains a space.
             let parts = cursor.split(separator: " ", omittingEmptySubsequences: false).map(String.init)
             guard parts.count == 3 else {
-                throw HTTPProblem(.invalidParameter, "This is no answer's next.", field: "cursor")
+                throw HTTPProblem(.invalidParameter, "This cursor did not come from an earlier page.", field: "cursor")
             }
             return UnsubscribedStore.Place(address: parts[0], topic: parts[1], user: parts[2])
         }
@@ -60,8 +60,8 @@ struct ListUnsubscribed: Endpoint {
     }
 }
 
-/// `DELETE /notifications/mail/unsubscribed?address=&user=&topic=`: mail is sent again, as somebody has asked for; 204.
-/// Without a topic about all there are.
+/// `DELETE /notifications/mail/unsubscribed?address=&user=&topic=`: subscribes again, at the reader's request; 204.
+/// Without a topic, to all topics.
 struct DeleteUnsubscribed: Endpoint {
     let mail: Mail
 

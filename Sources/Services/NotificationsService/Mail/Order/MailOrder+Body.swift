@@ -6,27 +6,27 @@ import MartletMail
 
 extension MailOrder {
     static let fields: Set<String> = MailContent.fields.union(["to", "users", "topic"])
-    /// Two bodies of full size, escaped as JSON may be, and the rest.
+    /// Two bodies of maximum size, escaped as JSON may be, plus the other fields.
     static let maximumBodySizeInBytes = 768 << 10
 
-    /// `to` (addresses) and `users` (ids), together 1 to 50; `topic`; and what `MailContent` has.
+    /// Reads `to` (addresses) and `users` (ids), together 1 to 50, `topic`, and the fields of `MailContent`.
     ///
-    /// - Throws: `invalid-body` naming the field.
+    /// - Throws: `invalid-body` that names the field.
     init(_ fields: BodyFields, author: Author, origin: String?, digest: Data?) throws {
         let addresses = try fields.strings("to", upTo: Self.maximumRecipients) ?? []
         let users = try fields.strings("users", upTo: Self.maximumRecipients) ?? []
         var recipients = try addresses.map { MailRecipient.address(try EmailAddress($0, field: "to")) }
         recipients += try users.map { id in
             guard let id = UUID(uuidString: id) else {
-                throw HTTPProblem(.invalidBody, "This is no user's id.", field: "users")
+                throw HTTPProblem(.invalidBody, "Each user id must be a UUID.", field: "users")
             }
             return .user(id.uuidString.lowercased())
         }
         guard (1...Self.maximumRecipients).contains(recipients.count) else {
-            throw HTTPProblem(.invalidBody, "There are 1 to \(Self.maximumRecipients) recipients.", field: "to")
+            throw HTTPProblem(.invalidBody, "A mail must have 1 to \(Self.maximumRecipients) recipients.", field: "to")
         }
         guard Set(recipients).count == recipients.count else {
-            throw HTTPProblem(.invalidBody, "Somebody is named twice.", field: "to")
+            throw HTTPProblem(.invalidBody, "A recipient is named twice.", field: "to")
         }
         self.init(
             to: recipients, try MailContent(fields),
@@ -36,17 +36,17 @@ extension MailOrder {
     }
 }
 
-/// What people can unsubscribe from.
+/// A subject that people can unsubscribe from.
 enum MailTopic {
-    /// Of the list of who has unsubscribed.
+    /// Stands for all topics in the list of unsubscribed addresses.
     static let all = "*"
 
-    /// 1 to 64 of `a-z 0-9 . _ -`.
+    /// Validates a topic: 1 to 64 characters of `a-z 0-9 . _ -`.
     ///
     /// - Throws: `invalid-body`.
     static func checked(_ text: String, field: String) throws -> String {
         guard text.wholeMatch(of: /[a-z0-9._-]{1,64}/) != nil else {
-            throw HTTPProblem(.invalidBody, "A topic is 1 to 64 of a-z 0-9 . _ -.", field: field)
+            throw HTTPProblem(.invalidBody, "A topic must have 1 to 64 characters of a-z 0-9 . _ -.", field: field)
         }
         return text
     }
@@ -55,14 +55,14 @@ enum MailTopic {
 extension MailContent {
     static let fields: Set<String> = ["template", "subject", "text", "html", "variables", "language", "replyTo"]
 
-    /// `template`, or `subject`, `text` and if wanted `html`; `variables`, `language` and `replyTo`.
+    /// Reads `template`, or `subject`, `text` and optionally `html`; then `variables`, `language` and `replyTo`.
     ///
-    /// - Throws: `invalid-body` naming the field.
+    /// - Throws: `invalid-body` that names the field.
     init(_ fields: BodyFields) throws {
         template = try fields.string("template")
         if template != nil {
             for name in ["subject", "text", "html"] where fields[name] != nil && fields[name] != .null {
-                throw HTTPProblem(.invalidBody, "Either a template or texts.", field: name)
+                throw HTTPProblem(.invalidBody, "This is not allowed together with a template.", field: name)
             }
         } else {
             words = Words(
@@ -72,7 +72,7 @@ extension MailContent {
         variables = try Self.variables(fields["variables"])
         language = try fields.string("language").map {
             guard let tag = LanguageTag($0) else {
-                throw HTTPProblem(.invalidBody, "This is not a language, such as en or de-AT.", field: "language")
+                throw HTTPProblem(.invalidBody, "This must be a language tag, such as en or de-AT.", field: "language")
             }
             return tag.text
         }
@@ -83,7 +83,7 @@ extension MailContent {
         let variables = try MessageTemplate.values(value)
         guard let taken = ownValues.first(where: { variables[$0] != nil }) else { return variables }
         throw HTTPProblem(
-            .invalidBody, "Every mail has \(ownValues.sorted().joined(separator: ", ")) of its own.",
+            .invalidBody, "These names are reserved: \(ownValues.sorted().joined(separator: ", ")).",
             field: "variables.\(taken)")
     }
 }

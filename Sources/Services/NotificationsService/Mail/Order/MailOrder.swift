@@ -2,18 +2,19 @@ import Foundation
 import MartletHTTP
 import MartletMail
 
-/// Mail that is to be sent: the same content to each of some people, each with a mail of their own.
+/// An order for mail: the same content for several recipients, each of whom gets a separate mail.
 struct MailOrder: Sendable {
     static let maximumRecipients = 50
 
     var recipients: [MailRecipient]
     var content: MailContent
-    /// What people can unsubscribe from; nil: it is about something that they did, such as a receipt, and always sent.
+    /// The topic that people can unsubscribe from. Nil for mail about a user's own action, such as a receipt, which is
+    /// always sent.
     var topic: String?
     var author: Author
-    /// What was ordered with it before is not ordered again.
+    /// An order with a known origin is not placed again.
     var origin: String?
-    /// Of the request behind an `Idempotency-Key`: the same key with another one is refused.
+    /// The digest of the request with an `Idempotency-Key`. The same key with a different digest is refused.
     var originDigest: Data?
 
     init(
@@ -30,31 +31,31 @@ struct MailOrder: Sendable {
 
 enum MailRecipient: Sendable, Hashable {
     case address(EmailAddress)
-    /// By id; written to at the address that is verified when the mail is written.
+    /// A user id. The mail goes to the user's verified address at the time of writing.
     case user(String)
 }
 
-/// What a mail says. Lies in the table sealed, as JSON, until the mail has left: keep old shapes readable.
+/// The content of a mail. Stored encrypted as JSON until the mail has been sent: keep old shapes readable.
 struct MailContent: Codable, Sendable, Equatable {
-    /// The values that every mail has, beside its own.
+    /// The values that every mail has in addition to its variables.
     static let ownValues: Set<String> = ["app", "email", "unsubscribe"]
 
-    /// Texts with places for values, in one language.
+    /// Texts with placeholders, in one language.
     struct Words: Codable, Sendable, Equatable {
         var subject: String
         var text: String
         var html: String?
     }
 
-    /// One of the app's templates, or `words`.
+    /// The name of one of the app's templates; nil if there are `words`.
     var template: String?
     var words: Words?
     var variables: [String: String] = [:]
-    /// Nil: the user's own.
+    /// Nil means the user's language.
     var language: String?
     var replyTo: String?
 
-    /// The values that a template of this mail may show without being told them.
+    /// The names that a template of this mail may use.
     func names(hasTopic: Bool) -> Set<String> {
         let own = hasTopic ? Self.ownValues : Self.ownValues.subtracting(["unsubscribe"])
         return own.union(variables.keys)
@@ -62,10 +63,10 @@ struct MailContent: Codable, Sendable, Equatable {
 }
 
 extension MailContent.Words {
-    /// Bytes, of each body.
+    /// The limit for each body, in bytes.
     static let maximumBodySize = 64 << 10
 
-    /// - Throws: `invalid-body` naming the field.
+    /// - Throws: `invalid-body` that names the field.
     var template: MailTemplate {
         get throws {
             try MailTemplate(

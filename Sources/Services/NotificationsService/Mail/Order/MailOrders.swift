@@ -6,7 +6,7 @@ import MartletJobs
 import MartletMail
 import MartletPostgres
 
-/// Takes orders for mail. What is ordered in a transaction is sent when, and only when, that is committed.
+/// Places orders for mail. An order placed in a transaction is sent if, and only if, the transaction commits.
 struct MailOrders: Sendable {
     let postgres: PostgresClient
     let mails: MailStore
@@ -14,10 +14,10 @@ struct MailOrders: Sendable {
     let jobs: JobQueue
     let options: AppMailOptions
 
-    /// That the mail can be written in each language there is: who orders hears of a value that is missing, not who
-    /// reads it.
+    /// Checks that the mail can be written in every language of the template, so that the sender learns of a missing
+    /// value, not the reader.
     ///
-    /// - Throws: `template-not-found`; `invalid-body` naming a value that is missing.
+    /// - Throws: `template-not-found`; `invalid-body` that names a missing value.
     func check(_ content: MailContent, hasTopic: Bool, in space: Space) async throws {
         let names = content.names(hasTopic: hasTopic)
         let words = try await words(of: content, in: space)
@@ -26,11 +26,11 @@ struct MailOrders: Sendable {
             let template = try words.template
             if let missing = template.missing(names).min() {
                 throw HTTPProblem(
-                    .invalidBody, "The mail shows {{\(missing)}}, which has no value.", field: "variables.\(missing)")
+                    .invalidBody, "The mail uses {{\(missing)}}, which has no value.", field: "variables.\(missing)")
             }
             guard template.filledSize(content.variables) <= MailWriter.maximumFilledSize else {
                 throw HTTPProblem(
-                    .invalidBody, "With its values a mail has at most \(MailWriter.maximumFilledSize) bytes.",
+                    .invalidBody, "The mail with its values may have at most \(MailWriter.maximumFilledSize) bytes.",
                     field: "variables")
             }
         }
@@ -41,19 +41,19 @@ struct MailOrders: Sendable {
         return try await templates.all(content.template ?? "", in: space).map(\.words)
     }
 
-    /// - Returns: ids of the mails, one for each recipient in their order; those of before where the origin is known.
-    /// - Throws: as `check`, and as `place(_:in:_:)`.
+    /// - Returns: The ids of the mails, one per recipient in their order. A known origin returns the earlier mails.
+    /// - Throws: As `check` and `place(_:in:_:)`.
     func place(_ order: MailOrder, in space: Space) async throws -> [UUID] {
         try await check(order.content, hasTopic: order.topic != nil, in: space)
         return try await postgres.withTransaction { try await place(order, in: space, $0) }
     }
 
-    /// The same as part of a transaction, which must have the service's own role at this moment. Nothing is checked but
-    /// the limit: what cannot be written fails when it is to be.
+    /// Places an order in a transaction, which must currently use the service's own role. Checks only the limits; mail
+    /// that cannot be written fails later.
     ///
-    /// - Throws: `too-many-requests` when the app has ordered too much in the last hour; `idempotency-key-reused`.
+    /// - Throws: `too-many-requests` when the app exceeds its limit per hour or day; `idempotency-key-reused`.
     func place(_ order: MailOrder, in space: Space, _ transaction: PostgresTransaction) async throws -> [UUID] {
-        // Orders of a space are placed one after the other: they are counted, and none is placed twice.
+        // The lock serializes the orders of a space, so that they are counted correctly and none is placed twice.
         _ = try await transaction.query("SELECT FROM notifications.spaces WHERE id = \(space.id) FOR NO KEY UPDATE")
         if let origin = order.origin,
             let known = try await mails.known(origin, digest: order.originDigest, in: space, transaction)
@@ -64,7 +64,7 @@ struct MailOrders: Sendable {
         for (count, limit, period) in [(hour, options.mailsPerHour, "an hour"), (day, options.mailsPerDay, "a day")]
         where count + order.recipients.count > limit {
             throw HTTPProblem(
-                .tooManyRequests, "The app has sent all the mail that it may in \(period): \(limit).",
+                .tooManyRequests, "The app has reached its mail limit for \(period): \(limit).",
                 headers: [.retryAfter: "600"])
         }
         var ids: [UUID] = []

@@ -4,9 +4,9 @@ import MartletMail
 import MartletPostgres
 import NIOCore
 
-/// Asks how users are reached by mail. Nothing is remembered: who changes their address, or is erased, is so at once.
+/// Fetches users' mail addresses. Nothing is cached, so a changed or erased address takes effect at once.
 struct MailContactBook: Sendable {
-    /// Names and addresses of `MailContacts.Request.maximumUsers`.
+    /// The size of an answer with `MailContacts.Request.maximumUsers` names and addresses.
     private static let maximumAnswerSizeInBytes = 128 << 10
     private static let patience: Duration = .seconds(10)
 
@@ -25,7 +25,7 @@ struct MailContactBook: Sendable {
         }
     }
 
-    /// - Throws: as `ServiceCalls.post`.
+    /// - Throws: As `ServiceCalls.post`.
     func contacts(_ users: [String], in space: Space) async throws -> MailContacts {
         try await load(MailContacts.Request(app: space.appID, environment: space.environment, users: users))
     }

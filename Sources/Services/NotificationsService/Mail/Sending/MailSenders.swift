@@ -2,21 +2,20 @@ import Foundation
 import MartletMail
 import MartletPostgres
 
-/// By which server an app's mail goes, and from whom.
+/// Chooses the mail server and the sender of an app's mail.
 struct MailSenders: Sendable {
-    /// A server and what is known of it.
+    /// A server with the sender addresses and the state of its credential.
     struct Way: Sendable {
         var server: SMTPServer
-        /// Perhaps without a name.
+        /// May lack a display name.
         var address: MailAddress
         var bounces: MailAddress
-        /// Where answers go, unless the mail says something else.
+        /// Where replies go, unless the mail names another address.
         var replyTo: MailAddress?
-        /// The app's own credential, if it is by its server: when it was stored, and whether something is known against
-        /// it.
+        /// The app's own credential, if its server is used: when it was stored, and whether it is marked as broken.
         var own: (version: Date, isBroken: Bool)?
 
-        /// Where the sender has no name people read the app's.
+        /// The sender with the app's name, if it has no display name of its own.
         func from(_ app: String) -> MailAddress {
             address.name.isEmpty ? (try? MailAddress(name: app, address: address.address)) ?? address : address
         }
@@ -25,7 +24,7 @@ struct MailSenders: Sendable {
     let credentials: PushCredentials
     let settings: MailSettings
 
-    /// Nil: there is no server, or the app's own was sealed under another internal secret.
+    /// Nil when there is no server, or when the app's own was encrypted under another internal secret.
     func way(of space: Space) async throws -> Way? {
         let own = try await credentials.store.content(SMTPCredential.self, in: space.id)
         if own == nil, try await credentials.store.read(.smtp, in: space.id) != nil { return nil }
@@ -36,7 +35,7 @@ struct MailSenders: Sendable {
         return Way(server: way.server, address: way.from, bounces: way.bounces, replyTo: way.replyTo, own: known)
     }
 
-    /// Shows the app what its server says to its user and password.
+    /// Marks the app's credential as broken or good, depending on the server's answer to it.
     func note(_ error: SMTPError?, _ way: Way, in space: Space) async throws {
         guard let own = way.own else { return }
         if error == .notAuthenticated || error == .notSecure {
@@ -48,12 +47,12 @@ struct MailSenders: Sendable {
 }
 
 extension SMTPServer {
-    /// Tells servers apart, whoever uses them.
+    /// Identifies a server across apps.
     var name: String { "\(host.lowercased()):\(port)" }
 }
 
 extension SMTPError {
-    /// Whether the server was there, whatever it thinks of the mail.
+    /// Whether the server answered, even with a refusal.
     var isAnswer: Bool {
         switch self {
         case .refused(let status): status != 421
@@ -62,7 +61,7 @@ extension SMTPError {
         }
     }
 
-    /// For the app's record; no more than the mail server's own status in it.
+    /// The reason in the app's record. Contains nothing from the server but its status.
     var reason: String {
         switch self {
         case .refused(let status), .noMailbox(let status): "refused \(status)"

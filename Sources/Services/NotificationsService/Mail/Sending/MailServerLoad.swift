@@ -1,29 +1,29 @@
 import Synchronization
 
-/// How much goes to which mail server by this copy of the service, and which of them make trouble: one that does not
-/// answer holds up its own apps' mail and nobody else's.
+/// The load of each mail server from this instance. A server that does not respond delays only the mail of its own
+/// apps.
 ///
-/// Of the places that there are one server has at most half. Servers that did not answer, or took long, share a
-/// quarter, one place each; those that did not answer rest before they are tried again, twice as long each time.
+/// A server may use at most half of the places. Slow and unresponsive servers share a quarter, one place each.
+/// Unresponsive servers are also paused, twice as long after each failure.
 struct MailServerLoad: Sendable {
     typealias Instant = ContinuousClock.Instant
 
-    /// Mails under way at a time.
+    /// The number of mails sent at once.
     static let places = 16
     static let placesOfOne = 8
     static let placesOfTroubled = 4
     static let slowness: Duration = .seconds(10)
     static let firstRest: Duration = .seconds(15)
     static let longestRest: Duration = .seconds(120)
-    /// What is known of servers, beyond which the longest rested are forgotten.
+    /// The maximum number of troubled servers to remember; the one whose pause ended first is forgotten.
     static let maximumTroubled = 1_000
 
     private struct Server {
         var running = 0
-        /// How often in a row it did not answer.
+        /// The number of consecutive failures to respond.
         var failures = 0
         var isSlow = false
-        /// When the present rest ends.
+        /// When the current pause ends.
         var end: Instant
 
         var isTroubled: Bool { failures > 0 || isSlow }
@@ -33,7 +33,7 @@ struct MailServerLoad: Sendable {
 
     /// Takes a place.
     ///
-    /// - Returns: nil: there was one. Else how long to wait before asking again.
+    /// - Returns: Nil if there was one, otherwise how long to wait before asking again.
     mutating func enter(_ name: String, at now: Instant) -> Duration? {
         var server = servers[name] ?? Server(end: now)
         if server.end > now { return server.end - now }
@@ -47,9 +47,9 @@ struct MailServerLoad: Sendable {
         return nil
     }
 
-    /// Gives the place back.
+    /// Returns the place.
     ///
-    /// - Parameter didAnswer: whatever it said; nil: it was not asked.
+    /// - Parameter didAnswer: Whether the server responded at all; nil if it was not contacted.
     mutating func leave(_ name: String, didAnswer: Bool?, took: Duration, at now: Instant) {
         guard var server = servers[name] else { return }
         server.running -= 1
@@ -58,7 +58,7 @@ struct MailServerLoad: Sendable {
             server.failures = 0
             server.end = now
         } else if didAnswer == false, server.end <= now {
-            // Of several that failed at once the first counts.
+            // Of several concurrent failures, only the first counts.
             server.failures += 1
             server.end = now + min(Self.firstRest * (1 << min(server.failures - 1, 10)), Self.longestRest)
         }
@@ -71,11 +71,11 @@ struct MailServerLoad: Sendable {
     }
 }
 
-/// The load that all jobs of a process share.
+/// The load shared by all jobs of a process.
 final class MailServerPlaces: Sendable {
     private let load = Mutex(MailServerLoad())
 
-    /// - Returns: nil: there was a place. Else how long to wait, so that not all come back at once.
+    /// - Returns: Nil if there was a place, otherwise how long to wait, with jitter.
     func enter(_ server: String) -> Duration? {
         load.withLock { $0.enter(server, at: .now) }.map { $0 * Double.random(in: 1...1.5) }
     }

@@ -4,13 +4,13 @@ import MartletHTTP
 import MartletPostgres
 import Synchronization
 
-/// How many test mails an app may have sent by this copy of the service: they go past the limits of other mail.
+/// Limits the test mails of an app per instance, because they bypass the limits of other mail.
 final class MailTestLimit: Sendable {
     static let maximumPerMinute = 5
 
     private let begun = Mutex<[Int32: [ContinuousClock.Instant]]>([:])
 
-    /// Counts one.
+    /// Counts one test mail.
     ///
     /// - Throws: `too-many-requests`.
     func take(in space: Space) throws {
@@ -24,7 +24,7 @@ final class MailTestLimit: Sendable {
         }
         guard isFree else {
             throw HTTPProblem(
-                .tooManyRequests, "An app may have \(Self.maximumPerMinute) test mails a minute.",
+                .tooManyRequests, "An app may send at most \(Self.maximumPerMinute) test mails per minute.",
                 headers: [.retryAfter: "60"])
         }
     }

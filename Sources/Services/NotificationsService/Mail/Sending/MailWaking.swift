@@ -3,11 +3,11 @@ import MartletJobs
 import MartletPostgres
 import ServiceLifecycle
 
-/// Sees to it that mail which is due has a job: what is tried again, and what was ordered while its space's job was
-/// just ending. Every copy of the service may do this at any time.
+/// Enqueues a job for each space with due mail: for retries, and for mail ordered while the space's job was ending. Any
+/// number of instances may run this at any time.
 struct MailWaking: Service {
     private static let interval: Duration = .seconds(2)
-    /// In one look.
+    /// The limit per round.
     private static let maximumSpaces = 1_000
 
     let mails: MailStore
@@ -22,7 +22,7 @@ struct MailWaking: Service {
                 do {
                     try await wake()
                 } catch {
-                    logger.debug("mail was not looked for", metadata: ["error.cause": "\(error)"])
+                    logger.debug("Could not look for due mail; retrying.", metadata: ["error.cause": "\(error)"])
                 }
             }
         }

@@ -3,29 +3,29 @@ import MartletCore
 import MartletMail
 import MartletPostgres
 
-/// Makes a message of what was ordered.
+/// Writes the messages for ordered mail.
 struct MailWriter: Sendable {
-    /// Why a mail cannot be written, as its record says.
+    /// Why a mail cannot be written, as shown in its record.
     struct Refusal: Error, Equatable {
         var reason: String
         var end = MailStore.End.failed
     }
 
     struct Written: Sendable {
-        /// Of the template; nil: the words came with the order.
+        /// The language of the template; nil if the order contained the texts.
         var language: String?
         var words: MailTemplate.Filled
     }
 
-    /// Bytes of subject and bodies with their values.
+    /// The limit for subject and bodies with their values, in bytes.
     static let maximumFilledSize = 512 << 10
 
     let templates: AppMailTemplateStore
     let unsubscribing: Unsubscribing
 
     /// - Parameters:
-    ///   - language: what the reader reads best.
-    ///   - values: those that every mail has.
+    ///   - language: The reader's preferred language.
+    ///   - values: The values that every mail has.
     /// - Throws: `Refusal`; `PostgresError`.
     func write(_ content: MailContent, for language: String?, _ values: [String: String], in space: Space) async throws
         -> Written
@@ -50,10 +50,10 @@ struct MailWriter: Sendable {
         return (template.words, template.language)
     }
 
-    /// The message to one person.
+    /// The message to one recipient.
     ///
-    /// - Parameter user: whose address it is.
-    /// - Throws: as `write(_:for:_:in:)`.
+    /// - Parameter user: The owner of the address.
+    /// - Throws: As `write(_:for:_:in:)`.
     func message(
         _ content: MailContent, id: UUID, topic: String?, to address: String, user: String?, language: String?,
         app: String, _ way: MailSenders.Way,
@@ -73,7 +73,7 @@ struct MailWriter: Sendable {
         message.bounces = way.bounces
         message.replyTo = try content.replyTo.map { try MailAddress(address: $0) } ?? way.replyTo
         message.unsubscribeURL = link
-        // RFC 8058 §3.1: an https address.
+        // One-click unsubscription requires https (RFC 8058 §3.1).
         message.isOneClick = link?.scheme == "https"
         return message
     }

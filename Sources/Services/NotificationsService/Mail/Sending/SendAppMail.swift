@@ -5,11 +5,11 @@ import MartletJobs
 import MartletMail
 import MartletPostgres
 
-/// Sends what is due of a space's mail, one after the other, for some seconds; then it is the other spaces' turn.
+/// Sends a space's due mail, one after the other, for some seconds, and then yields to other spaces.
 ///
-/// A space has one job at a time, however much mail: an app with a lot of it holds up nobody. Who is sent to is found
-/// out here, as late as can be. A process that dies between the server's answer and the note hands the mail in again,
-/// with the same Message-ID.
+/// A space has one job at a time regardless of the amount of mail, so an app with a lot of mail delays no other.
+/// Recipients are looked up as late as possible. If the process dies between the server's answer and the database
+/// write, the mail is sent again with the same Message-ID.
 struct SendAppMail: JobHandler {
     struct Parameters: Codable, Sendable {
         var space: Int32
@@ -52,7 +52,7 @@ struct SendAppMail: JobHandler {
         throw JobPostponement(by: .zero)
     }
 
-    /// - Returns: false: the mail server was not to be reached; nil: it was not asked.
+    /// - Returns: False if the mail server could not be reached; nil if it was not contacted.
     private func send(_ mail: QueuedMail, _ way: MailSenders.Way?, in space: Space) async throws -> Bool? {
         do {
             guard try await write(mail, way, in: space) else { return nil }
@@ -65,24 +65,24 @@ struct SendAppMail: JobHandler {
             throw CancellationError()
         } catch let error as SMTPError {
             try await note(error.reason, mail, isFinal: error.isFinal)
-            // What a server says of one mail stands in the mail's record.
+            // A refusal of one mail is already in that mail's record.
             let level: Logger.Level =
                 if case .refused = error { .debug } else if case .noMailbox = error { .debug } else { .notice }
             logger.log(
-                level: level, "A mail server did not take a mail.",
+                level: level, "A mail server did not accept a mail.",
                 metadata: ["space.id": "\(space.id)", "error.cause": "\(error)"])
             return error.isAnswer
         } catch let error where error is OutgoingFailure || error is ServiceCalls.Failure {
             try await mails.giveBack(mail, reason: "users not reached", for: Self.patienceWithAuth)
             throw JobPostponement(by: Self.patienceWithAuth)
         } catch let error where !(error is CancellationError || error is PostgresError) {
-            // It is in nobody's way when it is tried again.
+            // Record the failure, so that the mail is retried later without delaying others.
             try await note("internal error", mail, isFinal: false)
             throw error
         }
     }
 
-    /// What has left must not be sent again because the database is away for a moment.
+    /// Retries the write, so that a sent mail is not sent again after a short outage of the database.
     private func noteSent(_ mail: QueuedMail) async throws {
         for _ in 0..<Self.attemptsToNote {
             do {
@@ -102,10 +102,10 @@ struct SendAppMail: JobHandler {
         }
     }
 
-    /// - Returns: false: the mail is gone meanwhile.
-    /// - Throws: `MailWriter.Refusal`, `SMTPError`, and as `ServiceCalls.post`.
+    /// - Returns: False if the mail was deleted in the meantime.
+    /// - Throws: `MailWriter.Refusal`, `SMTPError`, and the errors of `ServiceCalls.post`.
     private func write(_ mail: QueuedMail, _ way: MailSenders.Way?, in space: Space) async throws -> Bool {
-        // It took the process with it each time.
+        // All attempts are used up, because the process died during each of them.
         guard mail.attempts <= QueuedMail.maximumAttempts else { throw MailWriter.Refusal(reason: "given up") }
         guard let content = mail.content else {
             throw MailWriter.Refusal(reason: "sealed under another internal secret")
@@ -119,14 +119,15 @@ struct SendAppMail: JobHandler {
             throw MailWriter.Refusal(reason: "address had \(count) in an hour")
         }
         guard let way else { throw MailWriter.Refusal(reason: "no mail server") }
-        // It is wrong until somebody stores another one or tries it: asking again and again would lock the mailbox.
+        // Do not try a rejected password again: repeated failures could lock the mailbox. It counts as wrong until a
+        // new one is stored or a test succeeds.
         if way.own?.isBroken == true { throw SMTPError.notAuthenticated }
         let message = try await writer.message(
             content, id: mail.id, topic: mail.topic, to: address, user: mail.user, language: language, app: app, way,
             in: space)
         do {
             try await client.send(message, by: way.server)
-            // The mail has left: what is not noted now is noted with the next one.
+            // The mail has been sent. If the mark cannot be written now, the next mail writes it.
             try? await senders.note(nil, way, in: space)
             return true
         } catch let error as SMTPError {
@@ -136,7 +137,7 @@ struct SendAppMail: JobHandler {
         }
     }
 
-    /// What a server says of the mailbox itself is a bounce that did not have to come back.
+    /// Treats a refusal of the mailbox itself like a hard bounce.
     private func suppress(_ address: String, _ mail: QueuedMail, _ reason: String, in space: Space) async throws {
         _ = try await mails.note(.hard, reason: reason, of: mail.id, in: space)
         _ = try await suppressed.add(address, .hard, reason: reason, user: mail.user, mail: mail.id, in: space.id)

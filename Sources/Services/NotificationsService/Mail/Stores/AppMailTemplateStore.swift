@@ -2,24 +2,24 @@ import MartletAPI
 import MartletHTTP
 import MartletPostgres
 
-/// A template of an app's in one language.
+/// An app's mail template in one language.
 struct AppMailTemplate: Sendable {
     var name: String
-    /// In small letters.
+    /// In lower case.
     var language: String
     var words: MailContent.Words
 }
 
-/// The templates of apps' mail, each in any number of languages.
+/// The mail templates of apps, each in any number of languages.
 struct AppMailTemplateStore: Sendable {
-    /// Of one space, all names and languages together.
+    /// The limit per space, counting each name and language.
     static let maximumCount = 500
-    /// Of one name: an order is checked with each of them.
+    /// The limit per name, because an order is checked against each language.
     static let maximumLanguages = 50
 
     let postgres: PostgresClient
 
-    /// `{"name","language","subject","author","updated"}` each, by name and language.
+    /// Objects `{"name","language","subject","author","updated"}`, ordered by name and language.
     func list(in space: Space) async throws -> [String] {
         try await postgres.query(
             """
@@ -30,14 +30,14 @@ struct AppMailTemplateStore: Sendable {
         ).map { try $0.decode(0) }
     }
 
-    /// In all languages there are, in the order of their tags.
+    /// The template in all its languages, ordered by tag.
     func all(_ name: String, in space: Space) async throws -> [AppMailTemplate] {
         try await postgres.query(
             "SELECT \(Self.columns) FROM notifications.mail_templates WHERE space = \(space.id) AND name = \(name) ORDER BY language LIMIT \(Self.maximumCount)"
         ).map(Self.template)
     }
 
-    /// In the first of the languages that there is, else in any; nil: there is no such template.
+    /// The template in the first available of the languages, otherwise in any. Nil if there is no such template.
     func find(_ name: String, _ languages: [String], in space: Space) async throws -> AppMailTemplate? {
         try await postgres.query(
             """
@@ -65,12 +65,13 @@ struct AppMailTemplateStore: Sendable {
         guard isStored else {
             throw HTTPProblem(
                 .limitExceeded,
-                "There may be at most \(Self.maximumCount) templates, \(Self.maximumLanguages) languages of each.")
+                "There may be at most \(Self.maximumCount) templates, each in at most \(Self.maximumLanguages) languages."
+            )
         }
     }
 
-    /// - Parameter language: nil: in all of them.
-    /// - Returns: false: there was none.
+    /// - Parameter language: Nil removes all languages.
+    /// - Returns: False if there was none.
     func remove(_ name: String, _ language: String?, in space: Space) async throws -> Bool {
         try await postgres.execute(
             """

@@ -3,26 +3,26 @@ import MartletCore
 import MartletMail
 import MartletPostgres
 
-/// A mail that is to be written now.
+/// A claimed mail, to be written now.
 struct QueuedMail: Sendable {
     static let maximumAttempts = 10
 
     var id: UUID
-    /// Nil: it is for the address.
+    /// Nil when the mail goes to `address`.
     var user: String?
     var address: String?
     var topic: String?
-    /// Nil: it was sealed under another internal secret.
+    /// Nil when it was encrypted under another internal secret.
     var content: MailContent?
-    /// With this one.
+    /// The number of attempts, including this one.
     var attempts: Int
 
     var isLastAttempt: Bool { attempts >= Self.maximumAttempts }
 }
 
-/// What sending takes, and what it has to say.
+/// The statements of the mail sender.
 extension MailStore {
-    /// Spaces with mail that is due and no job at it.
+    /// Spaces that have due mail but no job.
     func waitingSpaces(limit: Int, job kind: String) async throws -> [Int32] {
         try await postgres.query(
             """
@@ -40,11 +40,11 @@ extension MailStore {
         ).isEmpty
     }
 
-    /// Takes the mail that has been due for longest, and counts the attempt. It is due again after a while whatever
-    /// becomes of it, twice as long each time from 15 seconds to an hour: nobody else takes it meanwhile, and it does
-    /// not get lost with a process.
+    /// Claims the mail that has been due the longest, and counts the attempt. The mail becomes due again after a delay
+    /// that doubles from 15 seconds to an hour, whatever happens. So nobody else claims it meanwhile, and it is not
+    /// lost if the process dies.
     ///
-    /// - Returns: nil: nothing is due.
+    /// - Returns: Nil if nothing is due.
     func take(in space: Space) async throws -> QueuedMail? {
         try await postgres.query(
             """
@@ -63,7 +63,7 @@ extension MailStore {
         }
     }
 
-    /// The attempt does not count; it is due again soon.
+    /// Returns the mail to the queue without counting the attempt; it is due again after `delay`.
     func giveBack(_ mail: QueuedMail, reason: String, for delay: Duration) async throws {
         try await postgres.execute(
             """
@@ -72,9 +72,9 @@ extension MailStore {
             """)
     }
 
-    /// Notes the address that a mail goes to.
+    /// Stores the address that a mail goes to.
     ///
-    /// - Returns: how many the address has had of the app in the last hour; nil: the mail is queued no more.
+    /// - Returns: How many mails the address got from the app in the last hour; nil if the mail is no longer queued.
     func begin(_ mail: QueuedMail, to address: String, in space: Space) async throws -> Int? {
         try await postgres.query(
             """
@@ -85,7 +85,7 @@ extension MailStore {
         ).first?.decode(0)
     }
 
-    /// With the end the content is gone. Does nothing to a mail that has one.
+    /// Ends a mail and deletes its content. Does nothing if the mail has already ended.
     func finish(_ id: UUID, _ end: End, reason: String? = nil) async throws {
         try await postgres.execute(
             """
@@ -94,7 +94,7 @@ extension MailStore {
             """)
     }
 
-    /// What hinders a mail that is tried again.
+    /// Stores why a mail is being retried.
     func note(_ id: UUID, reason: String) async throws {
         try await postgres.execute(
             "UPDATE notifications.mails SET reason = \(reason) WHERE id = \(id) AND state = 'queued'")
@@ -102,9 +102,9 @@ extension MailStore {
 
     // MARK: Afterwards
 
-    /// Notes what came back of a mail: what is final stays.
+    /// Records a bounce. A final bounce is not overwritten by a soft one.
     ///
-    /// - Returns: whom it was to; nil: there is no such mail, or nobody has been written to yet.
+    /// - Returns: The recipient; nil if there is no such mail, or if it has not been sent to an address yet.
     func note(_ kind: BounceKind, reason: String?, of id: UUID, in space: Space) async throws -> (
         address: String, user: String?
     )? {
@@ -119,9 +119,9 @@ extension MailStore {
         ).first.map { (try $0.decode(0), try $0.decode(1)) }
     }
 
-    /// Deletes what was sent, or is to be sent, to an address that is named in the order.
+    /// Deletes sent and queued mail to an address that was named in an order.
     ///
-    /// - Returns: how many; `limit`: there may be more.
+    /// - Returns: The number of mails; `limit` means that there may be more.
     func erase(_ address: String, limit: Int, in space: Space) async throws -> Int {
         try await postgres.execute(
             """

@@ -5,7 +5,7 @@ import MartletHTTP
 import MartletMail
 import MartletPostgres
 
-/// The mails of apps and what became of them.
+/// The mails of apps and their states.
 struct MailStore: Sendable {
     enum End: String, Sendable {
         case sent, failed, skipped, suppressed
@@ -16,10 +16,10 @@ struct MailStore: Sendable {
 
     // MARK: Ordering
 
-    /// What was ordered with an origin before, in the order of its recipients; nil: nothing.
+    /// The mails of an earlier order with the origin, in the order of its recipients; nil if there was none.
     ///
-    /// - Parameter digest: of the request behind an `Idempotency-Key`.
-    /// - Throws: `idempotency-key-reused` for another one.
+    /// - Parameter digest: The digest of the request with an `Idempotency-Key`.
+    /// - Throws: `idempotency-key-reused` when the digest differs.
     func known(_ origin: String, digest: Data?, in space: Space) async throws -> [UUID]? {
         try Self.known(try await postgres.query(Self.ordered(origin, in: space)), digest)
     }
@@ -41,7 +41,7 @@ struct MailStore: Sendable {
         return rows.isEmpty ? nil : try rows.map { try $0.decode(0) }
     }
 
-    /// How many have been ordered in the last hour, and in the last day.
+    /// The number of mails ordered in the last hour and the last day.
     func counts(in space: Space, _ transaction: PostgresTransaction) async throws -> (hour: Int, day: Int) {
         let row = try await transaction.query(
             """
@@ -51,7 +51,7 @@ struct MailStore: Sendable {
         return (try row.decode(0), try row.decode(1))
     }
 
-    /// - Parameter number: which of the order's recipients, from 0.
+    /// - Parameter number: The index of the recipient in the order, from 0.
     func insert(
         _ order: MailOrder, to recipient: MailRecipient, number: Int, in space: Space,
         _ transaction: PostgresTransaction
@@ -77,11 +77,11 @@ struct MailStore: Sendable {
         var state: String?
         var address: String?
         var user: String?
-        /// Behind this one.
+        /// Continues after this mail.
         var before: UUID?
     }
 
-    /// JSON objects, the newest first.
+    /// JSON objects, newest first.
     func list(_ filter: Filter, limit: Int, in space: Space) async throws -> [(id: UUID, json: String)] {
         var conditions: PostgresQuery = "m.space = \(space.id) AND \(Self.isApps)"
         if let state = filter.state { conditions.append(" AND m.state = \(state)" as PostgresQuery) }
@@ -100,7 +100,7 @@ struct MailStore: Sendable {
         ).first?.decode(0)
     }
 
-    /// Not ordered by another service, to staff, whose addresses the app is not to learn.
+    /// Excludes mail that other services send to staff, whose addresses the app must not see.
     private static let isApps: PostgresQuery = "NOT coalesce(starts_with(m.origin, 'service:'), FALSE)"
 
     static let json: PostgresQuery = """

@@ -1,11 +1,11 @@
 import MartletPostgres
 
-/// Who wants no more mail of an app about a topic, or about any.
+/// The people who unsubscribed from a topic of an app's mail, or from all topics.
 struct UnsubscribedStore: Sendable {
     let postgres: PostgresClient
     let digest: AddressDigest
 
-    /// For the address, and for the user to whom the mail went. Once is enough: again changes nothing.
+    /// Unsubscribes the address, and the user to whom the mail went. Idempotent.
     func add(_ address: String, _ topic: String, user: String?, in space: Int32) async throws {
         try await postgres.execute(
             """
@@ -14,7 +14,7 @@ struct UnsubscribedStore: Sendable {
             """)
     }
 
-    /// Who is meant: all that is said is so.
+    /// Selects entries that match all given properties.
     struct Filter: Sendable {
         var address: String?
         var user: String?
@@ -29,15 +29,15 @@ struct UnsubscribedStore: Sendable {
         }
     }
 
-    /// The last of a page.
+    /// The position after the last entry of a page.
     struct Place: Sendable {
         var address: String
         var topic: String
-        /// Nobody's: empty.
+        /// Empty if the entry belongs to no user.
         var user: String
     }
 
-    /// By address, topic and user, from behind `place`.
+    /// Entries ordered by address, topic and user, starting after `place`.
     func list(_ filter: Filter, behind place: Place?, limit: Int, in space: Space) async throws -> [(
         place: Place, json: String
     )] {
@@ -54,9 +54,9 @@ struct UnsubscribedStore: Sendable {
         ).map { (Place(address: try $0.decode(0), topic: try $0.decode(1), user: try $0.decode(2)), try $0.decode(3)) }
     }
 
-    /// With an address also what holds on for it after an erasure.
+    /// Deletes entries. With an address, also deletes the digests that remained after an erasure.
     ///
-    /// - Returns: false: there was nothing.
+    /// - Returns: False if there was nothing.
     func remove(_ filter: Filter, in space: Space) async throws -> Bool {
         let removed = try await postgres.execute(
             "DELETE FROM notifications.unsubscribed AS u WHERE u.space = \(space.id) AND \(filter.condition)")

@@ -2,11 +2,11 @@ import Crypto
 import Foundation
 import MartletCore
 
-/// Makes of an address what is kept of it when it must not be kept itself: HMAC-SHA256 under a key made of the internal
-/// secret, a text of 43 letters.
+/// Turns an address into the digest that is kept in its place: HMAC-SHA256 with a key derived from the internal secret,
+/// in 43 base64url characters.
 ///
-/// Whoever has the database alone cannot try addresses against it. Under another internal secret it is another text:
-/// what was kept is lost then.
+/// The database alone does not suffice to test addresses against it. A change of the internal secret invalidates all
+/// digests.
 struct AddressDigest: Sendable {
     private let key: SymmetricKey
 
@@ -18,7 +18,7 @@ struct AddressDigest: Sendable {
         }
     }
 
-    /// - Parameter space: in another one the same address is another text.
+    /// - Parameter space: Part of the input: the same address has a different digest in each space.
     func text(of address: String, in space: Int32) -> String {
         Base64URL.encode(HMAC<SHA256>.authenticationCode(for: Data("\(space) \(address)".utf8), using: key))
     }

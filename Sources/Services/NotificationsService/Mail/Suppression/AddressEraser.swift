@@ -1,23 +1,23 @@
 import MartletPostgres
 
-/// Erases addresses from the lists of whom not to write to, and keeps a digest of each in their place: who has
-/// unsubscribed stays unsubscribed, and what came back is not sent again, without the address being there.
+/// Erases addresses from the unsubscribe and suppression lists and keeps a digest of each. The entries thus stay in
+/// effect without the address being stored.
 struct AddressEraser: Sendable {
-    /// Rows of a list in a transaction.
+    /// The number of rows per list and transaction.
     static let rowsPerSlice = 500
 
     let postgres: PostgresClient
     let digest: AddressDigest
 
-    /// Whose addresses.
+    /// Selects the addresses to erase.
     enum Owner: Sendable {
-        /// Those that the user had when they were written to.
+        /// The addresses of the user at the time they were written to.
         case user(String)
-        /// But for what users said of it: that is theirs.
+        /// The address, except for entries that belong to users.
         case address(String)
     }
 
-    /// - Returns: how many rows each list had of them; `rowsPerSlice` of one: there may be more.
+    /// - Returns: The number of rows erased from each list; `rowsPerSlice` means that there may be more.
     func erase(_ owner: Owner, in space: Int32) async throws -> (unsubscribed: Int, suppressed: Int) {
         let (unsubscribed, suppressed): (PostgresQuery, PostgresQuery) =
             switch owner {

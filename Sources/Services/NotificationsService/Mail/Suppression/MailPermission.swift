@@ -1,16 +1,15 @@
 import MartletPostgres
 
-/// Whether an address may be written to: nobody has unsubscribed it, and nothing came back from there for good.
+/// Decides whether an address may be written to: it is neither unsubscribed nor suppressed.
 struct MailPermission: Sendable {
     let postgres: PostgresClient
     let digest: AddressDigest
 
-    /// Nil: it may. A user's word about a topic goes with them to whatever address they have, and stays with the
-    /// address, too.
+    /// Returns nil if it may. A user's unsubscription applies to the address, and to the user at any later address.
     ///
     /// - Parameters:
-    ///   - user: whose address it is, as far as is known.
-    ///   - topic: nil: of what nobody unsubscribes from.
+    ///   - user: The owner of the address, if known.
+    ///   - topic: Nil for mail that cannot be unsubscribed from.
     func refusal(of address: String, user: String?, topic: String?, in space: Int32) async throws -> MailWriter.Refusal?
     {
         let digest = digest.text(of: address, in: space)

@@ -1,31 +1,31 @@
 import Foundation
 import MartletPostgres
 
-/// What came of a mail after the server had taken it.
+/// A report about a mail after the server accepted it.
 enum BounceKind: String, Sendable, CaseIterable {
-    /// There is no such mailbox, or none any more.
+    /// The mailbox does not exist, or no longer exists.
     case hard
-    /// For now: a full mailbox, a server that is down.
+    /// A temporary failure: a full mailbox, a server that is down.
     case soft
-    /// The reader calls it spam.
+    /// The reader marked the mail as spam.
     case complaint
 
-    /// Whether the address is written to no more.
+    /// Whether the address must not be written to any more.
     var isFinal: Bool { self != .soft }
 }
 
-/// Addresses that an app no longer writes to.
+/// The suppression list: addresses that an app no longer writes to.
 struct SuppressedStore: Sendable {
-    /// New ones of a space in any hour.
+    /// The limit for new addresses per space and hour.
     static let maximumPerHour = 10_000
     static let maximumReasonLength = 500
 
     let postgres: PostgresClient
     let digest: AddressDigest
 
-    /// A complaint counts for more than a bounce; again changes nothing else.
+    /// Adds an address. A complaint overrides a bounce; otherwise repeating the call keeps the kind.
     ///
-    /// - Returns: false: the space has had too many new ones in the last hour.
+    /// - Returns: False if the space added too many new addresses in the last hour.
     func add(_ address: String, _ kind: BounceKind, reason: String?, user: String?, mail: UUID?, in space: Int32)
         async throws -> Bool
     {
@@ -41,7 +41,7 @@ struct SuppressedStore: Sendable {
             """) > 0
     }
 
-    /// By address, from behind `after`.
+    /// Entries ordered by address, starting after `after`.
     func list(address: String?, after: String?, limit: Int, in space: Space) async throws -> [(
         address: String, json: String
     )] {
@@ -57,9 +57,9 @@ struct SuppressedStore: Sendable {
             'since', \(PostgresQuery.rfc3339("s.since")))::text
         """
 
-    /// Also what holds on for an address that was erased.
+    /// Deletes an entry, or the digest that remained after an erasure.
     ///
-    /// - Returns: false: there was nothing.
+    /// - Returns: False if there was nothing.
     func remove(_ address: String, in space: Space) async throws -> Bool {
         try await postgres.query(
             """

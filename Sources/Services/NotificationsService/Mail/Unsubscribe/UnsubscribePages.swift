@@ -5,8 +5,7 @@ import Hummingbird
 import MartletMail
 import NIOCore
 
-/// What whoever follows the link of a mail gets to see: no scripts, nothing from elsewhere, in no frame, kept by
-/// nobody.
+/// The pages behind the unsubscribe link. They contain no scripts or external content, and cannot be framed or cached.
 enum UnsubscribePages {
     static func question(_ token: UnsubscribeToken) -> Response {
         page(
@@ -30,7 +29,8 @@ enum UnsubscribePages {
 
     static var unknown: Response {
         page(
-            "Unsubscribe", "<h1>This link does not work</h1><p>Please take the one of the latest mail, whole.</p>",
+            "Unsubscribe",
+            "<h1>This link does not work</h1><p>Please use the complete link from the most recent mail.</p>",
             status: .notFound)
     }
 

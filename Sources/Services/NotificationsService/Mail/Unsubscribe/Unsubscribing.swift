@@ -1,20 +1,19 @@
 import Foundation
 import MartletCore
 
-/// From what somebody can unsubscribe by a link of a mail: the link's last part is this, sealed. Keep old shapes
-/// readable.
+/// The subscription that a link ends. Encrypted, it is the last part of the link. Keep old shapes readable.
 struct UnsubscribeToken: Codable, Sendable, Equatable {
     var space: Int32
     var address: String
     var topic: String
-    /// Whose address it was, if the mail went to a user.
+    /// The user to whom the mail went; nil if it went to an address only.
     var user: String?
-    /// The app's name, for the page.
+    /// The app's name, shown on the page.
     var app: String
 }
 
-/// Makes and reads the links. Who has one needs no more to show (RFC 8058 §3.1): no one else can make it, or read an
-/// address out of it.
+/// Creates and reads unsubscribe links. The link alone is sufficient (RFC 8058 §3.1), because no one else can forge it
+/// or read the address in it.
 struct Unsubscribing: Sendable {
     private static let label = "unsubscribe"
 
@@ -26,7 +25,7 @@ struct Unsubscribing: Sendable {
             path: "mail/unsubscribe/" + Base64URL.encode(try sealing.seal(value: token, for: Self.label)))
     }
 
-    /// Nil for what is no token of this server's.
+    /// Nil when the text is not a token of this server.
     func token(_ text: String) -> UnsubscribeToken? {
         guard text.utf8.count <= 2_048 else { return nil }
         return Base64URL.decode(text).flatMap { sealing.value(in: $0, for: Self.label) }

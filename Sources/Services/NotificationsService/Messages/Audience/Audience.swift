@@ -3,32 +3,33 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// Whom a message is for: installations for which all that is given holds.
+/// Selects the installations that a message is for: those that meet all given criteria.
 ///
-/// As JSON
-/// `{"installations":[…],"users":[…],"channels":[…],"platforms":[…],"segment":"…","where":{…},"everyone":true,"except":{"users":[…]}}`;
-/// within a list one of its elements is enough. What names nobody says `everyone`, so that nobody is forgotten by
-/// mistake.
+///     {"installations":[…],"users":[…],"channels":[…],"platforms":[…],"segment":"…","where":{…},
+///      "everyone":true,"except":{"users":[…]}}
+///
+/// An installation matches a list if it matches one element. An audience without other criteria must state `everyone`,
+/// so that a forgotten criterion does not address all users.
 struct Audience: Sendable, Equatable {
     static let maximumInstallations = 1_000
     static let maximumUsers = 1_000
     static let maximumChannels = 100
-    /// Who is left out: of a rule, 10,000 who do not get it and as many who got it by their names.
+    /// The limit for excluded users. A rule may exclude 10,000 users, and as many who already got the message by name.
     static let maximumExceptUsers = 20_000
-    /// Bytes of an installation's channel or a user's id.
+    /// The maximum size of a channel name or user id, in bytes.
     static let maximumNameLength = 200
 
     var isEveryone = false
     var installations: [UUID]?
     var users: [String]?
-    /// One of them is enough.
+    /// Matches installations in at least one of the channels.
     var channels: [String]?
     var platforms: [Platform]?
-    /// The name of one that is stored.
+    /// The name of a stored segment.
     var segment: String?
-    /// In the Mongo-like grammar of flags, over `InstallationFacts`.
+    /// A condition on `InstallationFacts`, in the Mongo-like grammar of flags.
     var condition: JSONValue?
-    /// Who does not get it even so.
+    /// Users who do not get the message even if they match.
     var exceptUsers: [String] = []
 
     static let everyone = Audience(isEveryone: true)
@@ -37,7 +38,7 @@ struct Audience: Sendable, Equatable {
 
     static func installations(_ ids: [UUID]) -> Audience { Audience(installations: ids) }
 
-    /// It names those whom it is for: they can be looked up.
+    /// Whether the audience names so few recipients that they can be looked up directly.
     var isDirect: Bool {
         segment == nil && condition == nil && (installations?.count ?? users?.count ?? .max) <= Self.maximumDirect
     }
@@ -56,7 +57,8 @@ extension Audience {
         isEveryone = try fields.flag("everyone") ?? false
         installations = try fields.names("installations", upTo: Self.maximumInstallations)?.map { text in
             guard let id = UUID(uuidString: text) else {
-                throw HTTPProblem(.invalidBody, "These are ids of installations.", field: "installations")
+                throw HTTPProblem(
+                    .invalidBody, "Each element must be an installation id, a UUID.", field: "installations")
             }
             return id
         }
@@ -65,7 +67,8 @@ extension Audience {
         platforms = try fields.names("platforms", upTo: 20)?.map { text in
             guard let platform = Platform(rawValue: text) else {
                 throw HTTPProblem(
-                    .invalidBody, "There are \(Platform.allCases.map(\.rawValue).joined(separator: ", ")).",
+                    .invalidBody,
+                    "Each element must be one of \(Platform.allCases.map(\.rawValue).joined(separator: ", ")).",
                     field: "platforms")
             }
             return platform
@@ -78,7 +81,7 @@ extension Audience {
         try check()
     }
 
-    /// - Throws: `invalid-body` for what names nobody, `invalid-filter`.
+    /// - Throws: `invalid-body` when no recipient is named, `invalid-filter`.
     func check() throws {
         let namesSomebody =
             isEveryone || installations != nil || users != nil || channels != nil || platforms != nil || segment != nil
@@ -86,22 +89,22 @@ extension Audience {
         guard namesSomebody else {
             throw HTTPProblem(
                 .invalidBody,
-                "Say whom it is for: users, installations, channels, platforms, segment, where, or everyone.",
+                "The audience must name users, installations, channels, platforms, segment, where, or everyone.",
                 field: "audience")
         }
         for (list, name) in [(users, "users"), (channels, "channels")] where list?.isEmpty == true {
-            throw HTTPProblem(.invalidBody, "An empty list is nobody.", field: name)
+            throw HTTPProblem(.invalidBody, "This must have at least one element.", field: name)
         }
         if installations?.isEmpty == true {
-            throw HTTPProblem(.invalidBody, "An empty list is nobody.", field: "installations")
+            throw HTTPProblem(.invalidBody, "This must have at least one element.", field: "installations")
         }
         if users.map({ $0.count > Self.maximumUsers }) == true {
-            throw HTTPProblem(.invalidBody, "At most \(Self.maximumUsers) users.", field: "users")
+            throw HTTPProblem(.invalidBody, "This may have at most \(Self.maximumUsers) users.", field: "users")
         }
         if let condition { _ = try AudienceCondition(condition) }
     }
 
-    /// As it is stored and shown.
+    /// The audience as it is stored and shown.
     var json: JSONValue {
         var members: [JSONValue.Member] = []
         func add(_ name: String, _ texts: [String]?) {
@@ -120,17 +123,18 @@ extension Audience {
         return .object(members)
     }
 
-    /// Push services of the platforms that it is for.
+    /// The push services of the selected platforms.
     var services: Set<PushService> { platforms.map { Set($0.flatMap(\.services)) } ?? Set(PushService.allCases) }
 }
 
 extension BodyFields {
-    /// A list of names; nil where there is none, or null.
+    /// Reads a list of names; nil when missing or null.
     fileprivate func names(_ name: String, upTo limit: Int) throws -> [String]? {
         guard let texts = try strings(name, upTo: limit) else { return nil }
         guard texts.allSatisfy({ (1...Audience.maximumNameLength).contains($0.utf8.count) && !$0.utf8.contains(0) })
         else {
-            throw HTTPProblem(.invalidBody, "Each has 1 to \(Audience.maximumNameLength) bytes.", field: name)
+            throw HTTPProblem(
+                .invalidBody, "Each element must have 1 to \(Audience.maximumNameLength) bytes.", field: name)
         }
         return texts
     }

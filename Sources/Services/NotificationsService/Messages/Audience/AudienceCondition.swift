@@ -5,13 +5,13 @@ import MartletFlags
 import MartletHTTP
 import MartletPostgres
 
-/// An audience's `where`, ready to be asked of installations.
+/// An audience's `where` condition, compiled for evaluation against installations.
 struct AudienceCondition: Sendable {
     private let condition: Condition
-    /// Whether the app's own attributes are looked at, which take the longest to read.
+    /// Whether the condition uses the app's own attributes, which take the longest to read.
     let looksAtAttributes: Bool
 
-    /// - Throws: `invalid-filter` with what is wrong where.
+    /// - Throws: `invalid-filter` that tells what is wrong and where.
     init(_ json: JSONValue) throws {
         var compiler = ConditionCompiler()
         condition = compiler.compile(json)
@@ -23,7 +23,7 @@ struct AudienceCondition: Sendable {
                 findings: errors.map { Problem.Finding(.error, $0.code, at: $0.path, $0.message) })
         }
         guard !condition.asksForRoles else {
-            throw HTTPProblem(.invalidFilter, "Roles are not known of installations.", field: "where")
+            throw HTTPProblem(.invalidFilter, "Installations have no roles.", field: "where")
         }
         looksAtAttributes = json.text.contains("attributes")
     }
@@ -31,14 +31,14 @@ struct AudienceCondition: Sendable {
     func matches(_ facts: FlagAttributes) -> Bool { condition.matches(facts) }
 }
 
-/// What conditions can ask of an installation.
+/// The attributes of an installation that conditions can use.
 enum InstallationFacts {
-    /// Of `notifications.installations AS i`.
+    /// The columns of `notifications.installations AS i`.
     static let columns: PostgresQuery = """
         i.platform, i.service, i.app_version, i.os_version, i.device_model, i.locale, i.time_zone, i.user_id, i.channels, i.created, i.seen, i.badge, i.attributes
         """
 
-    /// - Parameter column: where `columns` begin.
+    /// - Parameter column: The index of the first of `columns`.
     static func read(_ row: PostgresRow, id: UUID, from column: Int, withAttributes: Bool) throws -> FlagAttributes {
         var facts: FlagAttributes = [
             "id": .string(id.uuidString.lowercased()), "now": .number(Date().timeIntervalSince1970),

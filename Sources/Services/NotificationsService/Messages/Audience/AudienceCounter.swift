@@ -3,15 +3,15 @@ import MartletCore
 import MartletPostgres
 import MartletPush
 
-/// How many devices an audience has.
+/// Counts the devices of an audience.
 struct AudienceCounter: Sendable {
-    /// Installations looked at, unless all are asked for.
+    /// The maximum number of installations examined, unless an exact count is requested.
     static let maximumLooked = 100_000
     private static let timeLimit: Duration = .seconds(40)
 
     struct Count: Sendable, Equatable {
         var count: Int
-        /// False: there are at least as many.
+        /// False if `count` is a lower bound.
         var isExact: Bool
 
         var json: JSONValue { .object([.init("count", .number("\(count)")), .init("isExact", .bool(isExact))]) }
@@ -20,8 +20,9 @@ struct AudienceCounter: Sendable {
     let postgres: PostgresClient
 
     /// - Parameters:
-    ///   - services: counts only devices of these; nil: of all that the content is for.
-    ///   - isExact: looks at all installations, for 40 seconds at most, where it would stop at 100,000.
+    ///   - services: Counts only devices of these push services; nil counts those of all services that the content is
+    ///     for.
+    ///   - isExact: Examines all installations, for at most 40 seconds, instead of stopping at 100,000.
     func count(
         _ audiences: [Audience], content: MessageContent = MessageContent(), services: Set<PushService>? = nil,
         isExact: Bool, in space: Space

@@ -4,16 +4,18 @@ import MartletFlags
 import MartletPostgres
 import MartletPush
 
-/// How installations of an audience are found: what PostgreSQL can tell, and what is asked of each one that it finds.
+/// Finds the installations of an audience: a filter that PostgreSQL evaluates, and conditions that are checked for each
+/// row.
 struct AudienceCriteria: Sendable {
-    /// Behind `WHERE i.space = …`.
+    /// Follows `WHERE i.space = …`.
     let filter: PostgresQuery
     private let conditions: [AudienceCondition]
 
     /// - Parameters:
-    ///   - audiences: all of which have to hold.
-    ///   - services: only devices of these; nil: of all that the content is for.
-    /// - Throws: `HTTPProblem` for a condition that is not understood.
+    ///   - audiences: The audiences, all of which must match.
+    ///   - services: Includes only devices of these push services; nil includes those of all services that the content
+    ///     is for.
+    /// - Throws: `HTTPProblem` for an invalid condition.
     init(_ audiences: [Audience], content: MessageContent, services: Set<PushService>? = nil) throws {
         let services = content.services.intersection(services ?? content.services).map(\.rawValue).sorted()
         let isActivity = content.effectivePushType == .liveActivity
@@ -25,15 +27,15 @@ struct AudienceCriteria: Sendable {
 
     var looksAtAttributes: Bool { conditions.contains(where: \.looksAtAttributes) }
 
-    /// Whether PostgreSQL alone can tell who it is.
+    /// Whether PostgreSQL alone can evaluate the audience.
     var isPlain: Bool { conditions.isEmpty }
 
-    /// What `candidate(_:)` reads.
+    /// The columns that `candidate(_:)` reads.
     var columns: PostgresQuery {
         isPlain ? "i.id, i.time_zone, i.service" : "i.id, i.time_zone, i.service, \(InstallationFacts.columns)"
     }
 
-    /// Nil: it is not meant.
+    /// Nil if the installation does not match.
     func candidate(_ row: PostgresRow) throws -> Candidate? {
         let candidate = Candidate(
             installation: try row.decode(0), timeZone: try row.decode(1), service: try row.decode(2))
@@ -45,7 +47,7 @@ struct AudienceCriteria: Sendable {
 }
 
 extension Audience {
-    /// What an index knows of it.
+    /// The criteria that can use an index.
     fileprivate var filter: PostgresQuery {
         var filter = PostgresQuery()
         if let installations { filter.append("AND i.id = ANY (\(installations)) ") }

@@ -4,20 +4,20 @@ import MartletHTTP
 import MartletPostgres
 import MartletPush
 
-/// Which devices of an audience cannot be reached because the app has no credential for their push service.
+/// Finds the devices of an audience that cannot be reached because the app has no credential for their push service.
 struct PushReach: Sendable {
     let postgres: PostgresClient
     let counter: AudienceCounter
     let segments: SegmentStore
 
-    /// What a message would not reach.
+    /// The devices that a message would not reach.
     struct Unreached: Sendable {
-        /// Devices by push services without a credential.
+        /// The number of devices per push service without a credential.
         var devices: [(service: PushService, count: AudienceCounter.Count)] = []
-        /// Whether there are devices, and none of them can be reached.
+        /// Whether there are devices and none of them can be reached.
         var isEverybody = false
 
-        /// For an answer; empty where every device can be reached.
+        /// The members for an answer; empty if every device can be reached.
         var members: [JSONValue.Member] {
             guard !devices.isEmpty else { return [] }
             let list = devices.map { entry in
@@ -29,7 +29,7 @@ struct PushReach: Sendable {
             return [.init("withoutCredential", .array(list))]
         }
 
-        /// - Throws: `push-credential-missing` where nobody can be reached.
+        /// - Throws: `push-credential-missing` if no device can be reached.
         func check() throws {
             guard isEverybody else { return }
             let list = devices.map {
@@ -42,7 +42,7 @@ struct PushReach: Sendable {
         }
     }
 
-    /// - Parameter isExact: counts all devices; otherwise counting stops after 100,000 of each push service.
+    /// - Parameter isExact: Counts all devices; otherwise counting stops after 100,000 for each push service.
     /// - Throws: `segment-not-found`, `invalid-filter`.
     func unreached(_ audience: Audience, content: MessageContent, isExact: Bool, in space: Space) async throws
         -> Unreached

@@ -6,39 +6,40 @@ import MartletHTTP
 import MartletLogic
 import MartletPostgres
 
-/// What an app's signed-in users may send to each other: nothing but what stands here.
+/// The messages that an app's signed-in users may send to each other. Everything else is forbidden.
 ///
-/// As JSON
-/// `{"templates":{"<template>":{"maximumRecipients":10,"channels":["event-*"],"when":<JsonLogic>,"limit":{"count":20,"seconds":3600},
-/// "recipientLimit":{"count":20,"seconds":3600}}}}`. Users choose no text of their own: a template's variables are all
-/// that they say.
+///     {"templates":{"<template>":{"maximumRecipients":10,"channels":["event-*"],"when":<JsonLogic>,
+///      "limit":{"count":20,"seconds":3600},"recipientLimit":{"count":20,"seconds":3600}}}}
+///
+/// Users cannot send free text, only the variables of a template.
 struct ClientRules: Sendable {
     static let maximumTemplates = 100
-    /// Bytes of a condition.
+    /// In bytes.
     static let maximumConditionSize = 16 << 10
     static let maximumChannels = 50
-    /// Of a limit.
+    /// The longest period of a limit.
     static let maximumSeconds = 31 * 86_400
 
-    /// So many messages within so many seconds.
+    /// Allows `count` messages within `seconds`.
     struct Limit: Sendable {
         var count: Int
         var seconds: Int
 
-        /// Asks to try again after the span, or after an hour if the span is longer.
+        /// Asks the client to retry after the period, or after an hour if the period is longer.
         var refusalHeaders: HTTPFields { [.retryAfter: "\(min(seconds, 3_600))"] }
     }
 
     struct Rule: Sendable {
-        /// Users or channels that one message may go to.
+        /// The maximum number of users or channels per message.
         var maximumRecipients: Int
-        /// The channels that it may go to: names, or prefixes of names followed by `*`; empty: to users only.
+        /// The channels that may be addressed: names, or prefixes followed by `*`. If empty, only users may be
+        /// addressed.
         var channels: [String]
-        /// Over `{"sender","recipients","channels","variables"}`; nil: always.
+        /// A condition over `{"sender","recipients","channels","variables"}`; nil always holds.
         var condition: JSONLogic?
-        /// For each sender.
+        /// Applies to each sender.
         var limit: Limit
-        /// For each user or channel that gets it, whoever sends.
+        /// Applies to each user or channel that receives the message, across all senders.
         var recipientLimit: Limit
     }
 
@@ -65,7 +66,8 @@ extension ClientRules.Limit {
         guard let count = try numbers.integer("count", in: 1...10_000),
             let seconds = try numbers.integer("seconds", in: 1...ClientRules.maximumSeconds)
         else {
-            throw HTTPProblem(.invalidBody, "A limit has count and seconds.", field: name)
+            throw HTTPProblem(
+                .invalidBody, "A limit must have count (1 to 10000) and seconds (at most 31 days).", field: name)
         }
         self.init(count: count, seconds: seconds)
     }
@@ -81,14 +83,14 @@ extension ClientRules.Rule {
         for channel in channels where !ChannelName.isOne(channel.hasSuffix("*") ? String(channel.dropLast()) : channel)
         {
             throw HTTPProblem(
-                .invalidBody,
-                "Expected the name of a channel, or a prefix of names followed by *. \(ChannelName.sentence)",
+                .invalidBody, "This must contain channel names, or prefixes followed by *. \(ChannelName.sentence)",
                 field: "channels")
         }
         if let when = fields.object("when") {
             guard when.text.utf8.count <= ClientRules.maximumConditionSize else {
                 throw HTTPProblem(
-                    .invalidBody, "A condition has at most \(ClientRules.maximumConditionSize) bytes.", field: "when")
+                    .invalidBody, "A condition may have at most \(ClientRules.maximumConditionSize) bytes.",
+                    field: "when")
             }
             do {
                 condition = try JSONLogic(try LogicValue(json: when.text))
@@ -97,7 +99,8 @@ extension ClientRules.Rule {
             }
         }
         guard let limit = fields.object("limit") else {
-            throw HTTPProblem(.invalidBody, "Say how often a user may send it.", field: "limit")
+            throw HTTPProblem(
+                .invalidBody, "This field is required: how often a user may send the message.", field: "limit")
         }
         self.limit = try ClientRules.Limit(limit, "limit")
         recipientLimit =
@@ -105,7 +108,7 @@ extension ClientRules.Rule {
             ?? Self.defaultRecipientLimit
     }
 
-    /// Whether the condition holds; what cannot be worked out does not.
+    /// Whether the condition holds. A condition that cannot be evaluated does not.
     func allows(_ send: ClientSend) -> Bool {
         guard let condition else { return true }
         func list(_ texts: [String]) -> JSONValue { .array(texts.map { .string($0) }) }
@@ -123,11 +126,11 @@ extension ClientRules.Rule {
     }
 }
 
-/// The app's rules, one document for each space.
+/// The app's client rules, one document per space.
 struct ClientRuleStore: Sendable {
     let postgres: PostgresClient
 
-    /// Nil: there are none, and users may send nothing.
+    /// Nil if there are none; users may then send nothing.
     func find(in space: Space) async throws -> ClientRules? {
         try await postgres.query("SELECT rules FROM notifications.client_rules WHERE space = \(space.id)").first.map {
             try ClientRules(try $0.json(0))

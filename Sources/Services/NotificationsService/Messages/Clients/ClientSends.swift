@@ -5,26 +5,27 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// What a signed-in user asks the server to send to others.
+/// A message that a signed-in user wants to send to others.
 struct ClientSend: Sendable {
     var template: String
-    /// An object.
+    /// A JSON object.
     var variables: JSONValue
-    /// To whom, by id; empty: to channels.
+    /// The recipients' ids; empty if the message is for channels.
     var users: [String] = []
     var channels: [String] = []
-    /// Of the token that came with the request, never of its body.
+    /// Taken from the request's token, never from its body.
     var sender: String
     var idempotencyKey: String?
-    /// Of the request that came with the key.
+    /// The digest of the request that came with the key.
     var digest: [UInt8]?
-    /// Whether variables that the template has no place for are ignored: the thesis's form always sends the same ones.
+    /// Whether variables unknown to the template are ignored. The original TBAnalytics format always sends the same
+    /// ones.
     var allowsOtherVariables = false
 }
 
-/// Messages of users to users, as far as the app's rules allow them.
+/// Sends messages between users, as far as the app's rules allow.
 struct ClientSends: Sendable {
-    /// The variable that is always the sender's id.
+    /// The variable that always contains the sender's id.
     static let senderVariable = "sender"
 
     let postgres: PostgresClient
@@ -32,10 +33,10 @@ struct ClientSends: Sendable {
     let templates: TemplateStore
     let rules: ClientRuleStore
 
-    /// Of what was sent with the same key before nothing is sent or checked again.
+    /// A request with a known key is neither checked nor sent again.
     ///
-    /// - Throws: `forbidden` for what the rules do not allow, `too-many-requests`, `template-not-found`,
-    ///   `invalid-body`, `idempotency-key-reused`; nothing is sent then.
+    /// - Throws: `forbidden` when the rules do not allow the message, `too-many-requests`, `template-not-found`,
+    ///   `invalid-body`, `idempotency-key-reused`. Nothing is sent then.
     func send(_ send: ClientSend, in space: Space) async throws -> (message: Message, isNew: Bool) {
         let author = Author(text: "user:" + send.sender)
         let origin = send.idempotencyKey.map { "\(author.text):\($0)" }
@@ -48,7 +49,7 @@ struct ClientSends: Sendable {
             content: content, audience: Self.audience(send), origin: origin, originDigest: send.digest,
             template: send.template, author: author)
         return try await postgres.withTransaction { transaction in
-            // The messages of one user wait for each other, so that each is counted.
+            // Serialize the messages of one user, so that each is counted.
             _ = try await transaction.query("SELECT pg_advisory_xact_lock(hashtext(\(author.text)), \(space.id))")
             if try await isNew(order, in: space, transaction) {
                 try await count(order, rule.limit, in: space, transaction)
@@ -58,7 +59,7 @@ struct ClientSends: Sendable {
         }
     }
 
-    /// The sender does not get a message to a channel.
+    /// The audience of the message. The sender does not receive their own message to a channel.
     private static func audience(_ send: ClientSend) -> Audience {
         guard send.channels.isEmpty else {
             return Audience(channels: Array(Set(send.channels)).sorted(), exceptUsers: [send.sender])
@@ -68,18 +69,17 @@ struct ClientSends: Sendable {
 
     private func rule(for send: ClientSend, in space: Space) async throws -> ClientRules.Rule {
         guard let rule = try await rules.find(in: space)?.rules[send.template] else {
-            throw HTTPProblem(.forbidden, "Users of this app may not send this.")
+            throw HTTPProblem(.forbidden, "Users of this app may not send this template.")
         }
         guard send.users.isEmpty != send.channels.isEmpty, send.users.allSatisfy(Self.isName) else {
-            throw HTTPProblem(
-                .invalidBody, "Name the users or the channels that it is for, and not both.", field: "users")
+            throw HTTPProblem(.invalidBody, "Name either users or channels, not both.", field: "users")
         }
         if let channel = send.channels.first(where: { !ChannelName.isOne($0) || !rule.allows(channel: $0) }) {
-            throw HTTPProblem(.forbidden, "Users may not send this to the channel \(channel.prefix(64)).")
+            throw HTTPProblem(.forbidden, "Users may not send this template to the channel \(channel.prefix(64)).")
         }
         guard Set(send.users + send.channels).count <= rule.maximumRecipients else {
             throw HTTPProblem(
-                .forbidden, "This may go to at most \(rule.maximumRecipients) users or channels at a time.")
+                .forbidden, "This template may be sent to at most \(rule.maximumRecipients) users or channels at once.")
         }
         guard rule.allows(send) else { throw HTTPProblem(.forbidden, "The app's rules do not allow this message.") }
         return rule
@@ -94,15 +94,17 @@ struct ClientSends: Sendable {
         let template = try await templates.template(send.template, in: space)
         guard values[Self.senderVariable] == nil else {
             throw HTTPProblem(
-                .invalidBody, "The sender is always the user who is signed in, and cannot be given.",
+                .invalidBody, "This variable is always the signed-in user and cannot be set.",
                 field: "variables.\(Self.senderVariable)")
         }
         if !send.allowsOtherVariables {
             let names = try template.names.subtracting([Self.senderVariable])
             if let other = values.keys.sorted().first(where: { !names.contains($0) }) {
-                let known = names.isEmpty ? "It takes none." : "It takes \(names.sorted().joined(separator: ", "))."
+                let known =
+                    names.isEmpty
+                    ? "It has no variables." : "Its variables are \(names.sorted().joined(separator: ", "))."
                 throw HTTPProblem(
-                    .invalidBody, "The template \(send.template) has no place for the variable \(other). \(known)",
+                    .invalidBody, "The template \(send.template) has no variable \(other). \(known)",
                     field: "variables.\(other)")
             }
         }
@@ -128,13 +130,13 @@ struct ClientSends: Sendable {
             """)
         guard try rows[0].decode(0, as: Int.self) < limit.count else {
             throw HTTPProblem(
-                .tooManyRequests, "You have sent as many of these messages as you may for now.",
+                .tooManyRequests, "You have reached the limit for these messages. Try again later.",
                 headers: limit.refusalHeaders)
         }
     }
 
-    /// Counts the message for each recipient, or for none when one is beyond the limit. A span begins with the first
-    /// message counted in it.
+    /// Counts the message for every recipient, or for none if one of them is over the limit. A period starts with the
+    /// first message counted in it.
     private func countReceipts(
         _ send: ClientSend, _ limit: ClientRules.Limit, in space: Space, _ transaction: PostgresTransaction
     ) async throws {
@@ -150,8 +152,7 @@ struct ClientSends: Sendable {
             """)
         guard counted == recipients.count else {
             throw HTTPProblem(
-                .tooManyRequests,
-                "One of the recipients has been sent as many of these messages as the app allows for now.",
+                .tooManyRequests, "One of the recipients has reached the limit for these messages. Try again later.",
                 headers: limit.refusalHeaders)
         }
     }

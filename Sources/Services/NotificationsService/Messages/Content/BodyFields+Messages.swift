@@ -3,7 +3,7 @@ import MartletCore
 import MartletHTTP
 
 extension BodyFields {
-    /// A text of 1 to so many bytes; nil where there is none, or null.
+    /// Reads a text of 1 to `limitInBytes` bytes; nil when missing or null.
     ///
     /// - Throws: `invalid-body`.
     func text(_ name: String, upTo limitInBytes: Int) throws -> String? {
@@ -14,18 +14,19 @@ extension BodyFields {
         return text
     }
 
-    /// One of an enumeration's words.
+    /// Reads one of an enumeration's words.
     func choice<Choice: RawRepresentable & CaseIterable>(_ name: String) throws -> Choice?
     where Choice.RawValue == String {
         guard let text = try string(name) else { return nil }
         guard let choice = Choice(rawValue: text) else {
             throw HTTPProblem(
-                .invalidBody, "There are \(Choice.allCases.map(\.rawValue).joined(separator: ", ")).", field: name)
+                .invalidBody, "This must be one of \(Choice.allCases.map(\.rawValue).joined(separator: ", ")).",
+                field: name)
         }
         return choice
     }
 
-    /// A number from 0 to 1.
+    /// Reads a number from 0 to 1.
     func fraction(_ name: String) throws -> Double? {
         guard let value = self[name], value != .null else { return nil }
         guard case .number(let literal) = value, let number = Double(literal), (0...1).contains(number) else {
@@ -34,6 +35,6 @@ extension BodyFields {
         return number
     }
 
-    /// An object inside; nil where there is none, or null.
+    /// Reads a member that must be an object later on; nil when missing or null.
     func object(_ name: String) -> JSONValue? { self[name].flatMap { $0 == .null ? nil : $0 } }
 }

@@ -4,7 +4,7 @@ import MartletCore
 import MartletHTTP
 import MartletPush
 
-/// How large a push of one language and variant is, in bytes, for each push service.
+/// The size of a push in bytes per push service, for one language and variant.
 struct PushSizes: Sendable, Equatable {
     var apns: Int?
     var fcm: Int?
@@ -12,11 +12,10 @@ struct PushSizes: Sendable, Equatable {
 }
 
 extension MessageContent {
-    /// Refuses what a push service would not take, before anything is queued: every language of every variant is looked
-    /// at.
+    /// Checks every language and variant against the limits of the push services, before anything is queued.
     ///
-    /// - Parameter services: those of the devices that it is for.
-    /// - Throws: `invalid-body` saying in which language.
+    /// - Parameter services: The push services of the devices that the message is for.
+    /// - Throws: `invalid-body` that names the variant and language.
     func check(for services: Set<PushService> = Set(PushService.allCases)) throws {
         for (variant, language) in combinations {
             guard let fault = fault(variant, language, services) else { continue }
@@ -26,13 +25,13 @@ extension MessageContent {
         }
     }
 
-    /// Each text that there is, and the one for who reads none of the languages.
+    /// All texts by variant and language. A nil language stands for the default texts.
     var combinations: [(variant: Int, language: LanguageTag?)] {
         let languages: [LanguageTag?] = [nil] + languages
         return (0..<variantCount).flatMap { variant in languages.map { (variant, $0) } }
     }
 
-    /// What a push of a text takes, identity and the largest badge included.
+    /// The size of a push, including its identity and the largest badge.
     func sizes(variant: Int, language: LanguageTag?) -> PushSizes {
         var sizes = PushSizes()
         for service in services {
@@ -46,7 +45,7 @@ extension MessageContent {
         return sizes
     }
 
-    /// Also of what is too large.
+    /// Also returns the size when it is over the limit.
     private func size(_ service: PushService, _ variant: Int, _ language: LanguageTag?) -> Int? {
         do throws(PushFault) {
             switch try probe(service, variant, language) {
@@ -59,7 +58,7 @@ extension MessageContent {
         }
     }
 
-    /// What a push service would say against a text; nil: nothing.
+    /// The reason why a push service would reject a text; nil if none would.
     func fault(_ variant: Int, _ language: LanguageTag?, _ wanted: Set<PushService>) -> PushFault? {
         for service in PushService.allCases where services.contains(service) && wanted.contains(service) {
             do throws(PushFault) {
@@ -71,7 +70,7 @@ extension MessageContent {
         return nil
     }
 
-    /// A push to a device that there is not.
+    /// Renders a push to a made-up device.
     private func probe(_ service: PushService, _ variant: Int, _ language: LanguageTag?) throws(PushFault)
         -> PushMessage
     {
@@ -85,7 +84,7 @@ extension MessageContent {
             identity: PushIdentity(message: message, pushID: message, expires: Date()))
     }
 
-    /// Of RFC 8291, appendix A.
+    /// From RFC 8291, appendix A.
     private static let probeKey =
         "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4"
     private static let probeSecret = "BTBZMqHH6r4Tts7J_aSIgg"

@@ -3,7 +3,7 @@ import MartletCore
 import MartletPush
 
 extension MessageContent {
-    /// As it is stored: `init(_:)` reads the same again.
+    /// The content as it is stored; `init(_:)` reads it again.
     var json: JSONValue {
         var members = texts.members
         func add(_ name: String, _ value: JSONValue?) {

@@ -8,7 +8,7 @@ extension MessageContent {
     static let maximumVariants = 4
     static let maximumLanguages = 100
     static let maximumTimeToLiveInSeconds = 28 * 86_400
-    /// Bytes of the JSON.
+    /// The maximum size of the JSON, in bytes.
     static let maximumSizeInBytes = 256 << 10
 
     private static let names: Set<String> = [
@@ -17,13 +17,14 @@ extension MessageContent {
         "priority", "pushType", "liveActivity", "interruptionLevel", "relevance", "ttl", "atMostOnce",
     ]
 
-    /// Reads what a request, a template or the table says. Whether it fits into a push is `check()`'s.
+    /// Reads the content from a request, a template or the table. `check()` tells whether it fits into a push.
     ///
-    /// - Throws: `invalid-body` naming the member.
+    /// - Throws: `invalid-body` that names the member.
     init(_ json: JSONValue) throws {
         guard json.text.utf8.count <= Self.maximumSizeInBytes else {
             throw HTTPProblem(
-                .invalidBody, "A message's content has at most \(Self.maximumSizeInBytes) bytes.", field: "content")
+                .invalidBody, "The content of a message may have at most \(Self.maximumSizeInBytes) bytes.",
+                field: "content")
         }
         let fields = try BodyFields(json, Self.names)
         texts = try MessageTexts(fields)
@@ -50,23 +51,24 @@ extension MessageContent {
         try checkTogether()
     }
 
-    /// What each member allows and all of them together do not.
+    /// Checks the members against each other.
     private func checkTogether() throws {
         if (effectivePushType == .liveActivity) != (liveActivity != nil) {
             throw HTTPProblem(
-                .invalidBody, "A Live Activity has the push type liveactivity, and only it.", field: "liveActivity")
+                .invalidBody, "liveActivity and the push type liveactivity must be used together.",
+                field: "liveActivity")
         }
         if isSilent, interruptionLevel != nil || sound != nil {
-            throw HTTPProblem(.invalidBody, "What is silent neither sounds nor interrupts.", field: "silent")
+            throw HTTPProblem(
+                .invalidBody, "A silent message can have neither sound nor interruptionLevel.", field: "silent")
         }
         if isSilent, effectivePushType != .background {
-            throw HTTPProblem(.invalidBody, "What is silent has the push type background.", field: "pushType")
+            throw HTTPProblem(.invalidBody, "A silent message must have the push type background.", field: "pushType")
         }
         if effectivePushType == .alert, badge == nil {
             for variant in 0..<variantCount where texts(variant: variant, in: nil).isEmpty {
                 throw HTTPProblem(
-                    .invalidBody, "There must be a title or a body, or a badge, or the message is silent.",
-                    field: "body")
+                    .invalidBody, "A message that is not silent requires a title, a body or a badge.", field: "body")
             }
         }
     }
@@ -81,7 +83,7 @@ extension MessageContent {
         for member in members {
             guard let language = LanguageTag(member.name), localized[language] == nil else {
                 throw HTTPProblem(
-                    .invalidBody, "This is not a language, such as en or de-AT, or is there twice.",
+                    .invalidBody, "This must be a language tag, such as en or de-AT, and occur only once.",
                     field: "localized.\(member.name.prefix(40))")
             }
             localized[language] = try MessageTexts(try BodyFields(member.value, Set(MessageTexts.names)))
@@ -93,7 +95,7 @@ extension MessageContent {
         guard let value = fields["variants"], value != .null else { return [] }
         guard case .array(let elements) = value, (2...maximumVariants).contains(elements.count) else {
             throw HTTPProblem(
-                .invalidBody, "These are 2 to \(maximumVariants) texts to try against each other.", field: "variants")
+                .invalidBody, "This must be a list of 2 to \(maximumVariants) variants.", field: "variants")
         }
         let variants = try elements.map { element in
             let fields = try BodyFields(element, ["name", "weight", "title", "subtitle", "body", "localized"])
@@ -105,7 +107,7 @@ extension MessageContent {
                 localized: try localized(fields))
         }
         guard Set(variants.map(\.name)).count == variants.count else {
-            throw HTTPProblem(.invalidBody, "Each variant has a name of its own.", field: "variants.name")
+            throw HTTPProblem(.invalidBody, "The names of variants must be distinct.", field: "variants.name")
         }
         return variants
     }
@@ -113,10 +115,10 @@ extension MessageContent {
     private static func data(_ fields: BodyFields) throws -> [JSONValue.Member] {
         guard let value = fields["data"], value != .null else { return [] }
         guard case .object(let members) = value, Set(members.map(\.name)).count == members.count else {
-            throw HTTPProblem(.invalidBody, "This must be an object, each of its names there once.", field: "data")
+            throw HTTPProblem(.invalidBody, "This must be an object with distinct names.", field: "data")
         }
         for member in members where ["aps", "martlet"].contains(member.name) {
-            throw HTTPProblem(.invalidBody, "The name \(member.name) is not the app's.", field: "data.\(member.name)")
+            throw HTTPProblem(.invalidBody, "The name \(member.name) is reserved.", field: "data.\(member.name)")
         }
         return members
     }
@@ -156,7 +158,7 @@ extension LiveActivityContent {
                 attributes: fields["attributes"] ?? .object([]))
         case "update": event = .update
         case "end": event = .end(dismissal: try fields.time("dismissal"))
-        default: throw HTTPProblem(.invalidBody, "There are start, update and end.", field: "liveActivity.event")
+        default: throw HTTPProblem(.invalidBody, "This must be start, update or end.", field: "liveActivity.event")
         }
         contentState = fields["contentState"]
         staleDate = try fields.time("stale")

@@ -2,59 +2,59 @@ import Foundation
 import MartletCore
 import MartletPush
 
-/// What devices get: texts in languages and variants, and how they are shown.
+/// The content of a message: texts by language and variant, and how they are shown.
 ///
-/// The same as JSON in requests, templates, rules and the table; `init(_:)` reads and checks it, `json` writes it.
+/// Requests, templates, rules and the table use the same JSON: `init(_:)` reads and validates it, `json` writes it.
 struct MessageContent: Sendable, Equatable {
-    /// For who reads none of the languages.
+    /// The default texts, for readers of other languages.
     var texts = MessageTexts()
     var localized: [LanguageTag: MessageTexts] = [:]
-    /// At most four; empty: one text for everybody.
+    /// At most four. If empty, all recipients get the same text.
     var variants: [MessageVariant] = []
     var badge: MessageBadge?
-    /// `default`, or a file of the app.
+    /// `default`, or the name of a sound file in the app.
     var sound: String?
     /// An https URL.
     var image: String?
     var category: String?
     var thread: String?
-    /// Of messages with the same one, a device shows the latest. Nil: the message's own id, so that what is sent twice
-    /// is shown once.
+    /// A device shows only the latest of the messages with the same id. Nil stands for the message's own id, so that a
+    /// message sent twice is shown once.
     var collapseID: String?
     /// The app's own members.
     var data: [JSONValue.Member] = []
-    /// Wakes the app and shows nothing.
+    /// Wakes the app without showing anything.
     var isSilent = false
     var priority: MessagePriority?
-    /// Nil: as the content is.
+    /// Nil: derived from the content.
     var pushType: APNsPushType?
     var liveActivity: LiveActivityContent?
     var interruptionLevel: APNsPayload.InterruptionLevel?
     /// From 0 to 1.
     var relevance: Double?
     var timeToLiveInSeconds: Int?
-    /// A push that may have left is not sent again.
+    /// Whether a push that may have been sent is never sent again.
     var atMostOnce = false
 
     init(_ texts: MessageTexts = MessageTexts()) {
         self.texts = texts
     }
 
-    /// With which APNs gets it.
+    /// The push type sent to APNs.
     var effectivePushType: APNsPushType {
         pushType ?? (liveActivity != nil ? .liveActivity : isSilent ? .background : .alert)
     }
 
-    /// What is more than alerts and background work is known to Apple's devices only.
+    /// The push services that can deliver the content. Only APNs supports types other than alert and background.
     var services: Set<PushService> {
         [.alert, .background].contains(effectivePushType) ? Set(PushService.allCases) : [.apns]
     }
 
-    /// How many texts there are to choose from.
+    /// The number of texts to choose from, at least 1.
     var variantCount: Int { max(variants.count, 1) }
 
-    /// What is read: of the variant in the language, else of the variant, else of the message in the language, else of
-    /// the message.
+    /// The texts for a reader. Each missing text falls back in this order: the variant in the language, the variant,
+    /// the message in the language, the message.
     func texts(variant: Int, in language: LanguageTag?) -> MessageTexts {
         let own = variants.indices.contains(variant) ? variants[variant] : nil
         let layers: [MessageTexts?] = [
@@ -63,13 +63,13 @@ struct MessageContent: Sendable, Equatable {
         return layers.compactMap(\.self).reduce(MessageTexts()) { $0.over($1) }
     }
 
-    /// All languages of the message and its variants, in order.
+    /// All languages of the message and its variants, sorted.
     var languages: [LanguageTag] {
         Set(localized.keys).union(variants.flatMap(\.localized.keys)).sorted { $0.text < $1.text }
     }
 }
 
-/// A Live Activity's push. `timestamp` is the time of sending.
+/// The content of a Live Activity push. Its `timestamp` is the time of sending.
 struct LiveActivityContent: Sendable, Equatable {
     var event: APNsLiveActivity.Event
     var contentState: JSONValue?

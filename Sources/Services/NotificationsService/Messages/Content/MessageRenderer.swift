@@ -5,10 +5,10 @@ import MartletLocalization
 import MartletPush
 import Synchronization
 
-/// Makes pushes of one message, each payload encoded once for all devices that get the same.
+/// Renders the pushes of one message. Each payload is encoded once for all devices that get the same.
 ///
-/// Keep one for as long as a message is being sent. Its memory is bounded: badges that are counted up fill it no
-/// further than `maximumPayloads`.
+/// Keep the renderer while the message is being sent. Its memory is bounded: incrementing badges fill it only up to
+/// `maximumPayloads`.
 final class MessageRenderer: Sendable {
     static let maximumPayloads = 128
     static let maximumLocales = 1_024
@@ -50,12 +50,12 @@ final class MessageRenderer: Sendable {
         topic = Self.topic(content.collapseID ?? messageText)
     }
 
-    /// The message for a device.
+    /// Renders the push for a device.
     ///
     /// - Parameters:
-    ///   - badge: what the icon is to show, where the content counts up; else it is the content's.
-    ///   - bundleID: of a device that does not say which it has.
-    /// - Throws: `PushFault` for what no push service would take.
+    ///   - badge: The badge number if the content increments badges; ignored otherwise.
+    ///   - bundleID: Used for a device that names none.
+    /// - Throws: `PushFault` when the push service would reject the message.
     func push(
         to device: Device, variant: Int = 0, badge: Int? = nil, identity: PushIdentity, bundleID: String? = nil
     ) throws(PushFault) -> PushMessage {
@@ -94,7 +94,7 @@ final class MessageRenderer: Sendable {
         }
     }
 
-    /// The language of the message that readers of a locale such as `de-AT` get; nil: the texts for everybody.
+    /// The message's best language for a locale such as `de-AT`; nil stands for the default texts.
     func language(of locale: String?) -> LanguageTag? {
         guard let locale, !languages.isEmpty else { return nil }
         return cache.withLock { cache in
@@ -111,8 +111,8 @@ final class MessageRenderer: Sendable {
             key.isWeb
             ? EncodedPayload(webJSON(key.variant, key.language, key.badge))
             : apnsPayload(key.variant, key.language, key.badge).encoded()
-        // A Live Activity's says when it was made: it is made anew each time, else devices would take what is late for
-        // new.
+        // A Live Activity payload contains its creation time and is rendered each time. Otherwise devices would mistake
+        // an outdated state for the current one.
         guard content.liveActivity == nil else { return payload }
         cache.withLock { if $0.payloads.count < Self.maximumPayloads { $0.payloads[key] = payload } }
         return payload
@@ -161,7 +161,8 @@ extension MessageRenderer {
             message.imageURL = content.image
             message.androidNotification.sound = content.sound
             message.androidNotification.channelID = content.category
-            // What comes twice is shown once. Not a collapse key: FCM keeps four of them for a device that is away.
+            // The tag makes repetitions replace each other. A collapse key does not fit, because FCM keeps only four of
+            // them for an offline device.
             message.androidNotification.tag = content.collapseID ?? messageText
             message.androidNotification.count = badge
         }
@@ -179,7 +180,8 @@ extension MessageRenderer {
         return message
     }
 
-    /// For the page's service worker: `{"title","body","image","badge","tag","silent","data":{…,"martlet":{…}}}`.
+    /// The payload for the page's service worker:
+    /// `{"title","body","image","badge","tag","silent","data":{…,"martlet":{…}}}`.
     private func webJSON(_ variant: Int, _ language: LanguageTag?, _ badge: Int?) -> JSONValue {
         var members =
             content.isSilent
@@ -216,14 +218,14 @@ extension MessageRenderer {
         .seconds(min(max(Int(expires.timeIntervalSinceNow), 0), MessageContent.maximumTimeToLiveInSeconds))
     }
 
-    /// A Web Push topic has 32 characters of base64url: the beginning of a digest, for any text.
+    /// A Web Push topic has at most 32 base64url characters, so use the beginning of a digest.
     private static func topic(_ text: String) -> String {
         Base64URL.encode(Array(SHA256.hash(data: Data(text.utf8)).prefix(24)))
     }
 }
 
 extension JSONValue {
-    /// A string as it is, anything else as JSON: what FCM's data can hold.
+    /// A string as it is, anything else as JSON text, because FCM data holds strings only.
     var plainText: String {
         if case .string(let text) = self { text } else { text }
     }

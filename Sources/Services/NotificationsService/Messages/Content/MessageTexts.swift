@@ -1,6 +1,6 @@
 import MartletCore
 
-/// What a person reads of a message. What one language or variant does not say is taken from the one behind it.
+/// The texts that a person reads. Missing texts of a language or variant are taken from its fallback.
 struct MessageTexts: Sendable, Equatable {
     var title: String?
     var subtitle: String?
@@ -16,7 +16,7 @@ struct MessageTexts: Sendable, Equatable {
 
     var isEmpty: Bool { title == nil && subtitle == nil && body == nil }
 
-    /// With what is missing taken from others.
+    /// Fills missing texts from `others`.
     func over(_ others: MessageTexts) -> MessageTexts {
         MessageTexts(title: title ?? others.title, subtitle: subtitle ?? others.subtitle, body: body ?? others.body)
     }
@@ -28,28 +28,28 @@ struct MessageTexts: Sendable, Equatable {
     }
 }
 
-/// One of the texts that are tried against each other (A/B): who gets which is settled by message and installation.
+/// A variant of an A/B test. Message and installation determine which one is sent.
 struct MessageVariant: Sendable, Equatable {
     var name: String
-    /// Its share, beside those of the others.
+    /// The share relative to the weights of the other variants.
     var weight = 1
     var texts = MessageTexts()
     var localized: [LanguageTag: MessageTexts] = [:]
 }
 
-/// What the icon is to show.
+/// The badge number of the app's icon.
 enum MessageBadge: Sendable, Equatable {
-    /// 0 takes it away.
+    /// 0 removes the badge.
     case number(Int)
-    /// One more than the server knows of the installation.
+    /// One more than the installation's badge as known to the server.
     case increment
 }
 
 enum MessagePriority: String, Sendable, CaseIterable {
-    /// At once.
+    /// Immediately.
     case high
-    /// When it suits the device.
+    /// When convenient for the device.
     case normal
-    /// The battery before all else.
+    /// Saving battery takes precedence.
     case low
 }

@@ -1,34 +1,34 @@
 import Foundation
 import MartletPush
 
-/// A message as one push service takes it.
+/// A message in the form of one push service.
 enum PushMessage: Sendable {
     case apns(APNsNotification)
     case fcm(FCMMessage)
     case webPush(WebPushMessage, WebPushSubscription)
 }
 
-/// By what a push is known, the same for each attempt.
+/// The identity of a push, the same for each attempt.
 struct PushIdentity: Sendable {
     var message: UUID
-    /// Of the delivery: `apns-id`.
+    /// The id of the delivery, used as `apns-id`.
     var pushID: UUID
-    /// Until when push services keep it.
+    /// How long push services keep the push.
     var expires: Date
 }
 
-/// Why a message cannot be sent to a device, whatever the push service says.
+/// The reason why a message cannot be sent to a device, found before asking the push service.
 enum PushFault: Error, Sendable, Equatable {
-    /// APNs needs to know which app it is for.
+    /// APNs requires a bundle id.
     case noBundleID
-    /// A Live Activity for a device that has none.
+    /// The push service does not support the message type, such as a Live Activity.
     case serviceCannot
     case apns(APNsMessageFault)
     case fcm(FCMMessageFault)
     case webPush(WebPushMessageFault)
     case subscription(WebPushSubscriptionError)
 
-    /// For the delivery's record.
+    /// The reason in the delivery's record.
     var reason: String {
         switch self {
         case .noBundleID: "MissingTopic"
@@ -40,7 +40,7 @@ enum PushFault: Error, Sendable, Equatable {
         }
     }
 
-    /// Of a payload that is too large.
+    /// The size of a payload that is too large.
     var sizeInBytes: Int? {
         switch self {
         case .apns(.payloadTooLarge(let size, _)), .fcm(.payloadTooLarge(let size)),
@@ -50,11 +50,11 @@ enum PushFault: Error, Sendable, Equatable {
         }
     }
 
-    /// For who wrote the message.
+    /// An explanation for the author of the message.
     var sentence: String {
         switch self {
         case .noBundleID: "The installation has no bundle id."
-        case .serviceCannot: "This push service does not know messages of this type."
+        case .serviceCannot: "This push service does not support messages of this type."
         case .apns(let fault): fault.sentence
         case .fcm(let fault): fault.sentence
         case .webPush(let fault): fault.sentence

@@ -7,7 +7,7 @@ import MartletPostgres
 /// `POST /notifications/messages/{id}/pause`, `…/resume`, `…/cancel` and `DELETE /notifications/messages/{id}` (the
 /// same as cancel): 200 with the message.
 ///
-/// What has left has left. A message that is finished stays as it is: `conflict`.
+/// Does not affect deliveries already sent. A finished message cannot be changed: `conflict`.
 struct ChangeMessage: Endpoint {
     enum Act: Sendable {
         case pause, resume, cancel

@@ -4,8 +4,8 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// `GET /notifications/client-rules`: what the app's users may send to each other (`ClientRules`); `{"templates":{}}`:
-/// nothing.
+/// `GET /notifications/client-rules`: the messages that users may send to each other (`ClientRules`);
+/// `{"templates":{}}` if there are none.
 struct ReadClientRules: Endpoint {
     let messages: Messages
 

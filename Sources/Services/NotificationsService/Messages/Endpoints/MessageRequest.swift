@@ -5,9 +5,8 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// What `POST /notifications/messages` and its preview are asked:
-/// `{"content":{…}}` or `{"template":"…"}`, `"variables":{…}`, `"audience":{…}`, `"timing":{…}`, `"due":"…"`,
-/// `"expires":"…"`.
+/// The body of `POST /notifications/messages` and of its preview: `{"content":{…}}` or `{"template":"…"}`,
+/// `"variables":{…}`, `"audience":{…}`, `"timing":{…}`, `"due":"…"`, `"expires":"…"`.
 struct MessageRequest: Sendable {
     static let names: Set<String> = ["content", "template", "variables", "audience", "timing", "due", "expires"]
     static let maximumBodySize = 320 << 10
@@ -18,7 +17,7 @@ struct MessageRequest: Sendable {
     let timing: MessageTiming
     let due: Date?
     let expires: Date?
-    /// Whether the preview is to count everybody.
+    /// Whether the preview counts all devices.
     let isExact: Bool
 
     /// - Throws: `invalid-body`, `invalid-filter`, `template-not-found`.
@@ -46,7 +45,7 @@ struct MessageRequest: Sendable {
         }
     }
 
-    /// - Parameter origin: by which the same request is known when it comes again.
+    /// - Parameter origin: Identifies the request when it is repeated.
     func order(by author: Author, origin: String?, digest: [UInt8]?) throws -> MessageOrder {
         guard let audience else { throw HTTPProblem(.invalidBody, "This field is required.", field: "audience") }
         return MessageOrder(

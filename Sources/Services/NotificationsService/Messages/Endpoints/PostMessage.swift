@@ -5,16 +5,16 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// `POST /notifications/messages`: orders a message; 201 with it, 200 with the first one's for a known
-/// `Idempotency-Key`, whatever has become of its template, its segment and its time since.
+/// `POST /notifications/messages`: orders a message. 201 with the message; 200 with the first message for a known
+/// `Idempotency-Key`, even if its template, segment or time have changed since.
 ///
-/// Master key, or staff who may create notifications: `MessageRequest`. Where some of the devices cannot be reached
-/// because the app has no credential for their push service, `withoutCredential` counts them; where none can, nothing
-/// is ordered: `push-credential-missing`.
+/// With the master key, or as staff who may create notifications: takes a `MessageRequest`. If the app has no
+/// credential for the push service of some devices, `withoutCredential` counts them. If none can be reached, nothing is
+/// ordered: `push-credential-missing`.
 ///
 /// A signed-in user may send what the app's rules allow (`ClientRules`):
 /// `{"template","variables","audience":{"users":[…]}}`, or `{"channels":[…]}` as the audience. The answer has the
-/// message's `id`, `template` and `created`, and says nothing about who gets it.
+/// message's `id`, `template` and `created`, but does not reveal who gets it.
 struct PostMessage: Endpoint {
     private static let clientNames: Set<String> = ["template", "variables", "audience"]
     private static let maximumClientBodySize = 32 << 10
@@ -46,13 +46,13 @@ struct PostMessage: Endpoint {
 
     private func send(_ request: Request, _ principal: Principal) async throws -> Response {
         guard let sender = principal.userID else {
-            throw HTTPProblem(.forbidden, "Sign in first, or send it from the app's server.")
+            throw HTTPProblem(.forbidden, "Sign in first, or send the message from the app's server.")
         }
         let space = try await messages.spaces.space(of: principal)
         let key = try request.idempotencyKey
         let fields = try await BodyFields(request, Self.clientNames, upTo: Self.maximumClientBodySize)
         guard let template = try fields.text("template", upTo: 64) else {
-            throw HTTPProblem(.invalidBody, "Name a template: a user can send nothing else.", field: "template")
+            throw HTTPProblem(.invalidBody, "This field is required: users can send templates only.", field: "template")
         }
         guard let audience = fields.object("audience") else {
             throw HTTPProblem(.invalidBody, "This field is required.", field: "audience")

@@ -4,9 +4,9 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// `POST /notifications/preview` as a message is ordered, and `"exact":true` to count everybody: what would be read in
-/// each language and variant, how large each push would be, what is wrong with it, how many devices would get it, and
-/// how many of them by push services that the app has no credential for. Nothing is sent or kept.
+/// `POST /notifications/preview` with the body of a message, and `"exact":true` to count all devices. Answers with the
+/// texts in each language and variant, the size of each push and its problems, the number of devices, and how many of
+/// them use push services for which the app has no credential. Sends and stores nothing.
 struct PreviewMessage: Endpoint {
     let messages: Messages
 

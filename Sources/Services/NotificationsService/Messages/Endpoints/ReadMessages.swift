@@ -5,7 +5,8 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// `GET /notifications/messages?state=&limit=&before=`: the newest first; `next` continues as `before`.
+/// `GET /notifications/messages?state=&limit=&before=`: lists messages, newest first; pass `next` as `before` to
+/// continue.
 struct ListMessages: Endpoint {
     let messages: Messages
 
@@ -23,15 +24,16 @@ struct ListMessages: Endpoint {
         guard let text = request.uri.queryParameters["state"] else { return nil }
         guard let state = Message.State(rawValue: String(text)) else {
             throw HTTPProblem(
-                .invalidParameter, "There are \(Message.State.allCases.map(\.rawValue).joined(separator: ", ")).",
-                field: "state")
+                .invalidParameter,
+                "This must be one of \(Message.State.allCases.map(\.rawValue).joined(separator: ", ")).", field: "state"
+            )
         }
         return state
     }
 }
 
-/// `GET /notifications/messages/{id}`: the message, `counts` of devices by what became of it (`waiting`: nothing yet)
-/// and how many opened it, and the same of each variant.
+/// `GET /notifications/messages/{id}`: the message with `counts` of devices by result (`waiting` for those without one)
+/// and of those that opened it, also per variant.
 struct ReadMessage: Endpoint {
     let messages: Messages
     let records: DeliveryRecords

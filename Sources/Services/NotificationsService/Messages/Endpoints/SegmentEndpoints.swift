@@ -49,7 +49,7 @@ struct ReplaceSegment: Endpoint {
     }
 }
 
-/// `DELETE /notifications/segments/{name}`; 204. Messages that were ordered for it go to it as it was.
+/// `DELETE /notifications/segments/{name}`; 204. Messages already ordered keep the segment's audience.
 struct DeleteSegment: Endpoint {
     let messages: Messages
 
@@ -63,7 +63,8 @@ struct DeleteSegment: Endpoint {
     }
 }
 
-/// `GET /notifications/segments/{name}/preview?exact=`: how many devices are in it now, `{"count","isExact"}`.
+/// `GET /notifications/segments/{name}/preview?exact=`: the current number of devices in the segment,
+/// `{"count","isExact"}`.
 struct PreviewSegment: Endpoint {
     let messages: Messages
 

@@ -4,7 +4,7 @@ import MartletAPI
 import MartletHTTP
 
 extension ServiceContext {
-    /// `:id` of the path.
+    /// The `:id` in the path.
     ///
     /// - Throws: `invalid-id`.
     var messageID: UUID {
@@ -14,7 +14,7 @@ extension ServiceContext {
         }
     }
 
-    /// `:name` of the path: a template's or segment's.
+    /// The `:name` in the path, of a template or a segment.
     ///
     /// - Throws: `invalid-name`.
     var chosenName: String {

@@ -4,7 +4,7 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// `GET /notifications/templates`: without their contents.
+/// `GET /notifications/templates`: lists the templates without their contents.
 struct ListTemplates: Endpoint {
     let messages: Messages
 
@@ -29,8 +29,8 @@ struct ReadTemplate: Endpoint {
     }
 }
 
-/// `PUT /notifications/templates/{name}` with `{"content":{…}}`, whose texts may have `{{name}}` in them; 200 with the
-/// template.
+/// `PUT /notifications/templates/{name}` with `{"content":{…}}`, whose texts may contain placeholders `{{name}}`; 200
+/// with the template.
 struct ReplaceTemplate: Endpoint {
     let messages: Messages
 
@@ -50,7 +50,7 @@ struct ReplaceTemplate: Endpoint {
     }
 }
 
-/// `DELETE /notifications/templates/{name}`; 204. Messages that were made of it stay as they are.
+/// `DELETE /notifications/templates/{name}`; 204. Messages created from it do not change.
 struct DeleteTemplate: Endpoint {
     let messages: Messages
 

@@ -2,17 +2,17 @@ import Foundation
 import MartletPostgres
 
 extension MessageTiming {
-    /// Whether a pause may have made wrong what was worked out before.
+    /// Whether a pause can invalidate delivery times that were already computed.
     var dependsOnNow: Bool { quietHours != nil || cap != nil }
 }
 
 extension MessagePlanner {
-    /// Works out anew when devices get what waits of a message that was held up, a page in the transaction that has
-    /// locked the message: what is overdue by now waits for the end of quiet hours again, and what a device has had its
-    /// share for meanwhile is cancelled (`capped`).
+    /// Recomputes the delivery times of a resumed message, one page per transaction; the transaction must have locked
+    /// the message. Overdue deliveries again wait for the end of quiet hours. Those to devices that have reached the
+    /// cap meanwhile are cancelled (`capped`).
     ///
-    /// - Parameter installation: behind which the page begins; nil: at the beginning.
-    /// - Returns: the last installation of the page; nil: that was all.
+    /// - Parameter installation: The page starts after it; nil starts at the beginning.
+    /// - Returns: The last installation of the page; nil if this was the last page.
     func resumePage(of message: Message, after installation: UUID?, _ transaction: PostgresTransaction) async throws
         -> UUID?
     {

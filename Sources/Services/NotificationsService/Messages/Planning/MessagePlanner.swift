@@ -3,19 +3,21 @@ import MartletCore
 import MartletFlags
 import MartletPostgres
 
-/// Turns a message's audience into deliveries, a page of installations in a transaction.
+/// Turns a message's audience into deliveries, one page of installations per transaction.
 ///
-/// A page and the place that it ends at are written together, with the message locked: whoever goes on, however often,
-/// gives no device a second delivery and forgets none that was there all the time. Memory holds one page.
+/// The transaction locks the message and writes the page together with its end position. However often planning is
+/// interrupted and continued, no device gets a second delivery, and none that exists throughout is missed. Only one
+/// page is held in memory.
 struct MessagePlanner: Sendable {
-    /// Installations looked at in one transaction.
+    /// The number of installations examined in one transaction.
     static let pageSize = 5_000
-    /// The same where the app's own attributes are looked at, which may be large.
+    /// The page size when the app's own attributes are read, which may be large.
     static let pageSizeWithAttributes = 1_000
 
-    /// Plans the next page of a message, which the transaction has locked or made; true: it was the last one.
+    /// Plans the next page of a message that the transaction has locked or created. Returns whether it was the last
+    /// page.
     ///
-    /// - Throws: `HTTPProblem` for an audience that is not understood any more.
+    /// - Throws: `HTTPProblem` for an audience that is no longer valid.
     func planPage(of message: Message, _ transaction: PostgresTransaction) async throws -> Bool {
         let criteria = try AudienceCriteria(
             [message.audience, message.segment].compactMap(\.self), content: message.content)
@@ -42,8 +44,8 @@ struct MessagePlanner: Sendable {
 
     private func after(_ installation: UUID?) -> PostgresQuery { installation.map { "AND i.id > \($0)" } ?? "" }
 
-    /// Without those that have had as many pushes as the message's cap allows. Messages with a cap wait for each other,
-    /// so that each counts what the others have planned.
+    /// Removes devices that have reached the message's cap. The lock serializes messages with a cap, so that each
+    /// counts the deliveries planned by the others.
     func capped(_ candidates: [Candidate], _ message: Message, _ transaction: PostgresTransaction) async throws
         -> [Candidate]
     {
@@ -77,15 +79,15 @@ struct MessagePlanner: Sendable {
     }
 }
 
-/// An installation that gets a message, as far as the plan looks at it.
+/// An installation for which a delivery is planned.
 struct Candidate: Sendable {
     var installation: UUID
     var timeZone: String?
-    /// By which push service it is reached.
+    /// The push service of the installation.
     var service: String
 }
 
-/// Which of a message's texts an installation gets: by a hash of both, so that it is the same whenever it is asked.
+/// Assigns variants to installations by a hash of message and installation, so that the assignment is stable.
 struct VariantSplit: Sendable {
     private let ranges: [BucketRange]
     private let seed: String

@@ -3,12 +3,13 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// When each device gets a message, beside when the message is due.
+/// Adjusts the delivery time of a message for each device.
 ///
-/// As JSON
-/// `{"localTime":"2026-12-24T18:00","timeZone":"Europe/Berlin","quietHours":{"from":"22:00","to":"07:00"},"cap":{"count":3,"seconds":86400}}`.
+///     {"localTime":"2026-12-24T18:00","timeZone":"Europe/Berlin",
+///      "quietHours":{"from":"22:00","to":"07:00"},"cap":{"count":3,"seconds":86400}}
 struct MessageTiming: Sendable, Equatable {
-    /// In which no device is to be disturbed, in minutes of its day; over midnight where `from` is the greater one.
+    /// The time during which devices are not disturbed, in minutes of the device's day. Spans midnight if `from` is
+    /// greater than `to`.
     struct QuietHours: Sendable, Equatable {
         var from: Int
         var to: Int
@@ -18,17 +19,17 @@ struct MessageTiming: Sendable, Equatable {
         }
     }
 
-    /// A device that has had so many pushes gets this one not at all.
+    /// A device that has had `count` pushes within `seconds` does not get the message.
     struct Cap: Sendable, Equatable {
         var count: Int
         var seconds: Int
     }
 
-    /// Each device gets it when its own clock shows this; at once where that is over.
+    /// Delivers when the device's clock shows this time, or at once if it has passed.
     var localTime: LocalTime?
-    /// Of devices that do not say where they are.
+    /// Applies to devices that do not report a time zone.
     var timeZone: TimeZone = .gmt
-    /// What falls into them waits for their end.
+    /// Deliveries due during quiet hours wait for their end.
     var quietHours: QuietHours?
     var cap: Cap?
 
@@ -46,7 +47,8 @@ struct MessageTiming: Sendable, Equatable {
         }
         if let name = try fields.string("timeZone") {
             guard let zone = TimeZone(iana: name) else {
-                throw HTTPProblem(.invalidBody, "This is not a time zone, such as Europe/Berlin.", field: "timeZone")
+                throw HTTPProblem(
+                    .invalidBody, "This must be an IANA time zone, such as Europe/Berlin.", field: "timeZone")
             }
             timeZone = zone
         }
@@ -54,7 +56,8 @@ struct MessageTiming: Sendable, Equatable {
             let fields = try BodyFields(quiet, ["from", "to"])
             let hours = QuietHours(from: try fields.minute("from"), to: try fields.minute("to"))
             guard hours.from != hours.to else {
-                throw HTTPProblem(.invalidBody, "Quiet hours begin and end at different times.", field: "quietHours")
+                throw HTTPProblem(
+                    .invalidBody, "Quiet hours must begin and end at different times.", field: "quietHours")
             }
             quietHours = hours
         }
@@ -63,16 +66,17 @@ struct MessageTiming: Sendable, Equatable {
             guard let count = try fields.integer("count", in: 1...1_000),
                 let seconds = try fields.integer("seconds", in: 60...31 * 86_400)
             else {
-                throw HTTPProblem(.invalidBody, "A cap has count and seconds.", field: "cap")
+                throw HTTPProblem(
+                    .invalidBody, "A cap must have count (1 to 1000) and seconds (60 to 31 days).", field: "cap")
             }
             cap = Cap(count: count, seconds: seconds)
         }
     }
 
-    /// Of a device that says it is in the named one.
+    /// The time zone of a device that reports the given name.
     func zone(_ name: String?) -> TimeZone { name.flatMap { TimeZone(identifier: $0) } ?? timeZone }
 
-    /// When a device that is in its quiet hours may be disturbed; nil: it may be now.
+    /// The end of quiet hours if `date` falls into them; nil otherwise.
     func endOfQuiet(at date: Date, in zone: TimeZone) -> Date? {
         guard let quietHours else { return nil }
         let wall = LocalTime(of: date, in: zone)
@@ -116,7 +120,7 @@ extension BodyFields {
     }
 }
 
-/// When each device gets a message: worked out once for each time zone.
+/// Computes when each device gets a message, once per time zone.
 struct DeviceClock {
     private static let maximumZones = 1_000
 
@@ -124,7 +128,7 @@ struct DeviceClock {
     private let timing: MessageTiming
     private var known: [String: Date] = [:]
 
-    /// - Parameter due: when devices get it that have no time of their own.
+    /// - Parameter due: The earliest delivery, and the time for devices without a local time.
     init(due: Date, timing: MessageTiming) {
         self.due = due
         self.timing = timing

@@ -4,7 +4,7 @@ import MartletHTTP
 import MartletJobs
 import MartletPostgres
 
-/// Plans a message when it is due, page by page; any copy of the service may go on where another one stopped.
+/// Plans a due message page by page. Any instance can continue where another stopped.
 struct PlanMessage: JobHandler {
     struct Parameters: Codable, Sendable {
         var message: UUID
@@ -12,13 +12,13 @@ struct PlanMessage: JobHandler {
 
     private enum Step {
         case more, last
-        /// Finished, cancelled or held up: whoever lets it go on makes another job.
+        /// The message is finished, cancelled or paused. Resuming it enqueues another job.
         case nothing
     }
 
     static let kind = "messages.plan"
     static let retries = JobRetries(maximumAttempts: 1_000, firstDelay: .seconds(1), maximumDelay: .seconds(60))
-    /// Pages before other jobs get their turn.
+    /// The number of pages before the job yields to others.
     static let pagesInARow = 20
 
     let messages: MessageStore

@@ -2,8 +2,8 @@ import Foundation
 import MartletJobs
 import MartletPostgres
 
-/// Lets a message go on of which more waits than one transaction may look at: gives it its times anew, page by page,
-/// and then the word to send.
+/// Resumes a message with too many queued deliveries for one transaction: recomputes their times page by page, then
+/// lets the message continue.
 struct ResumeMessage: JobHandler {
     struct Parameters: Codable, Sendable {
         var message: UUID
@@ -27,7 +27,7 @@ struct ResumeMessage: JobHandler {
         throw JobPostponement(by: .zero)
     }
 
-    /// Whether there is more; not so of a message that was paused again or is finished.
+    /// Returns whether there is more to do. False if the message was paused again or is finished.
     private func step(_ id: UUID) async throws -> Bool {
         try await messages.postgres.withTransaction { transaction in
             guard let message = try await MessageStore.locked(id, transaction), !message.state.isFinished else {
@@ -42,9 +42,9 @@ struct ResumeMessage: JobHandler {
 }
 
 extension MessageStore {
-    /// Gives a page of what waits its times anew; after the last one the message goes on.
+    /// Recomputes the times of one page of queued deliveries. After the last page the message continues.
     ///
-    /// - Returns: whether there is more.
+    /// - Returns: Whether there are more pages.
     func resume(_ message: Message, after installation: UUID?, _ transaction: PostgresTransaction) async throws -> Bool
     {
         let last = try await planner.resumePage(of: message, after: installation, transaction)

@@ -4,10 +4,10 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// Audiences by name. A message keeps what its segment said when it was ordered; who is in it is looked up when it is
-/// planned.
+/// Named audiences. A message keeps the segment's audience as of the order; the matching installations are looked up
+/// when it is planned.
 struct SegmentStore: Sendable {
-    /// Of one space.
+    /// The limit per space.
     static let maximumCount = 500
 
     let postgres: PostgresClient
@@ -18,14 +18,14 @@ struct SegmentStore: Sendable {
         ).map { try Self.json($0).text }
     }
 
-    /// The segment as JSON; nil: there is none.
+    /// The segment as JSON; nil if there is none.
     func find(_ name: String, in space: Space) async throws -> JSONValue? {
         try await postgres.query("\(Self.selection) WHERE space = \(space.id) AND name = \(name)").first.map {
             try Self.json($0)
         }
     }
 
-    /// - Parameter field: of the body that names the segment; nil: the path does.
+    /// - Parameter field: The body field that names the segment; nil if the path does.
     /// - Throws: `segment-not-found`.
     func audience(_ name: String, field: String? = "audience.segment", in space: Space) async throws -> Audience {
         let rows = try await postgres.query(
@@ -48,10 +48,10 @@ struct SegmentStore: Sendable {
         ])
     }
 
-    /// - Throws: `invalid-body` for one that refers to another; `limit-exceeded` when there are too many.
+    /// - Throws: `invalid-body` when the segment refers to another one; `limit-exceeded` when there are too many.
     func replace(_ name: String, with audience: Audience, by author: String, in space: Space) async throws {
         guard audience.segment == nil else {
-            throw HTTPProblem(.invalidBody, "A segment refers to no other.", field: "segment")
+            throw HTTPProblem(.invalidBody, "A segment cannot refer to another segment.", field: "segment")
         }
         let isStored =
             try await postgres.execute(

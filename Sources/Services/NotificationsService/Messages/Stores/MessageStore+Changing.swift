@@ -6,17 +6,17 @@ import MartletJobs
 import MartletPostgres
 
 extension MessageStore {
-    /// Holds a message up: neither planned nor sent further. What has left has left.
+    /// Pauses a message: it is neither planned nor sent any further. Deliveries already sent are not affected.
     ///
-    /// - Throws: `message-not-found`; `conflict` for one that is finished.
+    /// - Throws: `message-not-found`; `conflict` when the message is finished.
     func pause(_ id: UUID, in space: Space) async throws -> ShownMessage {
         try await set("is_paused = TRUE, is_resuming = FALSE, resumed_to = NULL", of: id, in: space)
     }
 
-    /// Lets a message go on. Where its timing says so, what waits gets its times anew before anything leaves: a few
-    /// thousand deliveries at once, more by a job.
+    /// Resumes a message. If its timing requires it, the times of queued deliveries are recomputed before anything is
+    /// sent: a few thousand at once, more by a job.
     ///
-    /// - Throws: as `pause`.
+    /// - Throws: As `pause`.
     func resume(_ id: UUID, in space: Space) async throws -> ShownMessage {
         try await postgres.withTransaction { transaction in
             guard let message = try await readable(id, transaction), message.space == space.id,
@@ -35,7 +35,7 @@ extension MessageStore {
         }
     }
 
-    /// - Throws: `conflict` for one that this version cannot read.
+    /// - Throws: `conflict` when this version cannot read the message.
     private func readable(_ id: UUID, _ transaction: PostgresTransaction) async throws -> Message? {
         do {
             return try await Self.locked(id, transaction)
@@ -56,15 +56,15 @@ extension MessageStore {
             ResumeMessage.self, .init(message: message.id), JobOptions(scope: "\(message.space)"), in: transaction)
     }
 
-    /// Cancels a message: what is still queued does not leave, which delivery writes down.
+    /// Cancels a message. Delivery then marks its queued deliveries as cancelled.
     ///
-    /// - Throws: as `pause`.
+    /// - Throws: As `pause`.
     func cancel(_ id: UUID, in space: Space) async throws -> ShownMessage {
         try await set(
             "state = 'cancelled', finished = now(), is_paused = FALSE, is_resuming = FALSE", of: id, in: space)
     }
 
-    /// Of a message that is not finished; whoever sends hears of it.
+    /// Changes a message that is not finished, and notifies the sender.
     private func set(_ values: PostgresQuery, of id: UUID, in space: Space) async throws -> ShownMessage {
         try await postgres.withTransaction { transaction in
             let rows = try await transaction.query(
@@ -91,6 +91,6 @@ extension MessageStore {
         let rows = try await transaction.query(
             "SELECT state FROM notifications.messages WHERE id = \(id) AND space = \(space.id)")
         guard let state: String = try rows.first?.decode(0) else { return HTTPProblem(.messageNotFound) }
-        return HTTPProblem(.conflict, "The message is \(state) already.")
+        return HTTPProblem(.conflict, "The message is already \(state).")
     }
 }

@@ -13,10 +13,10 @@ extension MessageStore {
         try await postgres.query(Self.selection(id, in: space)).first.map { try ShownMessage($0) }
     }
 
-    /// What was ordered with an origin before; nil: nothing.
+    /// The message of an earlier order with the origin; nil if there is none.
     ///
-    /// - Parameter digest: of the request behind an `Idempotency-Key`.
-    /// - Throws: `idempotency-key-reused` for another one.
+    /// - Parameter digest: The digest of the request with an `Idempotency-Key`.
+    /// - Throws: `idempotency-key-reused` when the digest differs.
     func known(_ origin: String, digest: [UInt8]? = nil, in space: Space) async throws -> ShownMessage? {
         let rows = try await postgres.query(
             "SELECT \(Message.columns), m.origin_digest FROM notifications.messages AS m WHERE m.space = \(space.id) AND m.origin = \(origin)"
@@ -36,9 +36,9 @@ extension MessageStore {
         "SELECT \(Message.columns) FROM notifications.messages AS m WHERE m.id = \(id) AND m.space = \(space)"
     }
 
-    /// The newest first.
+    /// Messages, newest first.
     ///
-    /// - Parameter before: continues behind this one.
+    /// - Parameter before: Continues after this message.
     func list(in space: Space, state: Message.State?, before: UUID?, limit: Int) async throws -> [ShownMessage] {
         let state: PostgresQuery = state.map { "AND m.state = \($0.rawValue)" } ?? ""
         let place: PostgresQuery =

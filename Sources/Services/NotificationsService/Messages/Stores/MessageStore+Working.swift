@@ -2,19 +2,19 @@ import Foundation
 import MartletHTTP
 import MartletPostgres
 
-/// The table has a message that this version of the service does not understand: words or JSON of another one.
+/// The stored message contains words or JSON that this version of the service does not understand.
 struct UnreadableMessage: Error {
-    /// What it did not understand, where that can be told.
+    /// What could not be read, if known.
     var detail: String?
 
-    /// For the message's `problem`.
+    /// The text for the message's `problem`.
     var sentence: String {
         ["This version of the service cannot read the message.", detail].compactMap(\.self).joined(separator: " ")
     }
 }
 
 extension MessageStore {
-    /// The message that a job works on, for this transaction alone; nil: it has gone.
+    /// Reads a message and locks it for the transaction; nil if it was deleted.
     ///
     /// - Throws: `UnreadableMessage`; `PostgresError`.
     static func locked(_ id: UUID, _ transaction: PostgresTransaction) async throws -> Message? {
@@ -28,7 +28,7 @@ extension MessageStore {
         }
     }
 
-    /// Ends a message that cannot be sent, and says why; what is queued of it is cancelled, which delivery writes down.
+    /// Fails a message that cannot be sent and stores the reason. Delivery then cancels its queued deliveries.
     func fail(_ id: UUID, _ problem: String) async throws {
         try await postgres.execute(
             """

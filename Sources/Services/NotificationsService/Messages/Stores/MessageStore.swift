@@ -5,9 +5,9 @@ import MartletHTTP
 import MartletJobs
 import MartletPostgres
 
-/// Messages as they are ordered, read, held up and cancelled. Who gets one is `MessagePlanner`'s.
+/// Creates, reads, pauses and cancels messages. `MessagePlanner` determines the recipients.
 struct MessageStore: Sendable {
-    /// Where the sender is told that something is to be sent.
+    /// The channel that notifies the sender of new work.
     static let channel = "notifications_deliveries"
     static let maximumDelayInSeconds = 366.0 * 86_400
     private static let defaultLifetimeInSeconds = 28 * 86_400
@@ -16,17 +16,18 @@ struct MessageStore: Sendable {
     let queue: JobQueue
     let planner = MessagePlanner()
 
-    /// Orders a message: it leaves when, and only when, the transaction is committed.
+    /// Orders a message: it is sent if, and only if, the transaction commits.
     ///
-    /// One that names few people is planned at once; others by a job. Of orders with one origin the first counts.
+    /// An audience that names few recipients is planned at once, others by a job. Of several orders with one origin,
+    /// only the first has an effect.
     ///
-    /// - Throws: `HTTPProblem`: `invalid-body` for what no device could get, `invalid-filter`, `segment-not-found`,
-    ///   `idempotency-key-reused`.
+    /// - Throws: `HTTPProblem`: `invalid-body` for content that no device could get, `invalid-filter`,
+    ///   `segment-not-found`, `idempotency-key-reused`.
     func create(_ order: MessageOrder, in space: Space, _ transaction: PostgresTransaction) async throws -> Message {
         try await createOrFind(order, in: space, transaction).message
     }
 
-    /// The same, saying whether the message is new.
+    /// As `create(_:in:_:)`, and also returns whether the message is new.
     func createOrFind(_ order: MessageOrder, in space: Space, _ transaction: PostgresTransaction) async throws -> (
         message: Message, isNew: Bool
     ) {
@@ -73,7 +74,7 @@ struct MessageStore: Sendable {
             "SELECT \(Message.columns), m.origin_digest FROM notifications.messages AS m WHERE m.space = \(space.id) AND m.origin = \(order.origin)"
         )
         guard let row = rows.first else {
-            throw HTTPProblem(.conflict, "A message of the same origin is being made. Try again.")
+            throw HTTPProblem(.conflict, "A message with the same origin is being created. Try again.")
         }
         let digest = try row.decode(Message.columnCount, as: [UInt8]?.self)
         if let wanted = order.originDigest, wanted != digest { throw HTTPProblem(.idempotencyKeyReused) }
@@ -96,18 +97,18 @@ struct MessageStore: Sendable {
         let now = Date()
         let due = max(order.due ?? order.timing.localTime?.earliest ?? now, now)
         guard due.timeIntervalSince(now) <= maximumDelayInSeconds else {
-            throw HTTPProblem(.invalidBody, "A message is due within a year.", field: "due")
+            throw HTTPProblem(.invalidBody, "A message must be due within a year.", field: "due")
         }
         let last = max(due, order.timing.localTime?.latest ?? due)
         guard last.timeIntervalSince(now) <= maximumDelayInSeconds else {
-            throw HTTPProblem(.invalidBody, "A message is due within a year.", field: "localTime")
+            throw HTTPProblem(.invalidBody, "A message must be due within a year.", field: "localTime")
         }
         let lifetime = Double(max(order.content.timeToLiveInSeconds ?? defaultLifetimeInSeconds, 60))
         let expires = order.expires ?? last.addingTimeInterval(lifetime)
         guard expires > due else {
-            throw HTTPProblem(.invalidBody, "A message expires after it is due.", field: "expires")
+            throw HTTPProblem(.invalidBody, "A message must expire after it is due.", field: "expires")
         }
-        // By our own clock: PostgreSQL's now() is when the transaction began, which may be before the order.
+        // Compares with our own clock: PostgreSQL's now() is the start of the transaction, which may precede the order.
         return (
             due > now ? .scheduled : .planning, due,
             min(expires, last.addingTimeInterval(Double(defaultLifetimeInSeconds)))
@@ -116,7 +117,7 @@ struct MessageStore: Sendable {
 }
 
 extension Audience {
-    /// All users that it names, to get it or not.
+    /// All users that the audience includes or excludes by name.
     var namedUsers: [String] { Self.namedUsers([self]) }
 
     static func namedUsers(_ audiences: [Audience]) -> [String] {

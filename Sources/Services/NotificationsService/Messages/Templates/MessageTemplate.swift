@@ -3,59 +3,59 @@ import MartletCore
 import MartletHTTP
 import MartletMail
 
-/// A message's content with places for variables, `{{name}}` and `{{#name}}…{{/name}}`, in any of its texts.
+/// The content of a message with placeholders `{{name}}` and sections `{{#name}}…{{/name}}` in any of its texts.
 struct MessageTemplate: Sendable, Equatable {
     static let maximumVariables = 50
-    /// Bytes of a value.
+    /// The limit for a value, in bytes.
     static let maximumValueLength = 4_096
-    /// Bytes of all texts with their values; what a push service takes is far less.
+    /// The limit for all filled texts, in bytes. Push services accept far less.
     static let maximumFilledSize = 1 << 20
 
-    /// `MessageContent`, its places not yet filled.
+    /// The `MessageContent` with unfilled placeholders.
     let json: JSONValue
-    /// That must have a value; those that only sections ask for may have none.
+    /// The required variables. Those used only by sections are optional.
     let variables: [String]
 
-    /// - Throws: `invalid-body` for what is no template, or no content once it is filled.
+    /// - Throws: `invalid-body` when the JSON is not a template, or not valid content once filled.
     init(_ json: JSONValue) throws {
         self.json = json
         let variables = try json.templates.reduce(into: Set<String>()) { $0.formUnion($1.missing([])) }
         guard variables.count <= Self.maximumVariables else {
             throw HTTPProblem(
-                .invalidBody, "A template has at most \(Self.maximumVariables) variables.", field: "content")
+                .invalidBody, "A template may have at most \(Self.maximumVariables) variables.", field: "content")
         }
         self.variables = variables.sorted()
-        // Filled with something, it must be a message.
+        // Fill the placeholders with sample values: the result must be a valid message.
         try MessageContent(try json.filled(Dictionary(uniqueKeysWithValues: variables.map { ($0, "1") }))).check()
     }
 
-    /// One that is stored.
+    /// Creates a stored template, which was validated before.
     init(stored json: JSONValue, variables: [String]) {
         self.json = json
         self.variables = variables
     }
 
-    /// All names that its texts have a place or a section for.
+    /// All names used by placeholders and sections.
     var names: Set<String> {
         get throws { try json.templates.reduce(into: []) { $0.formUnion($1.names) } }
     }
 
-    /// The content with its places filled. Whether a push service takes so much is not looked at.
+    /// The content with its placeholders filled. Does not check the limits of push services.
     ///
-    /// - Throws: `invalid-body` naming a variable without a value, or for what is far too large.
+    /// - Throws: `invalid-body` that names a variable without a value, or when the result is far too large.
     func content(_ values: [String: String]) throws -> MessageContent {
         if let missing = variables.first(where: { values[$0] == nil }) {
             throw HTTPProblem(.invalidBody, "The template needs a value for \(missing).", field: "variables.\(missing)")
         }
         guard try json.templates.reduce(0, { $0 + $1.filledSize(values) }) <= Self.maximumFilledSize else {
             throw HTTPProblem(
-                .invalidBody, "With its values the content has at most \(Self.maximumFilledSize) bytes.",
+                .invalidBody, "The content with its values may have at most \(Self.maximumFilledSize) bytes.",
                 field: "variables")
         }
         return try MessageContent(try json.filled(values))
     }
 
-    /// Values as a request or a rule gives them: strings, numbers, true and false; null is none.
+    /// The values of a request or a rule: strings, numbers and booleans; null is ignored.
     ///
     /// - Throws: `invalid-body`.
     static func values(_ json: JSONValue?) throws -> [String: String] {
@@ -68,7 +68,9 @@ struct MessageTemplate: Sendable, Equatable {
         for member in members {
             let field = "variables.\(member.name.prefix(64))"
             guard TextTemplate.isName(member.name) else {
-                throw HTTPProblem(.invalidBody, "A variable's name is a letter, then letters and digits.", field: field)
+                throw HTTPProblem(
+                    .invalidBody, "A variable name must be a letter, followed by letters, digits and underscores.",
+                    field: field)
             }
             switch member.value {
             case .null: continue
@@ -79,7 +81,7 @@ struct MessageTemplate: Sendable, Equatable {
                 throw HTTPProblem(.invalidBody, "This must be a string, a number, true or false.", field: field)
             }
             guard values[member.name]?.utf8.count ?? 0 <= maximumValueLength else {
-                throw HTTPProblem(.invalidBody, "A value has at most \(maximumValueLength) bytes.", field: field)
+                throw HTTPProblem(.invalidBody, "A value may have at most \(maximumValueLength) bytes.", field: field)
             }
         }
         return values
@@ -87,7 +89,7 @@ struct MessageTemplate: Sendable, Equatable {
 }
 
 extension JSONValue {
-    /// What its strings have places in.
+    /// The templates among its strings.
     fileprivate var templates: [TextTemplate] {
         get throws {
             switch self {
@@ -99,7 +101,7 @@ extension JSONValue {
         }
     }
 
-    /// With values in the places of all its strings.
+    /// Fills the placeholders of all its strings.
     func filled(_ values: [String: String]) throws -> JSONValue {
         switch self {
         case .string(let text): text.contains("{{") ? .string(try TextTemplate(checking: text).filled(values)) : self

@@ -4,17 +4,17 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// Templates of messages by name.
+/// Message templates by name.
 struct TemplateStore: Sendable {
-    /// Of one space.
+    /// The limit per space.
     static let maximumCount = 500
 
     let postgres: PostgresClient
 
-    /// The content of a template with a message's values in it.
+    /// The content of a template, filled with a message's values.
     ///
-    /// - Parameter variables: an object of strings, numbers, true and false.
-    /// - Throws: `template-not-found`, `invalid-body` naming a variable without a value.
+    /// - Parameter variables: An object of strings, numbers and booleans.
+    /// - Throws: `template-not-found`, `invalid-body` that names a variable without a value.
     func content(of name: String, variables: JSONValue?, in space: Space) async throws -> MessageContent {
         let values = try MessageTemplate.values(variables)
         return try await template(name, in: space).content(values)
@@ -41,7 +41,7 @@ struct TemplateStore: Sendable {
         }
     }
 
-    /// The template as JSON; nil: there is none.
+    /// The template as JSON; nil if there is none.
     func find(_ name: String, in space: Space) async throws -> JSONValue? {
         try await postgres.query(
             """

@@ -3,32 +3,32 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// Whom an act is for.
+/// The recipients of an action.
 struct ActRecipients: Sendable, Equatable {
     var users: [String] = []
     var channels: [String] = []
     var installations: [UUID] = []
-    /// Left out of channels.
+    /// Users excluded from channels.
     var exceptUsers: [String] = []
     var audience: JSONValue?
 
     var isNobody: Bool { users.isEmpty && channels.isEmpty && installations.isEmpty && audience == nil }
 }
 
-/// Finds out whom rules mean, asking storage once for the same thing.
+/// Resolves the recipients of rules, asking storage only once for each object and relation.
 final class RecipientLookUp {
     private let stored: StoredChanges
     private let space: Space
     private var objects: [StoredChanges.Object: JSONValue] = [:]
     private var relations: [StoredChanges.Relation: [String]] = [:]
 
-    /// - Parameter space: whose facts all are.
+    /// - Parameter space: The space that all facts belong to.
     init(stored: StoredChanges, space: Space) {
         self.stored = stored
         self.space = space
     }
 
-    /// - Throws: `RuleFailure` for what the rule's owner has to know; as `ServiceCalls.post`.
+    /// - Throws: `RuleFailure` for errors that the rule's owner must know; the errors of `ServiceCalls.post`.
     func recipients(_ recipients: Recipients, _ facts: Facts) async throws -> ActRecipients {
         var found = ActRecipients()
         var users: [String] = []
@@ -46,15 +46,15 @@ final class RecipientLookUp {
         var except: [String] = []
         for path in recipients.except { except += try await ids(at: path, facts) }
         let isLeftOut = Set(except)
-        // To leave out fewer than are meant would be worse than to tell nobody.
+        // Excluding fewer users than requested would be worse than notifying no one.
         guard isLeftOut.count <= Recipients.maximumUsers else {
-            throw RuleFailure("There are more than \(Recipients.maximumUsers) users to leave out.")
+            throw RuleFailure("More than \(Recipients.maximumUsers) users would be excluded.")
         }
         var isKnown: Set<String> = []
         found.users = users.filter { !isLeftOut.contains($0) && isKnown.insert($0).inserted }
         found.exceptUsers = isLeftOut.sorted()
         guard found.users.count <= Recipients.maximumUsers else {
-            throw RuleFailure("There are more than \(Recipients.maximumUsers) users.")
+            throw RuleFailure("More than \(Recipients.maximumUsers) users would be recipients.")
         }
         return found
     }
@@ -76,7 +76,7 @@ final class RecipientLookUp {
             StoredChanges.Object(collection: collection, id: $0, keys: [field])
         }
         guard keys.count <= 500 else {
-            throw RuleFailure("There are more than 500 objects of \(collection) to look at.")
+            throw RuleFailure("More than 500 objects of \(collection) would have to be read.")
         }
         let missing = keys.filter { objects[$0] == nil }
         if !missing.isEmpty {
@@ -98,7 +98,7 @@ final class RecipientLookUp {
 
     private func members(_ asked: [StoredChanges.Relation]) async throws -> [String] {
         let missing = asked.filter { relations[$0] == nil }
-        guard missing.count <= 100 else { throw RuleFailure("There are more than 100 relations to look at.") }
+        guard missing.count <= 100 else { throw RuleFailure("More than 100 relations would have to be read.") }
         if !missing.isEmpty {
             let found = try await asking { try await stored.lookUp([], missing, in: space).relations }
             for (relation, members) in zip(missing, found) { relations[relation] = members }
@@ -106,18 +106,19 @@ final class RecipientLookUp {
         return asked.flatMap { relations[$0] ?? [] }
     }
 
-    /// What storage refuses is the rule's fault, and no reason to try again.
+    /// A request that storage refuses is the rule's fault, so it is not retried.
     private func asking<T>(_ body: () async throws -> T) async throws -> T {
         do {
             return try await body()
         } catch ServiceCalls.Failure.status(let status, _) where (400..<500).contains(status) && status != 429 {
-            throw RuleFailure("The objects that say who is meant are too many, too large, or could not be asked for.")
+            throw RuleFailure(
+                "The objects that name the recipients are too many or too large, or storage refused the request.")
         }
     }
 
     // MARK: Values
 
-    /// Users' ids in values: texts, and pointers to users.
+    /// The user ids in values: strings, and pointers to users.
     private static func ids(_ values: [JSONValue]) -> [String] {
         values.compactMap { value in
             switch value {
@@ -130,7 +131,7 @@ final class RecipientLookUp {
 
     private static func isRelation(_ value: JSONValue) -> Bool { value["__type"] == .string("Relation") }
 
-    /// As storage takes them; what cannot be an object's id names none.
+    /// Whether storage accepts the id. A malformed id matches no object.
     private static func isObjectID(_ id: String) -> Bool {
         let first = id.utf8.first.map { $0 == UInt8(ascii: "_") || Self.isLetterOrDigit($0) } ?? false
         return first && id.utf8.count <= 128
@@ -147,7 +148,7 @@ final class RecipientLookUp {
     }
 }
 
-/// Why a rule did not act, in words for its owner. Trying again would not help.
+/// The reason why a rule did not act, in words for its owner. A retry would not help.
 struct RuleFailure: Error {
     var sentence: String
 

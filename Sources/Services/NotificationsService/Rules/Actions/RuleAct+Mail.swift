@@ -4,18 +4,18 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// Mail that a rule is about to order.
+/// The mail that an action orders.
 struct MailAct: Sendable {
-    /// Ids as auth has them; each gets a mail of their own.
+    /// The ids of users in the auth service; each gets a separate mail.
     var users: [String]
     var content: MailContent
     var topic: String?
 }
 
 extension RuleActionBuilder {
-    /// Nil: there is nobody to be written to. Ids that auth cannot have given are nobody's.
+    /// The mail of an action; nil if there is no recipient. Ids that are not valid user ids are skipped.
     ///
-    /// - Throws: `RuleFailure`, `HTTPProblem` where the mail could not be written.
+    /// - Throws: `RuleFailure`; `HTTPProblem` when the mail could not be written.
     func mail(of act: RuleAct, _ facts: Facts, _ lookUp: RecipientLookUp, in space: Space) async throws -> MailAct? {
         guard let wanted = act.rule.mail else { return nil }
         let named =
@@ -28,10 +28,10 @@ extension RuleActionBuilder {
         }
         guard !users.isEmpty else { return nil }
         guard users.count <= RuleMail.maximumUsers else {
-            throw RuleFailure("There are more than \(RuleMail.maximumUsers) users to be mailed.")
+            throw RuleFailure("More than \(RuleMail.maximumUsers) users would get mail.")
         }
         var content = wanted.content
-        // What has nothing to show has no value: sections ask for that.
+        // Drop empty values, so that sections for them are left out.
         content.variables = try content.variables.mapValues { try FilledText.fill($0, facts) }.filter {
             !$0.value.isEmpty
         }
@@ -41,9 +41,9 @@ extension RuleActionBuilder {
 }
 
 extension RuleWork {
-    /// Orders an act's mail. What the app may mail in an hour is kept: beyond that nothing of it is ordered.
+    /// Orders the mail of an action. If it would exceed the app's mail limit, none of it is ordered.
     ///
-    /// - Returns: the ids of the mails, or why there are none.
+    /// - Returns: The ids of the mails, or why there are none.
     func order(_ act: RuleAct, in space: Space, _ transaction: PostgresTransaction) async throws -> (
         mails: [UUID], refusal: String?
     ) {
@@ -63,7 +63,7 @@ extension RuleWork {
             return (mails, nil)
         } catch let problem as HTTPProblem where problem.code == .tooManyRequests {
             try await transaction.execute("ROLLBACK TO SAVEPOINT mail")
-            return ([], "Its mail was not ordered: \(problem.detail ?? problem.code.title)")
+            return ([], "The mail was not ordered: \(problem.detail ?? problem.code.title)")
         }
     }
 }

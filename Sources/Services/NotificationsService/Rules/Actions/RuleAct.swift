@@ -5,34 +5,34 @@ import MartletHTTP
 import MartletMail
 import MartletPostgres
 
-/// What a rule is about to do, with everything that had to be asked for: what is left is one transaction.
+/// An action that a rule is about to take, with all data already loaded: one transaction can perform it.
 struct RuleAct: Sendable {
-    /// What made the rule act, the same whenever it is looked at again: `change:<number>/<time>`, `tick:<time>`,
+    /// The cause of the action, the same whenever it is processed again: `change:<number>/<time>`, `tick:<time>`,
     /// `alert:<id>`.
     let cause: String
     let rule: Rule
-    /// When that was: how often a rule acts is counted by it, so that what waited while nobody looked is no flood.
+    /// The time of the cause. Limits count by it, so that a backlog processed late is not mistaken for a flood.
     let at: Date
-    /// `Collection/id`; nil: it is about none.
+    /// `Collection/id`; nil if the action concerns no object.
     var object: String?
     var recipients = ActRecipients()
     var content: MessageContent?
-    /// What the webhook is told.
+    /// The body for the webhook.
     var webhookBody: String?
     var mail: MailAct?
-    /// Why it does not.
+    /// Why the action fails; nil if it does not.
     var failure: String?
 }
 
-/// Makes acts of rules and facts.
+/// Builds actions from rules and facts.
 struct RuleActionBuilder: Sendable {
     let templates: TemplateStore
     let mail: Mail
 
-    /// Nil: the rule does not act on this.
+    /// The action of a rule; nil if the rule does not apply to the facts.
     ///
-    /// - Throws: `CancellationError`, as `ServiceCalls.post`, `PostgresError`: what is worth another attempt. What is
-    ///   wrong with the rule is in the act.
+    /// - Throws: `CancellationError`, `PostgresError` and the errors of `ServiceCalls.post`, which are worth a retry.
+    ///   Faults of the rule itself are stored in the action.
     func act(
         _ rule: Rule, on facts: Facts, cause: String, at time: Date, object: String? = nil, _ lookUp: RecipientLookUp,
         in space: Space
@@ -48,7 +48,7 @@ struct RuleActionBuilder: Sendable {
         return act
     }
 
-    /// - Throws: as the parts do; `RuleFailure`, `HTTPProblem` and so on.
+    /// - Throws: The errors of the parts, such as `RuleFailure` and `HTTPProblem`.
     func complete(_ act: inout RuleAct, _ facts: Facts, _ lookUp: RecipientLookUp, in space: Space) async throws {
         act.recipients = try await lookUp.recipients(act.rule.recipients, facts)
         if act.rule.content != nil { act.content = try await content(of: act.rule, facts, in: space) }
@@ -56,7 +56,7 @@ struct RuleActionBuilder: Sendable {
         act.mail = try await mail(of: act, facts, lookUp, in: space)
     }
 
-    /// Nil for what may go better another time.
+    /// The reason for the rule's owner; nil for errors that are worth a retry.
     static func sentence(_ error: any Error) -> String? {
         switch error {
         case let failure as RuleFailure: failure.sentence
@@ -73,7 +73,7 @@ struct RuleActionBuilder: Sendable {
         case nil: return nil
         case .own(let json): return try MessageContent(try FilledText.fill(json, facts))
         case .template(let name):
-            // What has nothing to show has no value: sections ask for that.
+            // Drop empty values, so that sections for them are left out.
             let variables = try rule.variables.compactMap { member -> JSONValue.Member? in
                 let value = try FilledText.fill(member.value, facts)
                 return value == .string("") ? nil : .init(member.name, value)
@@ -82,7 +82,7 @@ struct RuleActionBuilder: Sendable {
         }
     }
 
-    /// `{"type","timestamp","data"}`, as the Standard Webhooks scheme recommends.
+    /// The webhook body `{"type","timestamp","data"}`, as recommended by Standard Webhooks.
     private static func webhookBody(_ rule: Rule, _ facts: Facts, _ space: Space) -> String {
         let type =
             switch rule.trigger {

@@ -1,21 +1,21 @@
 import Foundation
 import MartletPostgres
 
-/// How often rules may act, counted by when things happened: what piled up during an outage is made up for, and what
-/// feeds itself is held up as soon as it is too fast, however late it is looked at.
+/// Limits how often rules act, counted by the time of the causes. A backlog after an outage is therefore processed in
+/// full, while a rule that triggers itself is stopped as soon as it is too fast, however late that is processed.
 struct RuleLimits: Sendable {
-    /// Of one rule, of one object: what goes round in a circle ends here, however many objects it goes over.
+    /// The limits per rule and object. They stop a loop, however many objects it involves.
     static let actsOnObjectInMinute = 30
     static let actsOnObjectInHour = 600
 
     enum Verdict: Sendable {
         case within
-        /// It may act, and its owner should look at it.
+        /// The rule may act, but its owner should check it.
         case suspicious(String)
         case beyond(RuleWork.Outcome, String)
     }
 
-    /// Counts an act, when there is room for it.
+    /// Counts an action if it is within the limits.
     func take(_ act: RuleAct, in space: Space, _ transaction: PostgresTransaction) async throws -> Verdict {
         if let object = act.object, try await isCircle(act, object, in: space, transaction) {
             return .beyond(
@@ -42,12 +42,12 @@ struct RuleLimits: Sendable {
         }
         guard act.webhookBody != nil, Int(count) == Self.suspiciousActs(limit) else { return .within }
         return .suspicious(
-            "It has acted \(count) times within an hour, a third of what its limit allows. If what its webhook does makes it act again, it feeds itself; it goes on."
+            "It has acted \(count) times within an hour, a third of what its limit allows. If the actions of its webhook trigger it again, it may be in a loop. It keeps running."
         )
     }
 
-    /// Within an hour, of a rule that tells a webhook: nothing else that it does can make it act again, on ever new
-    /// objects too.
+    /// The number of actions per hour at which a rule with a webhook is suspicious. Only a webhook can make a rule
+    /// trigger itself on ever new objects.
     static func suspiciousActs(_ limit: Rule.Limit) -> Int {
         max(limit.count + 1, limit.count * 3_600 / limit.seconds / 3)
     }
@@ -72,7 +72,7 @@ struct RuleLimits: Sendable {
         ).isEmpty
     }
 
-    /// Forgets objects that no rule acted on for two hours.
+    /// Deletes the counters of objects that no rule acted on for two hours.
     func prune(_ postgres: PostgresClient) async throws {
         try await postgres.execute("DELETE FROM notifications.rule_objects WHERE touched < now() - interval '2 hours'")
     }

@@ -5,13 +5,12 @@ import MartletHTTP
 import MartletJobs
 import MartletPostgres
 
-/// Does what rules are about to do: messages, mail, deliveries to webhooks, and the notes of it, all in the caller's
-/// transaction.
+/// Performs actions of rules in the caller's transaction: messages, mail, webhook deliveries and the log of runs.
 struct RuleWork: Sendable {
-    /// Bodies of one rule that wait for its webhook, and their bytes: as many as of one of storage's hooks.
+    /// The limits for bodies waiting for a rule's webhook, in number and bytes. The same as for a hook of storage.
     static let maximumWaiting = 1_000
     static let maximumWaitingInBytes = 64 << 20
-    /// Notes of one rule that are kept.
+    /// The number of runs kept per rule.
     static let maximumRuns = 200
 
     let messages: MessageStore
@@ -23,9 +22,10 @@ struct RuleWork: Sendable {
         case acted, nobody, limited, loop, failed, expired
     }
 
-    /// One act fails by itself: what it wrote is taken back and noted, and the transaction goes on.
+    /// Performs an action. If it fails, its writes are rolled back and the failure is logged as a run; the transaction
+    /// continues.
     ///
-    /// - Throws: `PostgresError` for what may go better another time.
+    /// - Throws: `PostgresError` for errors that are worth a retry.
     func perform(_ act: RuleAct, in space: Space, _ transaction: PostgresTransaction) async throws {
         if let failure = act.failure { return try await note(act, .failed, failure, in: space, transaction) }
         guard !act.recipients.isNobody || act.webhookBody != nil || act.mail != nil else {
@@ -37,7 +37,8 @@ struct RuleWork: Sendable {
         case .beyond(let outcome, let sentence): return try await note(act, outcome, sentence, in: space, transaction)
         }
         if act.webhookBody != nil, try await isWebhookFull(act.rule, in: space, transaction) {
-            return try await note(act, .limited, "Too much waits for its webhook.", in: space, transaction)
+            return try await note(
+                act, .limited, "Too many deliveries are waiting for the webhook.", in: space, transaction)
         }
         try await transaction.execute("SAVEPOINT act")
         do {
@@ -56,7 +57,7 @@ struct RuleWork: Sendable {
     }
 
     private static func sentence(_ error: any Error) -> String? {
-        // Data that PostgreSQL refuses is refused again: data exceptions, violated constraints, too much.
+        // PostgreSQL would refuse the same data again: data exceptions, violated constraints, exceeded limits.
         if let error = error as? PostgresError, let state = error.sqlState,
             ["22", "23", "54"].contains(state.prefix(2))
         {
@@ -67,7 +68,7 @@ struct RuleWork: Sendable {
 
     // MARK: Messages and webhooks
 
-    /// The first of the messages.
+    /// Sends the messages of an action and returns the id of the first.
     private func send(_ act: RuleAct, in space: Space, _ transaction: PostgresTransaction) async throws -> UUID? {
         guard let content = act.content else { return nil }
         var first: UUID?
@@ -104,7 +105,7 @@ struct RuleWork: Sendable {
 
     // MARK: Notes
 
-    /// What came of an act.
+    /// The results of an action.
     struct Made: Sendable {
         var message: UUID?
         var delivery: UUID?
@@ -121,8 +122,8 @@ struct RuleWork: Sendable {
             made: made)
     }
 
-    /// Keeps the last `maximumRuns` of a rule. Of acts that are over a limit one in a minute is enough, and of a loop
-    /// one for each object; that something of the log is gone is said once.
+    /// Adds a run to the rule's log and keeps the last `maximumRuns`. Actions over a limit are logged at most once a
+    /// minute, those in a loop once a minute per object, and a gap in the change log once.
     func note(
         _ rule: String, _ outcome: Outcome, cause: String, object: String?, _ detail: String?, users: Int? = nil,
         in space: Space,
@@ -149,7 +150,8 @@ struct RuleWork: Sendable {
 }
 
 extension ActRecipients {
-    /// As messages have them; nobody is in two of them but by several devices of theirs in channels.
+    /// The audiences for messages. They do not overlap, except that a user may be reached by several devices in
+    /// channels.
     ///
     /// - Throws: `invalid-body`.
     func audiences() throws -> [Audience] {

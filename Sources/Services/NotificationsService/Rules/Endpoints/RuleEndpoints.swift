@@ -5,7 +5,7 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// `GET /notifications/rules`: by name.
+/// `GET /notifications/rules`: lists rules by name.
 struct ListRules: Endpoint {
     let rules: Rules
 
@@ -16,7 +16,7 @@ struct ListRules: Endpoint {
     }
 }
 
-/// `GET /notifications/rules/{name}`, its version in `ETag` too.
+/// `GET /notifications/rules/{name}`: the rule, with its version also in `ETag`.
 struct ReadRule: Endpoint {
     let rules: Rules
 
@@ -32,11 +32,10 @@ struct ReadRule: Endpoint {
     }
 }
 
-/// `PUT /notifications/rules/{name}` with the rule as it shall be; `If-Match: "<version>"` or `If-None-Match: *`. 201
-/// when it is new.
+/// `PUT /notifications/rules/{name}` with the rule; optionally `If-Match: "<version>"` or `If-None-Match: *`. 201 when
+/// the rule is new.
 ///
-/// Answers the rule, with `secret` where its webhook is new, which is not shown again. It acts on what happens from now
-/// on.
+/// Answers with the rule, and once only with the `secret` of a new webhook. The rule acts on events from now on.
 struct SetRule: Endpoint {
     let rules: Rules
 
@@ -62,7 +61,7 @@ struct SetRule: Endpoint {
     }
 }
 
-/// `DELETE /notifications/rules/{name}`: 204; what it has sent stays.
+/// `DELETE /notifications/rules/{name}`: 204. What the rule has sent remains.
 struct DeleteRule: Endpoint {
     let rules: Rules
 
@@ -74,8 +73,8 @@ struct DeleteRule: Endpoint {
     }
 }
 
-/// `POST /notifications/rules/{name}/secret`: `{"secret"}` of its webhook, shown this once; the former one signs along
-/// for a day.
+/// `POST /notifications/rules/{name}/secret`: a new `{"secret"}` for the webhook, returned only once. For one day,
+/// requests are also signed with the previous secret.
 struct RotateRuleSecret: Endpoint {
     let rules: Rules
 
@@ -88,7 +87,8 @@ struct RotateRuleSecret: Endpoint {
     }
 }
 
-/// `GET /notifications/rules/{name}/runs?before=&limit=`: what it did lately and why it did not, the newest first.
+/// `GET /notifications/rules/{name}/runs?before=&limit=`: the latest runs of the rule with their outcomes, newest
+/// first.
 struct ListRuleRuns: Endpoint {
     let rules: Rules
 
@@ -98,7 +98,7 @@ struct ListRuleRuns: Endpoint {
         let limit = try request.number("limit", default: 20, in: 1...100)
         let before = try request.uri.queryParameters["before"].map { text in
             guard let number = Int64(text) else {
-                throw HTTPProblem(.invalidParameter, "It is a run's id.", field: "before")
+                throw HTTPProblem(.invalidParameter, "This must be the id of a run.", field: "before")
             }
             return number
         }
@@ -111,9 +111,9 @@ struct ListRuleRuns: Endpoint {
 }
 
 extension Rules {
-    /// What a rule names has to be there.
+    /// Checks that everything the rule refers to exists.
     ///
-    /// - Throws: `template-not-found`; `invalid-body` naming the field.
+    /// - Throws: `template-not-found`; `invalid-body` that names the field.
     func check(_ rule: Rule, in space: Space) async throws {
         switch rule.content {
         case nil: break
@@ -133,12 +133,12 @@ extension Rules {
         if let url = rule.webhookURL { try await webhooks.sender.check(url, field: "webhook.url") }
     }
 
-    /// - Throws: `not-implemented` where no mail can be sent, `template-not-found`, `invalid-body`.
+    /// - Throws: `not-implemented` when no mail can be sent, `template-not-found`, `invalid-body`.
     private func check(_ mail: RuleMail, in space: Space) async throws {
         guard try await acts.mail.senders.way(of: space) != nil else { throw HTTPProblem.noMailServer }
         let name = mail.content.template ?? ""
         guard try await !acts.mail.templates.all(name, in: space).isEmpty else {
-            throw HTTPProblem(.templateNotFound, "There is no template of mail \(name).", field: "mail.template")
+            throw HTTPProblem(.templateNotFound, "There is no mail template \(name).", field: "mail.template")
         }
         let variables = mail.content.variables.map { JSONValue.Member($0.key, .string($0.value)) }
         if let sentence = Self.fault(in: .object(variables)) {
@@ -146,7 +146,7 @@ extension Rules {
         }
     }
 
-    /// What is wrong with the places in texts.
+    /// The fault in the placeholders of texts; nil if there is none.
     private static func fault(in json: JSONValue) -> String? {
         do {
             _ = try FilledText.fill(json, Facts([]))
@@ -156,17 +156,17 @@ extension Rules {
         }
     }
 
-    /// Where storage's log ends, for a rule that acts on changes.
+    /// The end of storage's change log, for a rule on changes.
     ///
-    /// - Throws: `unavailable` when storage cannot say.
+    /// - Throws: `unavailable` when storage does not answer.
     func end(for rule: Rule, in space: Space) async throws -> StoredChanges.Page? {
         guard let collection = rule.trigger.collection, rule.isEnabled else { return nil }
         do {
             return try await stored.page(of: [collection], after: nil, waiting: 0, in: space)
         } catch ServiceCalls.Failure.status(400..<429, _) {
-            throw HTTPProblem(.invalidBody, "Storage knows no such collection.", field: "when.collection")
+            throw HTTPProblem(.invalidBody, "There is no such collection.", field: "when.collection")
         } catch let error where error is ServiceCalls.Failure || error is OutgoingFailure {
-            throw HTTPProblem(.unavailable, "Storage cannot say what was written so far. Try again.", cause: "\(error)")
+            throw HTTPProblem(.unavailable, "Storage is unavailable. Try again.", cause: "\(error)")
         }
     }
 }

@@ -5,11 +5,11 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// `POST /internal/notifications/alerts` with `{"app","environment","id","alert"}`: has the app's rules on crash alerts
-/// act, once for each id.
+/// `POST /internal/notifications/alerts` with `{"app","environment","id","alert"}`: triggers the app's rules on crash
+/// alerts, once per id.
 ///
-/// `alert` is the text of the JSON object that the alert's webhook would be told as `data`. Answers `{"rules":n}`, how
-/// many acted. For our own processes only.
+/// `alert` is the text of the JSON object that the alert's webhook would receive as `data`. Answers `{"rules":n}`, the
+/// number of rules that acted. For our own services only.
 struct TakeAlert: Endpoint {
     static let maximumSizeInBytes = 1 << 20
 
@@ -24,13 +24,13 @@ struct TakeAlert: Endpoint {
         guard let environment = AppEnvironment(rawValue: try fields.requiredString("environment")),
             (1...32).contains(app.utf8.count)
         else {
-            throw HTTPProblem(.invalidBody, "This is no app and environment.", field: "app")
+            throw HTTPProblem(.invalidBody, "App or environment is not valid.", field: "app")
         }
         guard let id = UUID(uuidString: try fields.requiredString("id")) else {
-            throw HTTPProblem(.invalidBody, "It is a UUID.", field: "id")
+            throw HTTPProblem(.invalidBody, "This must be a UUID.", field: "id")
         }
         guard let alert = try? JSONValue(parsing: try fields.requiredString("alert").utf8), case .object = alert else {
-            throw HTTPProblem(.invalidBody, "It is the text of a JSON object.", field: "alert")
+            throw HTTPProblem(.invalidBody, "This must be the text of a JSON object.", field: "alert")
         }
         let space = try await rules.spaces.space(of: app, environment)
         return .json(
@@ -39,7 +39,7 @@ struct TakeAlert: Endpoint {
 }
 
 extension Facts {
-    /// The facts of an alert, as it tells them.
+    /// The facts of an alert.
     init(alert: JSONValue) {
         guard case .object(let members) = alert else {
             self.init([])
@@ -50,7 +50,7 @@ extension Facts {
 }
 
 extension Rules {
-    /// Has the rules on alerts act, each once for an id; how many did.
+    /// Triggers the rules on alerts, each once per id. Returns how many acted.
     func act(on facts: Facts, id: String, in space: Space) async throws -> Int {
         let cause = "alert:\(id)"
         var count = 0
@@ -60,7 +60,7 @@ extension Rules {
             else { continue }
             let isNew = try await postgres.withTransaction { transaction in
                 let name = active.rule.name
-                // Who tells the same alert at the same time waits here; what they wrote is seen by the next statement.
+                // Concurrent requests with the same alert wait here; the next statement sees what they wrote.
                 let locked = try await transaction.query(
                     "SELECT FROM notifications.rules WHERE space = \(space.id) AND name = \(name) FOR UPDATE")
                 let known = try await transaction.query(

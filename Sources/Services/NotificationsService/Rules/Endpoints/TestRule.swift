@@ -5,12 +5,12 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// `POST /notifications/rules/{name}/test`: what the rule would do, whether it is enabled or not; nothing is sent.
+/// `POST /notifications/rules/{name}/test`: returns what the rule would do, even if it is disabled. Sends nothing.
 ///
-/// For who may change rules: it shows what is in objects.
+/// Requires the right to change rules, because the answer contains data of objects.
 ///
-/// For a rule on changes `{"object":{…}}` or `{"id":"…"}` of an object that is stored, with `change` (the first of the
-/// rule's events), `previous`, `actor`; for one on alerts `{"alert":{…}}`. Answers
+/// A rule on changes takes `{"object":{…}}`, or `{"id":"…"}` of a stored object, with `change` (by default the first of
+/// the rule's events), `previous` and `actor`; a rule on alerts takes `{"alert":{…}}`. Answers
 /// `{"matches","reason"?,"users","channels","installations","audience"?,"content"?,"mail"?,"webhook"?}`.
 struct TestRule: Endpoint {
     static let maximumSizeInBytes = 256 << 10
@@ -35,7 +35,7 @@ struct TestRule: Endpoint {
             try act.content?.check()
             return .json(Self.json(act))
         } catch let error where error is ServiceCalls.Failure || error is OutgoingFailure {
-            throw HTTPProblem(.unavailable, "Storage could not be asked. Try again.", cause: "\(error)")
+            throw HTTPProblem(.unavailable, "Storage is unavailable. Try again.", cause: "\(error)")
         } catch {
             guard let sentence = RuleActionBuilder.sentence(error) else { throw error }
             return .json(#"{"matches":true,"reason":\#(JSONValue.quote(sentence))}"#)
@@ -50,7 +50,7 @@ struct TestRule: Endpoint {
             let event =
                 try fields.string("change") ?? RuleTrigger.Event.allCases.first { events.contains($0) }?.rawValue ?? ""
             guard let event = RuleTrigger.Event(rawValue: event), events.contains(event) else {
-                throw HTTPProblem(.invalidBody, "The rule does not act on this.", field: "change")
+                throw HTTPProblem(.invalidBody, "The rule does not act on this kind of change.", field: "change")
             }
             let object = try await object(of: collection, fields, in: space)
             let id = object["_id"] ?? .string("test")
@@ -67,7 +67,7 @@ struct TestRule: Endpoint {
     private func object(of collection: String, _ fields: BodyFields, in space: Space) async throws -> JSONValue {
         if let object = fields["object"], case .object = object { return object }
         guard let id = try fields.string("id") else {
-            throw HTTPProblem(.invalidBody, "Give an object, or the id of one.", field: "object")
+            throw HTTPProblem(.invalidBody, "Give either an object or the id of a stored object.", field: "object")
         }
         do {
             let found = try await rules.stored.lookUp([.init(collection: collection, id: id, keys: nil)], [], in: space)

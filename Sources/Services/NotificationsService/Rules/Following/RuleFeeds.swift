@@ -1,20 +1,21 @@
 import Foundation
 import MartletPostgres
 
-/// How far the change logs of spaces have been acted on, and which copy of the service acts.
+/// Tracks how far the change log of each space has been processed, and which instance processes it.
 ///
-/// A lease keeps copies from doing the same work twice: what a copy follows is its own for as long as it says that it
-/// is alive. That nothing is acted on twice does not hang on it: the cursor moves on in the transaction of the acts,
-/// and only from where it was.
+/// A lease keeps instances from doing the same work. An instance keeps its spaces while it renews its heartbeat.
+/// Exactly-once processing does not depend on the lease: the cursor advances in the same transaction as the actions,
+/// and only from its previous position.
 struct RuleFeeds: Sendable {
     static let leaseSeconds = 15.0
 
     let postgres: PostgresClient
     let spaces: Spaces
-    /// Whose leases these are.
+    /// The id of this instance, which owns the leases.
     let copy: UUID
 
-    /// Says that this copy is alive, one row however many spaces it follows, and forgets copies that are long gone.
+    /// Renews the heartbeat of this instance, one row regardless of the number of spaces, and deletes instances that
+    /// died long ago.
     func beat() async throws {
         try await postgres.execute(
             """
@@ -24,9 +25,10 @@ struct RuleFeeds: Sendable {
             """)
     }
 
-    /// Spaces whose rules nobody follows, for this copy to follow.
+    /// Claims spaces with rules that no live instance processes.
     ///
-    /// - Parameter followed: which it follows; others that are this copy's by the table are nobody's.
+    /// - Parameter followed: The spaces that this instance already processes. Others that the table assigns to it count
+    ///   as unclaimed.
     func claim(atMost limit: Int, besides followed: [Int]) async throws -> [Space] {
         let rows = try await postgres.query(
             """
@@ -49,7 +51,7 @@ struct RuleFeeds: Sendable {
         var generation: Int64
     }
 
-    /// Nil: the space is another copy's, or there is nothing to follow any more.
+    /// The position in the space's log; nil when another instance owns the space or no rule needs it any more.
     func place(_ space: Space) async throws -> Place? {
         let rows = try await postgres.query(
             "SELECT cursor, generation FROM notifications.rule_feeds WHERE space = \(space.id) AND leased_by = \(copy) AND is_active"
@@ -57,7 +59,8 @@ struct RuleFeeds: Sendable {
         return try rows.first.map { Place(cursor: try $0.decode(0), generation: try $0.decode(1)) }
     }
 
-    /// Leaves the space to others, who are told when this copy has not given it up for want of work.
+    /// Releases the space. `tellingOthers` notifies the other instances, unless the space was released for lack of
+    /// work.
     func release(_ space: Space, tellingOthers: Bool) async throws {
         try await postgres.execute(
             """
@@ -67,9 +70,9 @@ struct RuleFeeds: Sendable {
             """)
     }
 
-    /// Keeps since when the space's changes cannot be acted on, for whoever reads its rules.
+    /// Stores since when and why the changes of the space cannot be processed, to be shown with its rules.
     ///
-    /// - Parameter reason: nil: they can.
+    /// - Parameter reason: Nil when processing works again.
     func note(stuck reason: String?, _ space: Space) async throws {
         if let reason {
             try await postgres.execute(
@@ -83,7 +86,8 @@ struct RuleFeeds: Sendable {
         }
     }
 
-    /// Goes on to `cursor` with what `body` writes; false: the place is another one by now, and nothing was written.
+    /// Advances the cursor and writes `body` in one transaction. Returns false, without writing anything, if the
+    /// position has changed meanwhile.
     func advance(
         _ space: Space, from place: Place, to cursor: String,
         _ body: @Sendable (PostgresTransaction) async throws -> Void

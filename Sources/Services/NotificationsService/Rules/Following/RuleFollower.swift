@@ -4,11 +4,11 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// Acts on the changes of one space for as long as this copy of the service has the lease.
+/// Applies rules to the changes of one space while this instance holds the lease.
 struct RuleFollower: Sendable {
-    /// A call that waits: who is idle asks as rarely as storage lets it.
+    /// How long storage holds a request for changes. The longest that storage allows, to keep requests rare.
     private static let waitSeconds = 25
-    /// How long a cursor may be behind when nothing happens: what storage forgets takes days.
+    /// How long a cursor may stay behind while no rule acts. Storage keeps its log for days.
     private static let idleLimit: Duration = .seconds(600)
 
     let space: Space
@@ -21,17 +21,17 @@ struct RuleFollower: Sendable {
     let stuck: StuckRules
     let logger: Logger
 
-    /// Until the lease is lost, nothing is left to follow, or the task is cancelled.
+    /// Runs until the lease is lost, there is nothing to follow, or the task is cancelled.
     func follow() async {
         var trouble = RuleTrouble()
         var state: State?
-        // Another copy may have left a note.
+        // Another instance may have stored a failure.
         var isNoted = true
         while !Task.isCancelled {
             do {
                 let outcome = try await step(&state)
                 guard outcome != .end else { break }
-                // Who was interrupted has not found out whether it goes.
+                // An interrupted step proves nothing, so the failure count stays.
                 guard outcome == .done else { continue }
                 trouble.isOver()
                 if isNoted {
@@ -44,7 +44,7 @@ struct RuleFollower: Sendable {
                 state = nil
                 if trouble.happened() {
                     logger.warning(
-                        "changes were not acted on; tried again until it goes",
+                        "Could not apply notification rules to changes; retrying.",
                         metadata: ["app.id": "\(space.appID)", "error.cause": "\(error)"])
                 }
                 if trouble.isToBeNoted {
@@ -57,28 +57,28 @@ struct RuleFollower: Sendable {
         }
         stuck.set(space, false)
         let isEnd = Task.isCancelled
-        // In a task of its own: this one may be cancelled.
+        // An unstructured task, because this one may be cancelled.
         try? await Task { try await feeds.release(space, tellingOthers: isEnd) }.value
     }
 
-    /// What is known between two steps.
+    /// The state between two steps.
     struct State: Sendable {
         var place: RuleFeeds.Place
         var rules: [RuleStore.Active]
-        /// Further on than the place, with nothing for any rule in between.
+        /// May be ahead of `place`, if the changes in between matched no rule.
         var cursor: String
         var written: ContinuousClock.Instant
     }
 
     private enum Outcome {
         case done
-        /// The rules have changed while it waited.
+        /// The rules changed during the wait.
         case interrupted
         /// There is nothing to follow any more.
         case end
     }
 
-    /// Waits for changes and acts on them.
+    /// Waits for changes and processes them.
     private func step(_ state: inout State?) async throws -> Outcome {
         let known = news.number(of: space.id)
         guard let place = try await feeds.place(space) else { return .end }
@@ -101,7 +101,7 @@ struct RuleFollower: Sendable {
         } else if page.changes.isEmpty, page.lost.isEmpty, current.written + Self.idleLimit > .now {
             current.cursor = page.cursor
             state = current
-            // Storage lets only so many wait and answers others at once.
+            // When too many requests wait, storage answers at once; pause to avoid a busy loop.
             if ContinuousClock.now - start < .milliseconds(200), !page.hasMore {
                 try await Task.sleep(for: .seconds(1))
             }
@@ -120,7 +120,7 @@ struct RuleFollower: Sendable {
         return .done
     }
 
-    /// Nil: the rules have changed while it waited.
+    /// Nil if the rules changed during the wait.
     private func page(of collections: [String], after cursor: String, unlessNewsAfter known: Int) async throws
         -> StoredChanges.Page?
     {
@@ -137,7 +137,7 @@ struct RuleFollower: Sendable {
         }
     }
 
-    /// What rules make of changes, in the order of the log.
+    /// The actions of rules on changes, in the order of the log.
     func acts(on changes: [JSONValue], _ rules: [RuleStore.Active]) async throws -> [RuleAct] {
         let lookUp = RecipientLookUp(stored: stored, space: space)
         var wanted: [RuleAct] = []
@@ -161,28 +161,27 @@ struct RuleFollower: Sendable {
         return wanted
     }
 
-    /// Goes on at the log's end, and says so in every rule.
+    /// Continues at the end of the log, and records that in every rule.
     private func tellExpired(_ state: State, _ cursor: String) async throws -> Bool {
-        logger.warning(
-            "the log of changes is another one; it is followed from its end on", metadata: ["app.id": "\(space.appID)"])
+        logger.warning("The change log was replaced; continuing from its end.", metadata: ["app.id": "\(space.appID)"])
         return try await feeds.advance(space, from: state.place, to: cursor) { transaction in
             for active in state.rules {
                 try await work.note(
                     active.rule.name, .expired, cause: "log", object: nil,
-                    "Storage was restored, and what was written before cannot be told: it goes on with what comes now.",
-                    in: space, transaction)
+                    "Storage was restored. Earlier changes are skipped; the rule continues with new ones.", in: space,
+                    transaction)
             }
         }
     }
 
-    /// Says in the rules of a collection that something of its log is gone, once.
+    /// Records once, in the rules of a collection, that a part of its log is missing.
     private func tell(_ lost: StoredChanges.Lost, _ rules: [RuleStore.Active], _ transaction: PostgresTransaction)
         async throws
     {
         for active in rules where active.rule.trigger.collection == lost.collection {
             try await work.note(
                 active.rule.name, .expired, cause: "log:\(lost.collection)/\(lost.transaction)", object: nil,
-                "Changes were no longer kept when they were to be acted on, or the collection was dropped: it goes on with what is left.",
+                "Some changes were deleted before the rule could act on them, or the collection was dropped. The rule continues with the remaining changes.",
                 in: space,
                 transaction)
         }

@@ -7,12 +7,13 @@ import MartletPostgres
 import ServiceLifecycle
 import Synchronization
 
-/// Follows the change logs of all spaces that have rules on changes; every copy of the service some of them.
+/// Follows the change logs of all spaces with rules on changes. The spaces are divided among the instances of the
+/// service.
 final class RuleFollowing: Service {
     static let maximumSpaces = 2_000
-    /// Between two signs of life, a third of a lease. What is new is told of.
+    /// The heartbeat interval, a third of the lease. Changes of rules are notified separately.
     private static let interval: Duration = .seconds(5)
-    /// At once; other copies get their share of the rest.
+    /// The maximum number of spaces claimed at once, so that other instances get their share.
     private static let claimedAtOnce = 50
 
     private let feeds: RuleFeeds
@@ -56,11 +57,10 @@ final class RuleFollowing: Service {
                     } catch {
                         if !Task.isCancelled, trouble.happened() {
                             self.logger.warning(
-                                "rules were not looked for; tried again until it goes",
-                                metadata: ["error.cause": "\(error)"])
+                                "Could not load notification rules; retrying.", metadata: ["error.cause": "\(error)"])
                         }
                     }
-                    // New rules are looked for at once.
+                    // Wake up at once when rules change.
                     known = await self.news.wait(pause, known: known)
                 }
                 group.cancelAll()
@@ -77,7 +77,7 @@ final class RuleFollowing: Service {
     }
 }
 
-/// The spaces whose changes this copy follows and cannot act on, counted for `/metrics`.
+/// The spaces that this instance follows but cannot process, as a gauge for `/metrics`.
 final class StuckRules: Sendable {
     private let gauge = Gauge(label: "martlet.notifications.rules.stuck")
     private let spaces = Mutex<Set<Int32>>([])
@@ -93,7 +93,7 @@ final class StuckRules: Sendable {
     }
 }
 
-/// Tells followers that rules have changed.
+/// Notifies followers of changed rules.
 final class RuleChangeSignal: Sendable {
     private let waiters = Waiters()
     private let state = Mutex(State())
@@ -104,7 +104,7 @@ final class RuleChangeSignal: Sendable {
         var spaces: [Int32: Int] = [:]
     }
 
-    /// - Parameter space: nil: any.
+    /// - Parameter space: Nil means any space.
     func note(_ space: Int32?) {
         state.withLock { state in
             state.number += 1
@@ -113,15 +113,15 @@ final class RuleChangeSignal: Sendable {
         waiters.wake()
     }
 
-    /// The number of the last news of a space.
+    /// The number of the latest change of a space.
     func number(of space: Int32) -> Int { state.withLock { max($0.all, $0.spaces[space] ?? 0) } }
 
-    /// Returns when there is news of any space, or the time is up; with the number of the last.
+    /// Waits for a change in any space, or until the time is up. Returns the number of the latest change.
     func wait(_ limit: Duration, known: Int) async -> Int {
         await waiters.wait(limit) { [self] in state.withLock { $0.number > known ? $0.number : nil } } ?? known
     }
 
-    /// Returns when there is news of the space, or the time is up.
+    /// Waits for a change in the space, or until the time is up.
     func wait(_ limit: Duration, of space: Int32, known: Int) async {
         _ = await waiters.wait(limit) { [self] in number(of: space) > known ? true : nil }
     }

@@ -5,7 +5,7 @@ import MartletHTTP
 import MartletPostgres
 import NIOCore
 
-/// What rules ask of storage.
+/// Storage's change log and objects, as rules need them.
 final class StoredChanges: Sendable {
     static let changesAtOnce = 100
     private static let maximumPageSizeInBytes = 24 << 20
@@ -15,7 +15,7 @@ final class StoredChanges: Sendable {
     private let timeout: Duration
     private let calls: ServiceCalls
 
-    /// - Parameter calls: of nobody else: what waits for changes holds a connection.
+    /// - Parameter calls: Must not be shared, because waiting for changes occupies a connection.
     init(_ settings: RuleSettings, calls: ServiceCalls) {
         storage = settings.storage
         timeout = settings.storageTimeout
@@ -26,23 +26,23 @@ final class StoredChanges: Sendable {
         /// In the order of the log.
         var changes: [JSONValue]
         var cursor: String
-        /// Storage's time, RFC 3339, before it looked.
+        /// Storage's time in RFC 3339, taken before it read the log.
         var now: String
         var hasMore: Bool
-        /// The cursor was no place in this log; the page's is at its end.
+        /// Whether the requested cursor is not part of this log. `cursor` is then the end of the log.
         var isExpired: Bool
         var lost: [Lost]
     }
 
-    /// A collection of whose log something after the cursor is gone, up to a transaction. It is told until the cursor
-    /// is past it.
+    /// A collection with a gap in its log after the cursor, up to a transaction. Reported until the cursor is past the
+    /// gap.
     struct Lost: Sendable {
         var collection: String
         var transaction: String
     }
 
-    /// - Parameter cursor: nil: the end of the log.
-    /// - Throws: as `ServiceCalls.post`.
+    /// - Parameter cursor: Nil stands for the end of the log.
+    /// - Throws: As `ServiceCalls.post`.
     func page(of collections: [String], after cursor: String?, waiting seconds: Int, in space: Space) async throws
         -> Page
     {
@@ -53,7 +53,7 @@ final class StoredChanges: Sendable {
         let answer = try await calls.post(
             "/internal/changes", body, to: storage, upTo: Self.maximumPageSizeInBytes,
             within: .seconds(seconds) + timeout)
-        // Of an object, in a change, in a list of them, in the answer.
+        // An object is nested in a change, in a list of changes, in the answer.
         let json = try JSONValue(parsing: answer.body.readableBytesView, within: 3)
         guard case .array(let changes) = json["changes"], case .string(let cursor) = json["cursor"],
             case .string(let now) = json["now"]
@@ -88,7 +88,7 @@ final class StoredChanges: Sendable {
     struct Object: Encodable, Hashable {
         var collection: String
         var id: String
-        /// Nil: all fields.
+        /// Nil means all fields.
         var keys: [String]?
     }
 
@@ -98,7 +98,7 @@ final class StoredChanges: Sendable {
         var field: String
     }
 
-    /// Objects, null for what is not there, and members' ids of relations, in the order asked.
+    /// Reads objects (null if missing) and the member ids of relations, in the requested order.
     func lookUp(_ objects: [Object], _ relations: [Relation], in space: Space) async throws -> (
         objects: [JSONValue], relations: [[String]]
     ) {

@@ -1,10 +1,10 @@
 import MartletCore
 
-/// What a rule's conditions, recipients and texts can look at.
+/// The data available to a rule's conditions, recipients and texts.
 ///
-/// Of a change: `object`, `previous`, `collection`, `id`, `change` (`created`, `updated`, `deleted`), `changed` (names
-/// of top-level fields), `actor` (the user who wrote, or null), `at`. Of an alert: `alert`, `app`, `environment`,
-/// `issues` and so on. Of a schedule: `at`.
+/// For a change: `object`, `previous`, `collection`, `id`, `change` (`created`, `updated`, `deleted`), `changed` (names
+/// of top-level fields), `actor` (the user who wrote, or null), `at`. For an alert: `alert`, `app`, `environment`,
+/// `issues` and others. For a schedule: `at`.
 struct Facts: Sendable {
     let json: JSONValue
 
@@ -12,7 +12,7 @@ struct Facts: Sendable {
         json = .object(members)
     }
 
-    /// The facts of a change, as storage tells it.
+    /// The facts of a change in storage's log.
     init(change: JSONValue) {
         guard case .object(let members) = change else {
             json = .object([])
@@ -24,7 +24,7 @@ struct Facts: Sendable {
 
     private static let ignored: Set<String> = ["updated", "_version"]
 
-    /// The names of top-level fields that are not the same in both, those of the storing itself left out.
+    /// The names of the top-level fields that differ, except those that storage itself maintains.
     private static func changed(_ object: JSONValue, _ previous: JSONValue) -> [String] {
         let (new, old) = (byName(object), byName(previous))
         var names: [String] = []
@@ -37,13 +37,13 @@ struct Facts: Sendable {
         return names
     }
 
-    /// Objects may have thousands of members.
+    /// A dictionary, because objects may have thousands of members.
     private static func byName(_ json: JSONValue) -> [String: JSONValue] {
         guard case .object(let members) = json else { return [:] }
         return Dictionary(members.map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })
     }
 
-    /// What stands at a dotted path; nil where there is nothing.
+    /// The value at a dotted path; nil if there is none.
     func value(at path: some StringProtocol) -> JSONValue? { Self.value(at: path, in: json) }
 
     static func value(at path: some StringProtocol, in json: JSONValue) -> JSONValue? {
@@ -55,7 +55,7 @@ struct Facts: Sendable {
         return value
     }
 
-    /// All that stands at a dotted path which goes through lists to what each of their elements has there.
+    /// All values at a dotted path. A path through a list continues in each of its elements.
     static func values(at path: some StringProtocol, in json: JSONValue) -> [JSONValue] {
         var values = [json]
         for name in path.split(separator: ".", omittingEmptySubsequences: false) {

@@ -1,13 +1,13 @@
 import MartletCore
 import MartletMail
 
-/// Texts with places for what a rule knows: `{{object.title}}`, and `{{#object.note}}…{{/object.note}}` around what is
-/// there only with a value.
+/// Texts with placeholders for facts, `{{object.title}}`, and sections, `{{#object.note}}…{{/object.note}}`, which
+/// appear only if there is a value.
 enum FilledText {
-    /// Of what comes into one place.
+    /// The limit for the value of one placeholder.
     static let maximumCharacters = 1_000
 
-    /// Every string of a JSON value, in objects and lists too; names of members stay.
+    /// Fills all strings of a JSON value, also in nested objects and lists. Member names do not change.
     ///
     /// - Throws: `TextTemplateError`.
     static func fill(_ json: JSONValue, _ facts: Facts) throws -> JSONValue {
@@ -27,7 +27,7 @@ enum FilledText {
         return try TextTemplate(text, names: names).filled(values)
     }
 
-    /// What stands between `{{` and `}}`: paths in the facts.
+    /// The names between `{{` and `}}`, which are paths in the facts.
     private static func names(in text: String) -> Set<String> {
         var names: Set<String> = []
         var rest = text[...]
@@ -48,7 +48,7 @@ enum FilledText {
             }
     }
 
-    /// Nil for what leaves nothing to read.
+    /// The text for a value; nil if it is empty or null.
     private static func shown(_ value: JSONValue) -> String? {
         let text: String
         switch value {

@@ -3,10 +3,10 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// Whom a rule sends to. As JSON a list of sources, and paths to users who are left out:
+/// The recipients of a rule. As JSON, a list of sources and of paths to users who are excluded:
 ///
-///     "to": [{"field": "object.participants"}, {"field": "owner", "of": {"collection": "Bikes", "id":
-///     "object.bikeId"}},
+///     "to": [{"field": "object.participants"},
+///            {"field": "owner", "of": {"collection": "Bikes", "id": "object.bikeId"}},
 ///            {"user": "ann"}, {"channel": "event-{{object.event}}"}, {"installation": "…"}, {"audience": {…}}],
 ///     "except": ["actor"]
 struct Recipients: Sendable {
@@ -14,15 +14,15 @@ struct Recipients: Sendable {
     static let maximumUsers = 10_000
 
     enum Source: Sendable, Equatable {
-        /// A user's id, a list of them, pointers to users, or the members of a relation, at a path in the facts.
+        /// A user id, a list of ids, pointers to users, or the members of a relation, at a path in the facts.
         case field(path: String)
-        /// The same at a path in other objects, whose ids stand at a path in the facts.
+        /// The same at a path in other objects, whose ids are at a path in the facts.
         case related(path: String, collection: String, id: String)
         case user(String)
-        /// A text with places.
+        /// A channel name, which may contain placeholders.
         case channel(String)
         case installation(UUID)
-        /// As messages have it, alone.
+        /// An audience as in a message. It must be the only source.
         case audience(JSONValue)
     }
 
@@ -39,25 +39,27 @@ struct Recipients: Sendable {
         case nil, .null: sources = []
         case .array(let elements) where (1...Self.maximumSources).contains(elements.count):
             sources = try elements.map(Self.source)
-        default: throw HTTPProblem(.invalidBody, "It is a list of 1 to \(Self.maximumSources) sources.", field: "to")
+        default:
+            throw HTTPProblem(.invalidBody, "This must be a list of 1 to \(Self.maximumSources) sources.", field: "to")
         }
         let isAudience = sources.contains { if case .audience = $0 { true } else { false } }
         guard !isAudience || sources.count == 1 else {
-            throw HTTPProblem(.invalidBody, "An audience stands alone.", field: "to")
+            throw HTTPProblem(.invalidBody, "An audience must be the only source.", field: "to")
         }
         switch except {
         case nil, .null: self.except = []
         case .array(let paths) where paths.count <= Self.maximumSources:
             self.except = try paths.map { path in
                 guard case .string(let text) = path else {
-                    throw HTTPProblem(.invalidBody, "It is a list of paths such as actor.", field: "except")
+                    throw HTTPProblem(.invalidBody, "This must be a list of paths such as actor.", field: "except")
                 }
                 return try Self.path(text, "except")
             }
-        default: throw HTTPProblem(.invalidBody, "It is a list of paths such as actor.", field: "except")
+        default: throw HTTPProblem(.invalidBody, "This must be a list of paths such as actor.", field: "except")
         }
         guard self.except.isEmpty || !isAudience else {
-            throw HTTPProblem(.invalidBody, "An audience says itself who is not in it.", field: "except")
+            throw HTTPProblem(
+                .invalidBody, "This is not allowed with an audience; use the except of the audience.", field: "except")
         }
     }
 
@@ -89,12 +91,12 @@ struct Recipients: Sendable {
 
     private static let refusal = HTTPProblem(
         .invalidBody,
-        #"It is one of {"field"}, {"field","of":{"collection","id"}}, {"user"}, {"channel"}, {"installation"} and {"audience"}."#,
+        #"This must be one of {"field"}, {"field","of":{"collection","id"}}, {"user"}, {"channel"}, {"installation"} and {"audience"}."#,
         field: "to")
 
     private static func text(_ text: String, _ field: String) throws -> String {
         guard (1...200).contains(text.utf8.count), !text.utf8.contains(0) else {
-            throw HTTPProblem(.invalidBody, "It has 1 to 200 bytes.", field: field)
+            throw HTTPProblem(.invalidBody, "This must have 1 to 200 bytes.", field: field)
         }
         return text
     }
@@ -104,7 +106,7 @@ struct Recipients: Sendable {
         guard (1...200).contains(path.utf8.count), parts.count <= 8, parts.allSatisfy({ !$0.isEmpty }),
             !path.utf8.contains(0)
         else {
-            throw HTTPProblem(.invalidBody, "It is a path such as object.owner.", field: field)
+            throw HTTPProblem(.invalidBody, "This must be a path such as object.owner.", field: field)
         }
         return path
     }

@@ -4,12 +4,12 @@ import MartletCore
 import MartletHTTP
 import MartletMail
 
-/// What an app wants to be sent when something happens.
+/// A rule of an app: what to send when something happens.
 struct Rule: Sendable {
     static let maximumPerSpace = 50
     static let maximumSizeInBytes = 32 << 10
     static let maximumContentSizeInBytes = 8 << 10
-    /// A minute to four weeks.
+    /// From one minute to four weeks.
     static let lifetime = 60...2_419_200
     static let usualLifetimeInSeconds = 86_400
 
@@ -18,17 +18,17 @@ struct Rule: Sendable {
     var trigger: RuleTrigger
     var condition: RuleCondition
     var recipients: Recipients
-    /// Nil: no message is sent.
+    /// Nil if the rule sends no message.
     var content: Content?
-    /// What a template's places are filled with: texts with places of their own.
+    /// The values for the template, which may themselves contain placeholders.
     var variables: [JSONValue.Member]
     var webhookURL: String?
-    /// Nil: no mail is sent.
+    /// Nil if the rule sends no mail.
     var mail: RuleMail?
     var limit: Limit
-    /// After which a message is given up.
+    /// The time after which a message is dropped.
     var lifetimeInSeconds: Int
-    /// As it was given, without whether it is enabled.
+    /// The rule as given, except for `enabled`.
     var json: JSONValue
 
     enum Content: Sendable {
@@ -36,7 +36,7 @@ struct Rule: Sendable {
         case own(JSONValue)
     }
 
-    /// How often it may act; what is beyond is dropped, and said.
+    /// How often the rule may act. Further actions are dropped and logged as runs.
     struct Limit: Sendable, Equatable {
         var count = 600
         var seconds = 60
@@ -47,14 +47,14 @@ struct Rule: Sendable {
         "webhook", "limit", "expiresSeconds",
     ]
 
-    /// All but whether the template is there and the webhook can be spoken to.
+    /// Validates everything except whether the template exists and the webhook may be called.
     ///
-    /// - Throws: `invalid-name`; `invalid-body` naming the field.
+    /// - Throws: `invalid-name`; `invalid-body` that names the field.
     init(name: String, _ body: JSONValue) throws {
         let fields = try BodyFields(body, Self.fields)
         self.name = try Self.checked(name)
         guard (try fields.string("description") ?? "").utf8.count <= 1_000 else {
-            throw HTTPProblem(.invalidBody, "It has up to 1,000 bytes.", field: "description")
+            throw HTTPProblem(.invalidBody, "This may have at most 1,000 bytes.", field: "description")
         }
         isEnabled = try fields.flag("enabled") ?? true
         trigger = try RuleTrigger(fields["when"])
@@ -65,39 +65,42 @@ struct Rule: Sendable {
         content = try Self.content(fields)
         mail = if let mail = fields["mail"], mail != .null { try RuleMail(mail, except: fields["except"]) } else { nil }
         guard content != nil || webhookURL != nil || mail != nil else {
-            throw HTTPProblem(.invalidBody, "A rule has a template, content, mail or a webhook.", field: "content")
+            throw HTTPProblem(
+                .invalidBody, "A rule must have a template, content, mail or a webhook.", field: "content")
         }
         if trigger.isOnChanges == false, recipients.readsObjects || mail?.recipients?.readsObjects == true {
-            throw HTTPProblem(.invalidBody, "Only changes have an object.", field: "to")
+            throw HTTPProblem(.invalidBody, "Only a rule on changes can refer to other objects.", field: "to")
         }
         limit = try Self.limit(fields["limit"])
         lifetimeInSeconds = try fields.integer("expiresSeconds", in: Self.lifetime) ?? Self.usualLifetimeInSeconds
         guard case .object(let members) = body else { throw HTTPProblem(.invalidBody, "This must be an object.") }
         json = .object(members.filter { $0.name != "enabled" })
         guard !json.text.contains("\\u0000") else {
-            throw HTTPProblem(.invalidBody, "The character U+0000 cannot be kept.")
+            throw HTTPProblem(.invalidBody, "The character U+0000 cannot be stored.")
         }
         guard json.text.utf8.count <= Self.maximumSizeInBytes else {
-            throw HTTPProblem(.invalidBody, "A rule has up to \(Self.maximumSizeInBytes) bytes.")
+            throw HTTPProblem(.invalidBody, "A rule may have at most \(Self.maximumSizeInBytes) bytes.")
         }
         try checkRecipients()
     }
 
-    /// - Throws: `invalid-body` where somebody is named who would be sent nothing, or nobody who would be.
+    /// - Throws: `invalid-body` when recipients are missing, or when they would receive nothing.
     private func checkRecipients() throws {
         let isMailToThem = mail.map { $0.recipients == nil } ?? false
         let isWanted = content != nil || isMailToThem
         guard isWanted != recipients.isEmpty else {
             throw HTTPProblem(
-                .invalidBody, isWanted ? "This field is required." : "There is nothing that they would be sent.",
+                .invalidBody,
+                isWanted ? "This field is required." : "This is not allowed, because the rule sends them nothing.",
                 field: "to")
         }
         guard !isMailToThem || recipients.sources.contains(where: \.isUsers) else {
-            throw HTTPProblem(.invalidBody, "Mail goes to users: name them here or in to.", field: "mail.users")
+            throw HTTPProblem(
+                .invalidBody, "Mail can be sent only to users: name them here or in to.", field: "mail.users")
         }
     }
 
-    /// A letter, then at most 63 letters, digits, `_` or `-`.
+    /// Validates a name: a letter, then at most 63 letters, digits, `_` or `-`.
     ///
     /// - Throws: `invalid-name`.
     static func checked(_ name: String) throws -> String {
@@ -110,7 +113,8 @@ struct Rule: Sendable {
         }
         guard isWellFormed, (1...64).contains(name.utf8.count) else {
             throw HTTPProblem(
-                .invalidName, "A rule's name is a letter and then at most 63 letters, digits, _ or -.", field: "name")
+                .invalidName, "A rule name must be a letter, followed by at most 63 letters, digits, _ or -.",
+                field: "name")
         }
         return name
     }
@@ -122,16 +126,19 @@ struct Rule: Sendable {
         case (nil, let content?):
             guard case .object = content, content.text.utf8.count <= maximumContentSizeInBytes else {
                 throw HTTPProblem(
-                    .invalidBody, "It is an object of at most \(maximumContentSizeInBytes) bytes.", field: "content")
+                    .invalidBody, "This must be an object of at most \(maximumContentSizeInBytes) bytes.",
+                    field: "content")
             }
             return .own(content)
-        default: throw HTTPProblem(.invalidBody, "A rule has a template or content, not both.", field: "content")
+        default:
+            throw HTTPProblem(.invalidBody, "A rule may have either a template or content, not both.", field: "content")
         }
     }
 
     private static func variables(_ value: JSONValue?) throws -> [JSONValue.Member] {
         let refusal = HTTPProblem(
-            .invalidBody, #"It is an object of up to 30 texts such as {"bike":"{{object.name}}"}."#, field: "variables")
+            .invalidBody, #"This must be an object of at most 30 texts such as {"bike":"{{object.name}}"}."#,
+            field: "variables")
         switch value {
         case nil, .null: return []
         case .object(let members) where members.count <= 30:
@@ -147,7 +154,7 @@ struct Rule: Sendable {
     private static func webhook(_ value: JSONValue?) throws -> String? {
         guard let value, value != .null else { return nil }
         guard let fields = try? BodyFields(value, ["url"]), let url = try fields.string("url") else {
-            throw HTTPProblem(.invalidBody, #"It is {"url":"https://…"}."#, field: "webhook")
+            throw HTTPProblem(.invalidBody, #"This must be {"url":"https://…"}."#, field: "webhook")
         }
         return url
     }
@@ -157,7 +164,7 @@ struct Rule: Sendable {
         guard let fields = try? BodyFields(value, ["count", "seconds"]),
             let count = try? fields.integer("count", in: 1...100_000),
             let seconds = try? fields.integer("seconds", in: 1...86_400)
-        else { throw HTTPProblem(.invalidBody, #"It is {"count":1…100000,"seconds":1…86400}."#, field: "limit") }
+        else { throw HTTPProblem(.invalidBody, #"This must be {"count":1…100000,"seconds":1…86400}."#, field: "limit") }
         return Limit(count: count, seconds: seconds)
     }
 }

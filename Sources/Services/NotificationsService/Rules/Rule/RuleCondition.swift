@@ -4,15 +4,15 @@ import MartletFlags
 import MartletHTTP
 import MartletLogic
 
-/// Whether a rule acts on what happened: a condition in the Mongo-like language of flags (`where`), JsonLogic (`if`),
-/// both, or none.
+/// The condition of a rule: `where`, in the Mongo-like language of flags, and `if`, in JsonLogic. Both are optional and
+/// must hold.
 struct RuleCondition: Sendable {
     private static let limits = LogicLimits(maximumDepth: 32, maximumSteps: 20_000)
 
     private let condition: Condition?
     private let logic: JSONLogic?
 
-    /// - Throws: `invalid-body` naming the place.
+    /// - Throws: `invalid-body` that names the place.
     init(where json: JSONValue?, if rule: JSONValue?) throws {
         condition = try json.flatMap { try Self.condition($0) }
         logic = try rule.flatMap { try Self.logic($0) }
@@ -35,13 +35,13 @@ struct RuleCondition: Sendable {
         } catch let error as LogicError {
             throw HTTPProblem(.invalidBody, "\(error)", field: "if")
         } catch {
-            throw HTTPProblem(.invalidBody, "This is no JsonLogic.", field: "if")
+            throw HTTPProblem(.invalidBody, "This must be JsonLogic.", field: "if")
         }
     }
 
-    /// Nil: it holds; else which part does not.
+    /// The part of the condition that does not hold; nil if all of it holds.
     ///
-    /// - Throws: `LogicError` for logic that comes to no end.
+    /// - Throws: `LogicError` when the evaluation exceeds its limits.
     func failure(_ facts: Facts) throws -> String? {
         if let condition, !condition.matches(FlagValue(facts.json)) { return "where does not hold." }
         if let logic, !(try logic.evaluate(try LogicValue(json: facts.json.text))).isTruthy {

@@ -2,22 +2,22 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// What a rule mails: one of the app's templates, to users. As JSON
-/// `{"template","users"?,"variables"?,"topic"?,"language"?,"replyTo"?}`: `users` are sources as a rule's `to` has them,
-/// those of `to` if there are none; variables are texts with places.
+/// The mail of a rule: one of the app's templates, sent to users. As JSON
+/// `{"template","users"?,"variables"?,"topic"?,"language"?,"replyTo"?}`. `users` are sources as in a rule's `to`, which
+/// they default to; variables are texts with placeholders.
 struct RuleMail: Sendable {
-    /// That one act mails.
+    /// The limit per action.
     static let maximumUsers = 1_000
     private static let fields: Set<String> = ["template", "users", "variables", "topic", "language", "replyTo"]
 
-    /// Its own; nil: the rule's.
+    /// Nil means the recipients of the rule.
     var recipients: Recipients?
-    /// Its variables are not filled yet.
+    /// Its variables contain unfilled placeholders.
     var content: MailContent
     var topic: String?
 
-    /// - Parameter except: the rule's.
-    /// - Throws: `invalid-body` naming the field.
+    /// - Parameter except: The rule's `except`.
+    /// - Throws: `invalid-body` that names the field.
     init(_ json: JSONValue, except: JSONValue?) throws {
         (content, topic) = try Self.naming { () throws -> (MailContent, String?) in
             let fields = try BodyFields(json, Self.fields)
@@ -34,7 +34,8 @@ struct RuleMail: Sendable {
         }
         guard recipients?.sources.allSatisfy(\.isUsers) == true else {
             throw HTTPProblem(
-                .invalidBody, #"Mail goes to users: {"field"}, {"field","of"} and {"user"}."#, field: "mail.users")
+                .invalidBody, #"Mail can be sent only to users: {"field"}, {"field","of"} and {"user"}."#,
+                field: "mail.users")
         }
     }
 
@@ -48,7 +49,7 @@ struct RuleMail: Sendable {
 }
 
 extension Recipients.Source {
-    /// Whether it names users by their ids.
+    /// Whether the source names users by id.
     var isUsers: Bool {
         switch self {
         case .field, .related, .user: true

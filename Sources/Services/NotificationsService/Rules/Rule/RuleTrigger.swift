@@ -2,8 +2,8 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// When a rule acts. As JSON one of `{"collection":"Sightings","events":["created"]}`, `{"every":{"minutes":15}}`,
-/// `{"cron":"0 8 * * 1-5","timeZone":"Europe/Berlin"}`, `{"alert":"crash"}`.
+/// The trigger of a rule. As JSON one of `{"collection":"Sightings","events":["created"]}`, `{"every":{"minutes":15}}`,
+/// `{"cron":"0 8 * * 1-5","timeZone":"Europe/Berlin"}` and `{"alert":"crash"}`.
 enum RuleTrigger: Sendable, Equatable {
     case change(collection: String, events: Set<Event>)
     case schedule(Schedule)
@@ -14,7 +14,7 @@ enum RuleTrigger: Sendable, Equatable {
         case created, updated, deleted
     }
 
-    /// - Throws: `invalid-body` naming the field.
+    /// - Throws: `invalid-body` that names the field.
     init(_ value: JSONValue?) throws {
         guard let value, value != .null else {
             throw HTTPProblem(.invalidBody, "This field is required.", field: "when")
@@ -35,24 +35,25 @@ enum RuleTrigger: Sendable, Equatable {
 
     private static let refusal = HTTPProblem(
         .invalidBody,
-        #"It is one of {"collection","events"}, {"every":{"minutes"}}, {"cron","timeZone"} and {"alert":"crash"}."#,
+        #"This must be one of {"collection","events"}, {"every":{"minutes"}}, {"cron","timeZone"} and {"alert":"crash"}."#,
         field: "when")
 
     private static func events(_ fields: BodyFields) throws -> Set<Event> {
         guard let names = try fields.strings("events", upTo: Event.allCases.count), !names.isEmpty else {
-            throw HTTPProblem(.invalidBody, "It is a list of created, updated and deleted.", field: "when.events")
+            throw HTTPProblem(
+                .invalidBody, "This must be a list of created, updated and deleted.", field: "when.events")
         }
         return Set(
             try names.map { name in
                 guard let event = Event(rawValue: name) else {
                     throw HTTPProblem(
-                        .invalidBody, "It is a list of created, updated and deleted.", field: "when.events")
+                        .invalidBody, "This must be a list of created, updated and deleted.", field: "when.events")
                 }
                 return event
             })
     }
 
-    /// A collection's name as storage has it.
+    /// Validates a collection name by the rules of storage.
     static func checked(_ collection: String, field: String = "when.collection") throws -> String {
         let isWellFormed = collection.utf8.enumerated().allSatisfy { index, byte in
             switch byte {
@@ -62,13 +63,16 @@ enum RuleTrigger: Sendable, Equatable {
             }
         }
         guard isWellFormed, (1...63).contains(collection.utf8.count) else {
-            throw HTTPProblem(.invalidBody, "This is no collection's name.", field: field)
+            throw HTTPProblem(
+                .invalidBody,
+                "This must be a collection name: a letter, followed by at most 62 letters, digits, _ or -.",
+                field: field)
         }
         return collection
     }
 
     var isOnChanges: Bool { if case .change = self { true } else { false } }
 
-    /// Nil: none that storage would have to tell of.
+    /// The collection whose changes trigger the rule; nil for other triggers.
     var collection: String? { if case .change(let collection, _) = self { collection } else { nil } }
 }

@@ -1,8 +1,8 @@
 import Foundation
 
-/// Minutes of the calendar, as `cron` writes them: minute, hour, day of the month, month, day of the week (0 and 7:
-/// Sunday), each `*`, numbers, ranges, steps (`*/15`, `8-18/2`) and lists of these. Where both kinds of day are
-/// restricted, either will do.
+/// A schedule in `cron` syntax: minute, hour, day of the month, month, day of the week (0 and 7 are Sunday). Each field
+/// is `*`, a number, a range, a step (`*/15`, `8-18/2`) or a list of these. If both day fields are restricted, a day
+/// must match only one of them.
 struct CronExpression: Sendable, Equatable {
     private let minutes: Set<Int>
     private let hours: Set<Int>
@@ -11,7 +11,7 @@ struct CronExpression: Sendable, Equatable {
     private let weekdays: Set<Int>
     private let isEitherDay: Bool
 
-    /// Nil for what is none, or for what no day could be.
+    /// Nil when the text is malformed.
     init?(_ text: String) {
         let fields = text.split(separator: " ")
         guard fields.count == 5, text.utf8.count <= 200, let minutes = Self.values(fields[0], 0...59),
@@ -52,10 +52,9 @@ struct CronExpression: Sendable, Equatable {
         return values
     }
 
-    /// The first of its minutes after `time` by the clocks of `timeZone`; nil: there is none within five years.
+    /// The first match after `time` in the local time of `timeZone`; nil if there is none within five years.
     ///
-    /// A minute that is left out when clocks are put forward is not made up for; of one that comes twice, the first
-    /// counts.
+    /// A local time skipped when clocks go forward is dropped; one that occurs twice counts only the first time.
     func next(after time: Date, in timeZone: TimeZone) -> Date? {
         var calendar = Calendar(identifier: .gregorian)
         calendar.timeZone = timeZone

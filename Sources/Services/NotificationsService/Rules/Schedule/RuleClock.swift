@@ -5,11 +5,11 @@ import MartletHTTP
 import MartletPostgres
 import ServiceLifecycle
 
-/// Has rules on schedules act when it is time: once each time, however many copies look.
+/// Triggers rules on schedules, once per due time however many instances run.
 ///
-/// What was missed while nobody looked is made up for once.
+/// Runs missed during an outage are made up for by a single one.
 struct RuleClock: Service {
-    /// The longest it goes without looking: news of rules comes by itself.
+    /// The longest pause between two checks. Changes of rules are notified separately.
     private static let interval: Duration = .seconds(60)
     private static let rulesAtOnce = 50
     private static let retrySeconds = 10.0
@@ -47,12 +47,12 @@ struct RuleClock: Service {
     private func timeUntilNext() async throws -> Duration {
         let rows = try await postgres.query(
             "SELECT min(greatest(due, retry)) FROM notifications.rules WHERE is_enabled AND due IS NOT NULL")
-        // Copies take turns by chance, and none looks more often than ten times a second.
+        // The jitter lets instances take turns, and keeps each from checking more than ten times a second.
         guard let next = try rows[0].decode(0, as: Date?.self) else { return Self.interval }
         return .seconds(max(0, next.timeIntervalSinceNow) + Double.random(in: 0.1...0.3))
     }
 
-    /// Has those act whose time has come.
+    /// Triggers all rules that are due.
     func look(at time: Date) async throws {
         let rows = try await postgres.query(
             """
@@ -82,8 +82,8 @@ struct RuleClock: Service {
     }
 
     private func act(_ name: String, _ json: JSONValue, due: Date, at time: Date, in space: Space) async throws {
-        // A rule that this version cannot read, such as one of a time zone that is no longer accepted, is stuck: its
-        // schedule does not end unnoticed.
+        // Throws for a rule that this version cannot read, for example because of a time zone no longer accepted. The
+        // rule is then marked as stuck, so that its schedule does not end unnoticed.
         let rule = try Rule(name: name, json)
         let next: Date? = if case .schedule(let schedule) = rule.trigger { schedule.next(after: time) } else { nil }
         let wanted = try await act(rule, due: due, in: space)

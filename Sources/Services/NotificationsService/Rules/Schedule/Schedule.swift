@@ -3,40 +3,42 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// The times at which a rule acts by itself.
+/// The times at which a rule acts.
 enum Schedule: Sendable, Equatable {
-    /// Whole minutes, counted from 1970.
+    /// Multiples of this many minutes since 1970.
     case every(minutes: Int)
     case cron(CronExpression, TimeZone)
 
-    /// - Parameter every: `{"minutes":n}`, up to four weeks.
+    /// - Parameter every: `{"minutes":n}`, at most four weeks.
     /// - Throws: `invalid-body`.
     init(every: JSONValue) throws {
         guard let fields = try? BodyFields(every, ["minutes"]),
             let minutes = try? fields.integer("minutes", in: 1...40_320)
         else {
-            throw HTTPProblem(.invalidBody, #"It is {"minutes":1…40320}."#, field: "when.every")
+            throw HTTPProblem(.invalidBody, #"This must be {"minutes":1…40320}."#, field: "when.every")
         }
         self = .every(minutes: minutes)
     }
 
-    /// - Parameter timeZone: IANA's name; nil: UTC.
+    /// - Parameter timeZone: An IANA name; nil means UTC.
     /// - Throws: `invalid-body`.
     init(cron text: String, timeZone: String?) throws {
         guard let expression = CronExpression(text) else {
             throw HTTPProblem(
-                .invalidBody, "It is minute, hour, day, month and weekday, such as 0 8 * * 1-5.", field: "when.cron")
+                .invalidBody, "This must be minute, hour, day, month and weekday, such as 0 8 * * 1-5.",
+                field: "when.cron")
         }
         guard let zone = TimeZone(iana: timeZone ?? "UTC") else {
-            throw HTTPProblem(.invalidBody, "This is no time zone such as Europe/Berlin.", field: "when.timeZone")
+            throw HTTPProblem(
+                .invalidBody, "This must be an IANA time zone, such as Europe/Berlin.", field: "when.timeZone")
         }
         self = .cron(expression, zone)
         guard next(after: Date(timeIntervalSince1970: 1_780_000_000)) != nil else {
-            throw HTTPProblem(.invalidBody, "There is no such day.", field: "when.cron")
+            throw HTTPProblem(.invalidBody, "This never matches a date.", field: "when.cron")
         }
     }
 
-    /// Nil: never again.
+    /// The next time; nil if there is none.
     func next(after time: Date) -> Date? {
         switch self {
         case .every(let minutes):

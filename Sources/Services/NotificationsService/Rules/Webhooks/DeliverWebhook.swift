@@ -2,15 +2,15 @@ import Foundation
 import MartletHTTP
 import MartletJobs
 
-/// The job that tells a webhook what a rule saw, again and again with growing pauses, about four hours long, until it
-/// is accepted.
+/// Delivers an action of a rule to its webhook. Retries with growing delays for about four hours, until the receiver
+/// accepts it.
 ///
-/// At least once, under the same id: a receiver that was told and could not say so is told again.
+/// Delivers at least once, always with the same id: if the acknowledgement is lost, the request is repeated.
 struct DeliverWebhook: JobHandler {
     static let kind = "rules.webhook"
     static let retries = JobRetries(maximumAttempts: 12, firstDelay: .seconds(10), maximumDelay: .seconds(3_600))
     static let timeLimit: Duration = .seconds(60)
-    /// Also those that the receiver asked to wait for, which are no failures.
+    /// Includes attempts that the receiver asked to postpone, which do not count as failures.
     static let maximumAttempts = 50
 
     struct Parameters: Codable, Sendable {
@@ -27,7 +27,7 @@ struct DeliverWebhook: JobHandler {
             try await webhooks.note(outcome, of: id, .done)
             return JobNoResult()
         }
-        // Standard Webhooks: whoever answers 410 wants no more.
+        // In Standard Webhooks, 410 means that the receiver wants no more deliveries.
         let isEnd = outcome.isGone || job.isLastAttempt || attempt.number >= Self.maximumAttempts
         try await webhooks.note(outcome, of: id, isEnd ? .dead : .waiting)
         if let pause = outcome.retryAfter, !isEnd { throw JobPostponement(by: max(pause, .seconds(1))) }

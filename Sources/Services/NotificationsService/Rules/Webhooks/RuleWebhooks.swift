@@ -5,7 +5,7 @@ import MartletHTTP
 import MartletPostgres
 import NIOCore
 
-/// Tells apps' own servers what rules saw, as the Standard Webhooks scheme has it.
+/// Sends the facts of rules to apps' own servers, following Standard Webhooks.
 struct RuleWebhooks: Sendable {
     static let keptDays = 30
 
@@ -15,13 +15,13 @@ struct RuleWebhooks: Sendable {
 
     struct Attempt: Sendable {
         var body: String
-        /// With this one.
+        /// The number of attempts, including this one.
         var number: Int
         var url: String
         var secrets: [WebhookSecret]
     }
 
-    /// Begins an attempt; nil: there is nothing to tell any more.
+    /// Begins an attempt; nil if there is nothing left to deliver.
     func begin(_ id: UUID) async throws -> Attempt? {
         let rows = try await postgres.query(
             """
@@ -50,7 +50,7 @@ struct RuleWebhooks: Sendable {
         case waiting, done, dead
     }
 
-    /// Notes what came of an attempt; what is told is not kept.
+    /// Stores the result of an attempt. The body is deleted once the delivery has ended.
     func note(_ outcome: WebhookOutcome, of id: UUID, _ state: State) async throws {
         try await postgres.execute(
             """
@@ -60,7 +60,7 @@ struct RuleWebhooks: Sendable {
             """)
     }
 
-    /// Forgets what is old.
+    /// Deletes old deliveries.
     func prune() async throws {
         try await postgres.execute(
             "DELETE FROM notifications.rule_deliveries WHERE created < now() - make_interval(days => \(Int32(Self.keptDays)))"
