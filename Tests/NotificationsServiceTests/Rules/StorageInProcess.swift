@@ -47,11 +47,11 @@ final class StorageInProcess: Sendable {
         let address = ServiceAddress(name: "storage", url: URL(string: "http://127.0.0.1:\(port)")!)
         let process = StorageInProcess(address, try await ServiceClient(storage), task)
         defer {
-            // Cancelled at once, Hummingbird's server would stop the whole process at a connection that is just coming
-            // in.
-            listening?.close(promise: nil)
+            // As in `SimulatorServer.stop`.
+            listening?.setOption(.autoRead, value: false).whenComplete { _ in }
             Task {
                 try? await Task.sleep(for: .seconds(1))
+                listening?.close(promise: nil)
                 task.cancel()
             }
         }

@@ -50,12 +50,15 @@ final class SimulatorServer: Sendable {
         throw CancellationError()
     }
 
-    /// Takes no more connections, and soon ends those that are there. Cancelled at once, Hummingbird's server would
-    /// stop the whole process at a connection that is just coming in (`NIOAsyncWriter` ends so).
+    /// Accepts no more connections and closes the existing ones a second later.
+    ///
+    /// A connection that is accepted while the listener closes would trap the process: nobody takes it over, and
+    /// `NIOAsyncWriter` demands that (https://github.com/apple/swift-nio/issues/2637). So accepting ends first.
     func stop() {
-        channel.close(promise: nil)
-        Task { [task] in
+        channel.setOption(.autoRead, value: false).whenComplete { _ in }
+        Task { [channel, task] in
             try? await Task.sleep(for: .seconds(1))
+            channel.close(promise: nil)
             task.cancel()
         }
     }
