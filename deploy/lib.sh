@@ -35,7 +35,7 @@ need_build_packages() {
 
 # The programs, in one release build. Prints nothing when there is nothing to do.
 build_release() {
-    say "building (the first time takes several minutes)"
+    say "building: about 16 minutes on two cores the first time, a minute or two after a change"
     local program
     # martlet first: it has every service in it, so that they are compiled beside each other and not one after the other.
     for program in martlet "${programs[@]}"; do
