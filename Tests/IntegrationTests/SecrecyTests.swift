@@ -40,7 +40,7 @@ extension IntegrationTests {
                     try await client.get("storage/Notes/a").status == 200
                 }
                 for name in LocalServer.processNames {
-                    #expect(try !server.lines(of: name, containing: "started").isEmpty, "\(name) logs")
+                    #expect(try !server.lines(of: name, containing: "Started.").isEmpty, "\(name) logs")
                 }
             }
         }
