@@ -1,29 +1,29 @@
 import Foundation
 
-/// What is believed of an effect before any data: normally distributed.
+/// A normal distribution of an effect, assumed before any data.
 public struct Prior: Sendable, Equatable {
     public var mean: Double
     public var standardDeviation: Double
 
-    /// - Parameter standardDeviation: more than 0.
+    /// - Parameter standardDeviation: Must be positive.
     public init(mean: Double = 0, standardDeviation: Double) {
         self.mean = mean
         self.standardDeviation = standardDeviation
     }
 
-    /// Of relative effects, as one of absolute effects against a control of this mean.
+    /// Converts a prior of relative effects to one of absolute effects, for a control with this mean.
     public func absolute(baseline: Double) -> Prior {
         Prior(mean: mean * abs(baseline), standardDeviation: standardDeviation * abs(baseline))
     }
 }
 
-/// What is believed of an effect after the data: the normal distribution that a normal prior and the measured effect
-/// make together.
+/// The posterior distribution of an effect: the normal distribution that results from a normal prior and the measured
+/// effect.
 public struct Belief: Sendable, Equatable {
     public let mean: Double
     public let standardDeviation: Double
 
-    /// - Parameter prior: nil: every effect was as likely as any other.
+    /// - Parameter prior: Nil for a flat prior.
     public init(_ effect: Effect, prior: Prior? = nil) {
         let dataPrecision = 1 / (effect.standardError * effect.standardError)
         guard let prior else {
@@ -39,13 +39,13 @@ public struct Belief: Sendable, Equatable {
     /// P(effect > 0)
     public var chanceToWin: Double { Normal.cdf(mean / standardDeviation) }
 
-    /// What is lost on average by taking the treatment: E[max(−effect, 0)].
+    /// The expected loss from choosing the treatment: E[max(−effect, 0)].
     public var riskOfTreatment: Double { Self.expectedLoss(mean, standardDeviation) }
 
-    /// What is missed on average by staying with the control: E[max(effect, 0)].
+    /// The expected loss from keeping the control: E[max(effect, 0)].
     public var riskOfControl: Double { Self.expectedLoss(-mean, standardDeviation) }
 
-    /// The effect is inside with the probability 1 − `alpha`, half of the rest on either side.
+    /// The interval that contains the effect with probability 1 − `alpha`, with `alpha` / 2 in each tail.
     public func credibleInterval(alpha: Double = 0.05) -> Interval {
         Interval(around: mean, Normal.upperQuantile(alpha / 2) * standardDeviation)
     }

@@ -1,15 +1,15 @@
 import Foundation
 
-/// The probability of counts at least this far from the weights if units were assigned by them (Pearson's chi-squared
-/// test).
+/// The probability of counts that deviate at least this much from the weights if units were assigned by the weights
+/// (Pearson's chi-squared test).
 ///
-/// A small one (below 0.001, say) tells that the assignment or the counting is broken, and no result of the test is to
-/// be believed.
+/// A small value (say, below 0.001) means that the assignment or the counting is broken, so the results of the test are
+/// not valid.
 ///
 /// - Parameters:
-///   - counts: of units, by variation.
-///   - weights: more than 0 each; any sum.
-/// - Returns: 1 without units, or with a single variation.
+/// - counts: The number of units, by variation.
+/// - weights: Must be positive; any sum.
+/// - Returns: 1 without units or with a single variation.
 public func sampleRatioP(counts: [Int], weights: [Double]) -> Double {
     let total = Double(counts.reduce(0, +)), weight = weights.reduce(0, +)
     guard total > 0, counts.count > 1 else { return 1 }
@@ -20,7 +20,7 @@ public func sampleRatioP(counts: [Int], weights: [Double]) -> Double {
     return ChiSquared(degreesOfFreedom: Double(counts.count - 1)).survival(distance)
 }
 
-/// The p of several tests, each raised so far that a false alarm in any of them has the probability alpha (Holm 1979).
+/// The p-values of several tests, adjusted so that the probability of any false alarm is at most alpha (Holm 1979).
 public func holm(_ p: [Double]) -> [Double] {
     var adjusted = p, largest = 0.0
     for (rank, index) in p.indices.sorted(by: { p[$0] < p[$1] }).enumerated() {
@@ -42,11 +42,11 @@ public struct SampleSize: Sendable {
         self.power = power
     }
 
-    /// Of both variations, to find an absolute difference of `effect` with the probability `power`.
+    /// The number of units, in both variations together, to detect an absolute difference of `effect` with probability
+    /// `power`.
     ///
-    /// - Parameter share: of the treatment among the units of both.
-    /// - Returns: nil: there is no such number, as the effect is 0, or there are more of them than a whole number can
-    ///   count.
+    /// - Parameter share: The treatment's share of all units.
+    /// - Returns: Nil if the effect is 0 or the number does not fit an `Int`.
     public func units(toFind effect: Double, controlVariance: Double, treatmentVariance: Double, share: Double = 0.5)
         -> Int?
     {
@@ -54,7 +54,7 @@ public struct SampleSize: Sendable {
         return units.isFinite && units < 1e15 ? Int(units.rounded(.up)) : nil
     }
 
-    /// The smallest effect that such an error lets one find with the probability `power`, on the scale of the error.
+    /// The smallest effect that can be detected with probability `power` at this standard error, in the same unit.
     public func smallestEffect(standardError: Double) -> Double { factor * standardError }
 
     private var factor: Double { Normal.upperQuantile(alpha / 2) + Normal.quantile(power) }

@@ -10,33 +10,33 @@ public struct Interval: Sendable, Equatable {
     }
 }
 
-/// The difference of a treatment from the control, and how sure it is.
+/// The difference between treatment and control, with its uncertainty.
 public struct Effect: Sendable, Equatable {
     public enum Scale: Sendable {
         case absolute
-        /// As a part of the control's measured mean, whatever the sign of that: a larger treatment is always a positive
-        /// effect.
+        /// Relative to the absolute value of the control's measured mean, so that a larger treatment is always a
+        /// positive effect.
         case relative
     }
 
-    /// Why there is none.
+    /// The reason why an effect cannot be computed.
     public enum Obstacle: String, Error, Sendable {
         /// A variation has fewer than two units.
         case tooFewUnits = "too-few-units"
-        /// The values of a variation are all the same.
+        /// All values of a variation are equal.
         case noVariance = "no-variance"
-        /// Nothing is a part of 0.
+        /// A relative effect is undefined if the control's mean is 0.
         case zeroBaseline = "zero-baseline"
     }
 
     public let value: Double
     public let standardError: Double
-    /// Of the t distribution that `value / standardError` has, by Welch and Satterthwaite.
+    /// For the t distribution of `value / standardError`, by Welch and Satterthwaite.
     public let degreesOfFreedom: Double
-    /// Of both variations.
+    /// The number of units in both variations.
     public let count: Int
 
-    /// Welch's (1947) difference of means, the relative one by the delta method.
+    /// Welch's (1947) difference of means; the relative one by the delta method.
     public init(control a: Estimate, treatment b: Estimate, _ scale: Scale) throws(Obstacle) {
         guard a.count > 1, b.count > 1 else { throw .tooFewUnits }
         guard a.variance > 0, b.variance > 0 else { throw .noVariance }
@@ -64,19 +64,19 @@ public struct TestResult: Sendable, Equatable {
 }
 
 extension Effect {
-    /// The two-sided t test: right when it is looked at once, at the time that was fixed beforehand.
+    /// The two-sided t test, valid if it is evaluated once, at a time fixed in advance.
     public func fixedHorizon(alpha: Double = 0.05) -> TestResult {
         let t = StudentT(degreesOfFreedom: degreesOfFreedom)
         let width = t.quantile(1 - alpha / 2) * standardError
         return TestResult(interval: Interval(around: value, width), p: t.twoSided(abs(value) / standardError))
     }
 
-    /// An asymptotic confidence sequence: right however often it is looked at, for as long as the test runs.
+    /// An asymptotic confidence sequence, valid however often it is evaluated while the test runs.
     ///
     /// Equations 9, 155 and 161 of Waudby-Smith, Arbour, Sinha, Kennedy, Ramdas, arXiv 2103.06476v7, as GrowthBook uses
     /// them.
     ///
-    /// - Parameter tuning: the number of units at which the interval is narrowest.
+    /// - Parameter tuning: The number of units at which the interval is narrowest.
     public func sequential(alpha: Double = 0.05, tuning: Double = 5_000) -> TestResult {
         let n = Double(count)
         let rhoSquared = (-2 * log(alpha) + log(-2 * log(alpha) + 1)) / tuning

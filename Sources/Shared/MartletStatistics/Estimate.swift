@@ -1,13 +1,13 @@
 import Foundation
 
-/// What a variation's units tell of a metric: the level, and how much single units differ.
+/// An estimate of a metric from a variation's units: the mean and the variance per unit.
 public struct Estimate: Sendable, Equatable {
     public var count: Int
-    /// After adjustment by a covariate, where there is one.
+    /// Adjusted by the covariate, if there is one.
     public var mean: Double
     /// Per unit, not of the mean.
     public var variance: Double
-    /// As it was measured; relative effects are parts of this.
+    /// The mean without adjustment; the base of relative effects.
     public var measuredMean: Double
 
     public init(count: Int, mean: Double, variance: Double, measuredMean: Double? = nil) {
@@ -22,10 +22,10 @@ public struct Estimate: Sendable, Equatable {
         self.init(count: sums.count, mean: sums.mean, variance: sums.variance)
     }
 
-    /// The ratio of two sums, such as revenue per order, where the unit is who was assigned; its variance is that of
-    /// the delta method (Deng, Knoblich, Lu 2018, arXiv 1803.06336).
+    /// The ratio of two sums, such as revenue per order, where the unit is the assigned user. The variance uses the
+    /// delta method (Deng, Knoblich, Lu 2018, arXiv 1803.06336).
     ///
-    /// - Parameter ratio: first: the numerator, second: the denominator.
+    /// - Parameter ratio: The numerator first, the denominator second.
     public init(ratio: PairedSums) {
         let above = ratio.first, below = ratio.second
         guard below.sum != 0, above.count > 1 else {
@@ -39,20 +39,22 @@ public struct Estimate: Sendable, Equatable {
     }
 }
 
-/// Two variations whose outcome is adjusted by what was known of each unit before the test: CUPED (Deng, Xu, Kohavi,
-/// Walker 2013).
+/// Adjusts the outcome of two variations by a value known of each unit before the test: CUPED (Deng, Xu, Kohavi, Walker
+/// 2013).
 ///
-/// Y − θX has the expected difference of Y, and less variance where X tells something of Y: θ = cov(Y, X) / var(X) over
+/// Y − θX has the same expected difference as Y, with less variance if X and Y correlate. θ = cov(Y, X) / var(X) over
 /// both variations.
 public struct Adjustment: Sendable, Equatable {
     public let control: Estimate
     public let treatment: Estimate
-    /// 0: nothing is adjusted, as one of the two values does not vary.
+    /// 0 if one of the two values does not vary, so that nothing is adjusted.
     public let theta: Double
-    /// What part of the variance of the difference is gone; negative where the covariate only adds noise.
+    /// The fraction by which the variance of the difference shrinks; negative if the covariate only adds noise.
     public let varianceReduction: Double
 
-    /// - Parameters: first: the outcome, second: the covariate.
+    /// - Parameters:
+    ///   - control: The outcome first, the covariate second.
+    ///   - treatment: The same for the treatment.
     public init(control: PairedSums, treatment: PairedSums) {
         let both = control + treatment
         let theta = both.first.variance > 0 && both.second.variance > 0 ? both.covariance / both.second.variance : 0

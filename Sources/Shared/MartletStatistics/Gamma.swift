@@ -6,7 +6,7 @@ func logGamma(_ x: Double) -> Double {
     return (x - 0.5) * log(x) - x + 0.5 * log(2 * .pi) + stirlingRest(x)
 }
 
-/// What Stirling's formula lacks of ln Γ(x), for x ≥ 10 (Abramowitz & Stegun 6.1.41).
+/// The difference between ln Γ(x) and Stirling's formula, for x ≥ 10 (Abramowitz & Stegun 6.1.41).
 func stirlingRest(_ x: Double) -> Double {
     let divisors: [Double] = [12, -360, 1_260, -1_680, 1_188, -360_360.0 / 691, 156]
     let square = 1 / (x * x)
@@ -47,7 +47,7 @@ func regularizedUpperGamma(_ a: Double, _ x: Double) -> Double {
     return factor / fraction
 }
 
-/// b₀ + a₁/(b₁ + a₂/(b₂ + …)) by Lentz's method as changed by Thompson and Barnett (1986).
+/// b₀ + a₁/(b₁ + a₂/(b₂ + …)) by Lentz's method as modified by Thompson and Barnett (1986).
 ///
 /// - Parameter term: (aᵢ, bᵢ) for i = 1, 2, …
 func continuedFraction(first: Double, maximumTerms: Int = 100_000, term: (Int) -> (Double, Double)) -> Double {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The standard normal distribution; relative errors about 1e-15, also far out in the tails.
+/// The standard normal distribution; relative errors about 1e-15, even far out in the tails.
 public enum Normal {
     /// P(Z ≤ z)
     public static func cdf(_ z: Double) -> Double { 0.5 * erfc(-z / 2.0.squareRoot()) }
@@ -12,16 +12,16 @@ public enum Normal {
 
     /// The z with P(Z ≤ z) = `probability`.
     ///
-    /// The rational start of Abramowitz & Stegun 26.2.23 (error 4.5e-4), improved by Halley's method until nothing
-    /// changes.
+    /// Starts from the rational approximation of Abramowitz & Stegun 26.2.23 (error 4.5e-4) and applies Halley's method
+    /// until it converges.
     ///
-    /// - Returns: ∓infinity for 0 and 1; not a number outside.
+    /// - Returns: ∓infinity for 0 and 1; NaN outside 0…1.
     public static func quantile(_ probability: Double) -> Double {
         guard probability > 0, probability < 1 else {
             return probability == 0 ? -.infinity : probability == 1 ? .infinity : .nan
         }
         guard probability != 0.5 else { return 0 }
-        // In the upper half 1 − p is exact, and the tail's digits are kept.
+        // In the upper half, 1 − p is exact and keeps the digits of the tail.
         return probability < 0.5 ? -upperQuantile(probability) : upperQuantile(1 - probability)
     }
 

@@ -25,8 +25,8 @@ public struct StudentT: Sendable {
             0.5)
     }
 
-    /// The z with the same tail: the expansion of Hill (1970, Algorithm 395), whose error is of the order ν⁻⁶; the
-    /// continued fraction gets slow there, and loses digits.
+    /// The z with the same tail, by the expansion of Hill (1970, Algorithm 395) with an error of order ν⁻⁶. For these
+    /// arguments the continued fraction is slow and loses digits.
     private func normalEquivalent(_ square: Double) -> Double {
         let a = degreesOfFreedom - 0.5, b = 48 * a * a
         let y = a * log1p(square / degreesOfFreedom)
@@ -41,7 +41,7 @@ public struct StudentT: Sendable {
 
     /// The t with P(T ≤ t) = `probability`.
     ///
-    /// - Returns: ∓infinity for 0 and 1; not a number outside.
+    /// - Returns: ∓infinity for 0 and 1; NaN outside 0…1.
     public func quantile(_ probability: Double) -> Double {
         guard probability > 0, probability < 1 else {
             return probability == 0 ? -.infinity : probability == 1 ? .infinity : .nan
@@ -50,7 +50,7 @@ public struct StudentT: Sendable {
         return probability < 0.5 ? -upperQuantile(probability) : upperQuantile(1 - probability)
     }
 
-    /// Newton's method from the normal quantile, kept inside a bracket that every step narrows.
+    /// Newton's method from the normal quantile, kept inside a bracket that shrinks with every step.
     private func upperQuantile(_ tail: Double) -> Double {
         var low = 0.0, high = max(1, Normal.upperQuantile(tail))
         while survival(high) > tail, high < 1e300 {
@@ -71,7 +71,7 @@ public struct StudentT: Sendable {
     }
 }
 
-/// ln B(a, b), without the loss of digits that ln Γ(a) + ln Γ(b) − ln Γ(a + b) has for large numbers.
+/// ln B(a, b), without the cancellation that ln Γ(a) + ln Γ(b) − ln Γ(a + b) has for large numbers.
 func logBeta(_ a: Double, _ b: Double) -> Double {
     let small = min(a, b), large = max(a, b), share = small / (small + large)
     guard large >= 10 else { return log(tgamma(small) * (tgamma(large) / tgamma(small + large))) }
@@ -85,7 +85,7 @@ func logBeta(_ a: Double, _ b: Double) -> Double {
 
 /// I_x(a, b), by the continued fraction of the Digital Library of Mathematical Functions 8.17.22.
 ///
-/// - Parameter y: 1 − x; both, and their logarithms, are given so that none of them loses digits.
+/// - Parameter y: 1 − x. Both values and their logarithms are passed so that none of them loses digits.
 func regularizedBeta(x: Double, y: Double, logX: Double, logY: Double, _ a: Double, _ b: Double) -> Double {
     guard x <= (a + 1) / (a + b + 2) else { return 1 - regularizedBeta(x: y, y: x, logX: logY, logY: logX, b, a) }
     let factor = exp(a * logX + b * logY - logBeta(a, b)) / a

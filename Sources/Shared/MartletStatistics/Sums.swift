@@ -1,9 +1,9 @@
-/// Sums of a value over the units of one variation: all that a test needs to know of them.
+/// Sums of a value over the units of one variation, sufficient for a test.
 public struct Sums: Sendable, Equatable {
-    /// Of units, not of events.
+    /// The number of units, not of events.
     public var count: Int
     public var sum: Double
-    /// Nil: the value of each unit is 0 or 1.
+    /// Nil if each unit's value is 0 or 1.
     public var sumOfSquares: Double?
 
     public init(count: Int, sum: Double, sumOfSquares: Double? = nil) {
@@ -12,10 +12,10 @@ public struct Sums: Sendable, Equatable {
         self.sumOfSquares = sumOfSquares
     }
 
-    /// 0 without units.
+    /// 0 if there are no units.
     public var mean: Double { count == 0 ? 0 : sum / Double(count) }
 
-    /// p(1 − p) of a proportion, else the sample variance with Bessel's correction; 0 for a single unit.
+    /// p(1 − p) for a proportion, otherwise the sample variance with Bessel's correction; 0 for a single unit.
     public var variance: Double {
         guard let sumOfSquares else { return mean * (1 - mean) }
         guard count > 1 else { return 0 }
@@ -28,7 +28,7 @@ public struct Sums: Sendable, Equatable {
     }
 }
 
-/// The sums of two values of the same units, and of their products.
+/// The sums of two values of the same units and of their products.
 public struct PairedSums: Sendable, Equatable {
     public var first: Sums
     public var second: Sums
@@ -40,7 +40,7 @@ public struct PairedSums: Sendable, Equatable {
         self.sumOfProducts = sumOfProducts
     }
 
-    /// Of the two values, with Bessel's correction.
+    /// The covariance of the two values, with Bessel's correction.
     public var covariance: Double {
         let count = Double(first.count)
         return count > 1 ? (sumOfProducts - first.sum * second.sum / count) / (count - 1) : 0

@@ -1,4 +1,4 @@
-/// A part of the line from 0 to 1, without its end.
+/// A half-open part of the interval from 0 to 1; the upper end is excluded.
 public struct BucketRange: Sendable, Hashable {
     public let start: Double
     public let end: Double
@@ -11,18 +11,18 @@ public struct BucketRange: Sendable, Hashable {
     public func contains(_ bucket: Double) -> Bool { bucket >= start && bucket < end }
 }
 
-/// Which variation a place on the line from 0 to 1 means.
+/// Maps positions in the interval from 0 to 1 to variations.
 public enum Bucketing {
-    /// None for fewer than one.
+    /// Empty if `count` is below 1.
     public static func equalWeights(_ count: Int) -> [Double] {
         count < 1 ? [] : Array(repeating: 1 / Double(count), count: count)
     }
 
-    /// Ranges of `count` variations: each begins where its weight does and takes `coverage` of it, so that more
-    /// coverage moves nobody.
+    /// The ranges of `count` variations. Each starts at its cumulative weight and covers `coverage` of its weight, so
+    /// raising the coverage moves no one to another variation.
     ///
-    /// Weights that are not one a variation or do not add up to 1 (± 0.01) count as equal ones; coverage beyond 0…1 as
-    /// 0 or 1.
+    /// Weights whose count is wrong or that do not add up to 1 (± 0.01) are replaced by equal ones. Coverage is clamped
+    /// to 0…1.
     public static func ranges(_ count: Int, coverage: Double = 1, weights: [Double]? = nil) -> [BucketRange] {
         let coverage = min(max(coverage, 0), 1)
         let weights = weights.flatMap { isComplete($0, of: count) ? $0 : nil } ?? equalWeights(count)
@@ -33,18 +33,18 @@ public enum Bucketing {
         }
     }
 
-    /// Whether there is a weight for each of `count` variations, and they add up to 1 (± 0.01).
+    /// Whether there is one weight for each of `count` variations and they add up to 1 (± 0.01).
     public static func isComplete(_ weights: [Double], of count: Int) -> Bool {
         weights.count == count && (0.99...1.01).contains(weights.reduce(0, +))
     }
 
-    /// The first whose range has the place; nil: in none of them.
+    /// The first variation whose range contains the position; nil if none does.
     public static func variation(at bucket: Double, in ranges: [BucketRange]) -> Int? {
         ranges.firstIndex { $0.contains(bucket) }
     }
 }
 
-/// A named line from 0 to 1 that experiments share so that nobody is in two of them (mutual exclusion).
+/// A named range from 0 to 1 that experiments share so that no subject takes part in two of them (mutual exclusion).
 public struct Namespace: Sendable, Hashable {
     public let name: String
     public let range: BucketRange
@@ -59,12 +59,12 @@ public struct Namespace: Sendable, Hashable {
     }
 }
 
-/// Several ranges of a line of their own: namespaces, holdouts.
+/// Ranges with a seed and hash of their own, for namespaces and holdouts.
 public struct BucketFilter: Sendable, Hashable {
     public let seed: String
     public let ranges: [BucketRange]
     public let attribute: String
-    /// Nil: one that is not known, which lets nobody in.
+    /// Nil for an unknown hash version, which admits no one.
     public let hash: FlagHash?
 
     public init(seed: String, ranges: [BucketRange], attribute: String = "id", hash: FlagHash? = .version2) {

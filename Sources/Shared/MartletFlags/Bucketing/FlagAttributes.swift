@@ -1,11 +1,11 @@
-/// What is known of whoever asks.
+/// The known attributes of the subject.
 public struct FlagAttributes: Sendable, Hashable, ExpressibleByDictionaryLiteral {
     public var values: [String: FlagValue]
-    /// Whether the roles of the user could not be asked for: conditions on them hold for nobody then.
+    /// Whether the user's roles could not be loaded. Conditions on roles then match no one.
     public var areRolesUnknown = false
-    /// The same of what auth knows.
+    /// Whether the user's profile could not be loaded from auth. Conditions on it then match no one.
     public var isProfileUnknown = false
-    /// Members of `user` that auth knows.
+    /// The members of `user` that come from auth.
     public static let ofAuth = ["profile", "emailVerified", "anonymous"]
 
     public init(_ values: [String: FlagValue]) { self.values = values }
@@ -19,7 +19,7 @@ public struct FlagAttributes: Sendable, Hashable, ExpressibleByDictionaryLiteral
         set { values[name] = newValue }
     }
 
-    /// What is hashed to put somebody into a bucket; nil where there is nothing: no attribute, null, false, 0, "".
+    /// The value to hash for bucketing; nil if the attribute is missing, null, false, 0 or "".
     public func hashValue(of name: String) -> FlagValue? {
         guard let value = values[name], value.isTruthy else { return nil }
         return value

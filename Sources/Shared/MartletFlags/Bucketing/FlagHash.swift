@@ -1,14 +1,14 @@
 import Crypto
 
-/// Places a value on the line from 0 to 1, the same for everyone who asks (GrowthBook's `hash`).
+/// Maps a value to a position in the interval from 0 to 1, identically in all SDKs (GrowthBook's `hash`).
 public enum FlagHash: Int, Sendable, Hashable {
-    /// The first, biased: kept for who has it in use.
+    /// The first version, which is biased; kept for experiments that already use it.
     case version1 = 1
-    /// FNV-1a of the FNV-1a: even, and independent between seeds.
+    /// FNV-1a of the FNV-1a: uniform, and independent between seeds.
     case version2 = 2
 
-    /// The place of `value`, in steps of 1/1,000 (version 1) or 1/10,000. UTF-16 code units are hashed, as JavaScript
-    /// does: other languages' SDKs agree for ASCII only.
+    /// The position of `value`, in steps of 1/1,000 (version 1) or 1/10,000 (version 2). UTF-16 code units are hashed,
+    /// as in JavaScript; SDKs in other languages agree for ASCII only.
     public func bucket(of value: String, seed: String) -> Double {
         switch self {
         case .version1:
@@ -26,8 +26,8 @@ public enum FlagHash: Int, Sendable, Hashable {
         }
     }
 
-    /// Firebase's percent conditions: 0 to 99,999,999 millionths of a percent, SHA-256 of `seed.value` as one big
-    /// number, modulo 10^8.
+    /// The position for Firebase's percent conditions, 0 to 99,999,999 millionths of a percent: the SHA-256 of
+    /// `seed.value` as one big number, modulo 10^8.
     public static func microPercent(of value: String, seed: String) -> Int {
         var hash = SHA256()
         if !seed.isEmpty { hash.update(data: Array((seed + ".").utf8)) }
@@ -44,7 +44,7 @@ private struct FNV1a {
         for unit in text.utf16 { add(UInt32(unit)) }
     }
 
-    /// The digits of a number, without a string of them.
+    /// Adds the decimal digits of a number without building a string.
     mutating func addDecimal(_ number: UInt32) {
         var divisor: UInt32 = 1
         while number / divisor >= 10 { divisor *= 10 }

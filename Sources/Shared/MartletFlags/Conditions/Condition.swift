@@ -1,6 +1,6 @@
-/// Who is meant: a test of attributes in GrowthBook's Mongo-like language, read once and asked often.
+/// A test of a subject's attributes in GrowthBook's Mongo-like language, compiled once and evaluated often.
 ///
-/// Evaluation cannot fail: what is not there is null, what cannot be compared does not match.
+/// Evaluation cannot fail: missing attributes are null, and values that cannot be compared do not match.
 public struct Condition: Sendable {
     indirect enum Test: Sendable {
         case always
@@ -13,12 +13,12 @@ public struct Condition: Sendable {
     }
 
     let test: Test
-    /// Points in time, in seconds since 1970, at which an answer may change by itself: those that `now` is compared
-    /// with.
+    /// The times that `now` is compared with, in seconds since 1970. The result may change at these times without any
+    /// other change.
     public let instants: Set<Double>
-    /// Whether it looks at the roles of the user, `user.roles`, which somebody has to be asked for.
+    /// Whether it tests the user's roles, `user.roles`, which have to be loaded first.
     public let asksForRoles: Bool
-    /// Whether it looks at what auth knows of the user: `user.profile`, `user.emailVerified` or `user.anonymous`.
+    /// Whether it tests what auth knows about the user: `user.profile`, `user.emailVerified` or `user.anonymous`.
     public let asksForProfile: Bool
 
     public static let always = Condition(test: .always, instants: [])
@@ -30,15 +30,14 @@ public struct Condition: Sendable {
         asksForProfile = FlagAttributes.ofAuth.contains { test.looks(at: ["user", $0]) }
     }
 
-    /// One that looks at roles or a profile which are not known does not hold, whether it wants somebody to have
-    /// something or not to have it.
+    /// A condition on roles or a profile that could not be loaded does not match, not even if it tests for absence.
     public func matches(_ attributes: FlagAttributes) -> Bool {
         if asksForRoles, attributes.areRolesUnknown { return false }
         if asksForProfile, attributes.isProfileUnknown { return false }
         return test.matches(.object(attributes.values))
     }
 
-    /// The same of any value, e.g. of `{"value": …}` for what a prerequisite answered.
+    /// Matches any value, such as `{"value": …}` with the value of a prerequisite.
     public func matches(_ value: FlagValue) -> Bool { test.matches(value) }
 }
 
@@ -55,7 +54,7 @@ extension Condition.Test {
         }
     }
 
-    /// Whether what stands at a path, in it or around it decides something.
+    /// Whether the test depends on the value at a path, inside it or around it.
     func looks(at path: [String]) -> Bool {
         switch self {
         case .always, .never: false
@@ -76,12 +75,12 @@ extension Condition.Test {
     }
 }
 
-/// A part of everybody, chosen by a hash.
+/// A share of all subjects, chosen by a hash.
 struct PercentTest: Sendable {
     enum Share: Sendable {
         /// GrowthBook's hash, version 2.
         case range(BucketRange)
-        /// Firebase's, in millionths of a percent: more than `above`, not more than `upTo`; nil: no bound.
+        /// Firebase's hash, in millionths of a percent: greater than `above`, at most `upTo`; nil means no bound.
         case firebase(above: Int?, upTo: Int?)
     }
 

@@ -1,26 +1,29 @@
 import MartletCore
 
 extension ConditionCompiler {
-    /// `{"seed": …, "to": 10, "from": 0, "by": "id", "hash": "sha256"}`: the part of everybody between two percentages.
+    /// Compiles `{"seed": …, "to": 10, "from": 0, "by": "id", "hash": "sha256"}`: the share of subjects between two
+    /// percentages.
     ///
-    /// Without `hash`, by GrowthBook's version 2 (`from` ≤ place < `to`); with `sha256`, Firebase's (`from` < place ≤
-    /// `to`).
+    /// Without `hash`, GrowthBook's version 2 applies (`from` ≤ position < `to`); with `sha256`, Firebase's (`from` <
+    /// position ≤ `to`).
     mutating func percentTest(_ json: JSONValue, _ path: String) -> Condition.Test {
         guard case .object(let members) = json else {
-            return refuse("invalid-condition", path, "This takes an object.")
+            return refuse("invalid-condition", path, "This must be an object.")
         }
         for member in members where !["seed", "from", "to", "by", "hash"].contains(member.name) {
-            log.error("unknown-field", at: path.pointer(to: member.name), "This field is not known here.")
+            log.error("unknown-field", at: path.pointer(to: member.name), "This field is unknown.")
         }
         let from = percent(json["from"], path.pointer(to: "from"))
         let to = percent(json["to"], path.pointer(to: "to"))
         let attribute = text(json["by"], path.pointer(to: "by")) ?? "id"
         let seed = text(json["seed"], path.pointer(to: "seed"))
-        guard from ?? 0 <= to ?? 100 else { return refuse("invalid-percent", path, "from is beyond to.") }
+        guard from ?? 0 <= to ?? 100 else {
+            return refuse("invalid-percent", path, "from must not be greater than to.")
+        }
         switch text(json["hash"], path.pointer(to: "hash")) {
         case nil:
             guard let seed, !seed.isEmpty else {
-                return refuse("missing-field", path, "A seed is needed, which makes one share independent of others.")
+                return refuse("missing-field", path, "A seed is required; it makes this share independent of others.")
             }
             return .percent(
                 PercentTest(
@@ -28,7 +31,7 @@ extension ConditionCompiler {
         case "sha256":
             let share = PercentTest.Share.firebase(above: from.map(Self.microPercent), upTo: to.map(Self.microPercent))
             return .percent(PercentTest(attribute: attribute, seed: seed ?? "", share: share))
-        default: return refuse("invalid-percent", path.pointer(to: "hash"), "The hash is sha256, or left out.")
+        default: return refuse("invalid-percent", path.pointer(to: "hash"), "The hash must be sha256 or absent.")
         }
     }
 
@@ -37,7 +40,7 @@ extension ConditionCompiler {
     private mutating func percent(_ json: JSONValue?, _ path: String) -> Double? {
         guard let json else { return nil }
         if case .number(let literal) = json, let number = Double(literal), (0...100).contains(number) { return number }
-        log.error("invalid-percent", at: path, "A percentage is a number from 0 to 100.")
+        log.error("invalid-percent", at: path, "A percentage must be a number from 0 to 100.")
         return nil
     }
 

@@ -1,13 +1,12 @@
 public import MartletCore
 
-/// Reads conditions, with the groups and named conditions that they may refer to, and writes down what is wrong with
-/// them.
+/// Compiles conditions, with the groups and named conditions that they may refer to, and collects the issues it finds.
 ///
-/// Beyond GrowthBook's language: `{"$condition": name}` for a named one, `{"$percent": {…}}`, and `$after` and
-/// `$before` for times.
+/// Extends GrowthBook's language with `{"$condition": name}` for a named condition, `{"$percent": {…}}`, and `$after`
+/// and `$before` for times.
 public struct ConditionCompiler {
     static let maximumDepth = 16
-    /// Tests in one condition, those of the named ones in it counted each time.
+    /// The maximum number of tests in one condition. The tests of a named condition count each time it is used.
     static let maximumTests = 2_000
 
     private let named: [String: JSONValue]
@@ -37,7 +36,7 @@ public struct ConditionCompiler {
 
     public var issues: [FlagIssue] { log.issues }
 
-    /// What cannot be understood matches nobody, and is among the issues.
+    /// An invalid condition matches no one and is reported as an issue.
     public mutating func compile(_ json: JSONValue, at path: String = "") -> Condition {
         tests = 0
         instants = []
@@ -45,7 +44,7 @@ public struct ConditionCompiler {
         return Condition(test: test, instants: instants)
     }
 
-    /// What a rule's `when` says: a condition, the name of one, or a list of names all of which must hold.
+    /// Compiles a rule's `when`: a condition, the name of one, or a list of names that must all match.
     public mutating func compileWhen(_ json: JSONValue, at path: String = "") -> Condition {
         tests = 0
         instants = []
@@ -60,10 +59,10 @@ public struct ConditionCompiler {
 
     private mutating func test(_ json: JSONValue, _ path: String, depth: Int) -> Condition.Test {
         guard case .object(let members) = json else {
-            return refuse("invalid-condition", path, "A condition is an object.")
+            return refuse("invalid-condition", path, "A condition must be an object.")
         }
         guard depth < Self.maximumDepth else {
-            return refuse("too-deep", path, "Conditions may be nested \(Self.maximumDepth) deep.")
+            return refuse("too-deep", path, "Conditions may be nested at most \(Self.maximumDepth) levels deep.")
         }
         guard count(members.count, path) else { return .never }
         return .all(
@@ -86,7 +85,7 @@ public struct ConditionCompiler {
             })
     }
 
-    /// An empty list holds for everybody.
+    /// An empty list matches everyone.
     private mutating func anyOf(_ json: JSONValue, _ path: String, _ depth: Int) -> Condition.Test {
         let tests = list(json, path).enumerated().map { test($1, path.pointer(to: $0), depth: depth + 1) }
         return tests.isEmpty ? .always : .any(tests)
@@ -94,18 +93,18 @@ public struct ConditionCompiler {
 
     private mutating func list(_ json: JSONValue, _ path: String) -> [JSONValue] {
         if case .array(let elements) = json { return elements }
-        log.error("invalid-condition", at: path, "This takes a list of conditions.")
+        log.error("invalid-condition", at: path, "This must be a list of conditions.")
         return []
     }
 
     private mutating func nameTest(_ json: JSONValue, _ path: String) -> Condition.Test {
         guard case .string(let name) = json else {
-            return refuse("invalid-condition", path, "This takes the name of a condition.")
+            return refuse("invalid-condition", path, "This must be the name of a condition.")
         }
         return reference(name, path)
     }
 
-    /// A named condition, compiled once; it counts as many tests as it has.
+    /// A named condition, compiled once. It counts with all its tests.
     private mutating func reference(_ name: String, _ path: String) -> Condition.Test {
         usedNames.conditions.insert(name)
         if resolved[name] == nil {
@@ -116,7 +115,7 @@ public struct ConditionCompiler {
                 return refuse("condition-cycle", path, "The condition \(name) refers to itself.")
             }
             guard resolving.count < Self.maximumDepth else {
-                return refuse("too-deep", path, "Named conditions refer to each other too deep.")
+                return refuse("too-deep", path, "Named conditions refer to each other too deeply.")
             }
             let outer = (tests, instants)
             (tests, instants) = (0, [])
@@ -141,7 +140,7 @@ public struct ConditionCompiler {
         if tests <= Self.maximumTests { return true }
         log.error(
             "too-complex", at: path,
-            "A condition may have at most \(Self.maximumTests) tests, those of named conditions included.")
+            "A condition may have at most \(Self.maximumTests) tests, including those of named conditions.")
         return false
     }
 }
@@ -154,7 +153,7 @@ extension ConditionCompiler {
             return bareTest(json, path, isNow: isNow)
         }
         guard depth < Self.maximumDepth else {
-            return refuse(path, "Conditions may be nested \(Self.maximumDepth) deep.", "too-deep")
+            return refuse(path, "Conditions may be nested at most \(Self.maximumDepth) levels deep.", "too-deep")
         }
         guard count(members.count, path) else { return .never }
         let tests = members.map { operatorTest($0.name, $0.value, path.pointer(to: $0.name), depth, isNow: isNow) }
@@ -162,7 +161,7 @@ extension ConditionCompiler {
     }
 
     private mutating func bareTest(_ json: JSONValue, _ path: String, isNow: Bool) -> ValueTest {
-        if isNow { log.error("invalid-operator", at: path, "Compare now by $after and $before.") }
+        if isNow { log.error("invalid-operator", at: path, "Compare now with $after and $before.") }
         switch FlagValue(json) {
         case .string(let text): return .isText(text)
         case .number(let number): return .isNumber(number)
@@ -171,7 +170,8 @@ extension ConditionCompiler {
         case .object(let members):
             if members.keys.contains(where: { $0.hasPrefix("$") }) {
                 log.warning(
-                    "mixed-operators", at: path, "Operators beside other names are compared as text: they do nothing.")
+                    "mixed-operators", at: path,
+                    "Operators next to other names are compared as plain values and have no effect.")
             }
             return .isSame(.object(members))
         case .array(let elements): return .isSame(.array(elements))
@@ -183,7 +183,8 @@ extension ConditionCompiler {
         "$not",
     ]
 
-    /// A list that is compared as one value is compared as text: who has one role more is somebody else.
+    /// Warns unless the test looks at single elements: a list compared as a whole stops matching as soon as the user
+    /// gets another role.
     private mutating func checkIsListTest(_ json: JSONValue, _ path: String) {
         if case .object(let members) = json, !members.isEmpty,
             members.allSatisfy({ Self.listOperators.contains($0.name) })
@@ -191,14 +192,15 @@ extension ConditionCompiler {
             return
         }
         log.warning(
-            "list-compared", at: path, "This is a list: ask for one of its elements, as {\"$in\": [\"editors\"]} does.")
+            "list-compared", at: path,
+            "This attribute is a list; test its elements, for example with {\"$in\": [\"editors\"]}.")
     }
 
     private mutating func operatorTest(_ name: String, _ json: JSONValue, _ path: String, _ depth: Int, isNow: Bool)
         -> ValueTest
     {
         if isNow, name != "$after", name != "$before", name != "$not" {
-            return refuse(path, "Compare now by $after and $before.", "invalid-operator")
+            return refuse(path, "Compare now with $after and $before.", "invalid-operator")
         }
         let expected = FlagValue(json)
         switch name {
@@ -229,16 +231,16 @@ extension ConditionCompiler {
         case "$regex": return pattern(expected, path, ignoringCase: false)
         case "$regexi": return pattern(expected, path, ignoringCase: true)
         case "$after", "$before": return instantTest(expected, path, isAfter: name == "$after", isNow: isNow)
-        default: return refuse(path, "The operator \(name) is not known.", "unknown-operator")
+        default: return refuse(path, "The operator \(name) is unknown.", "unknown-operator")
         }
     }
 
     private mutating func listTest(_ json: JSONValue, _ path: String, _ test: ([FlagValue]) -> ValueTest) -> ValueTest {
-        guard case .array(let elements) = json else { return refuse(path, "This takes a list.") }
+        guard case .array(let elements) = json else { return refuse(path, "This must be a list.") }
         return test(elements.map(FlagValue.init))
     }
 
-    /// A group that is not known has nobody in it.
+    /// An unknown group is reported and treated as empty.
     private mutating func group(_ name: FlagValue, _ path: String) -> ValueList {
         usedNames.groups.insert(name.text)
         if let group = groups[name.text] { return group }
@@ -248,7 +250,7 @@ extension ConditionCompiler {
 
     private mutating func containsAll(_ json: JSONValue, _ path: String, _ depth: Int, ignoringCase: Bool) -> ValueTest
     {
-        guard case .array(let elements) = json else { return refuse(path, "This takes a list.") }
+        guard case .array(let elements) = json else { return refuse(path, "This must be a list.") }
         guard count(elements.count, path) else { return .never }
         let tests = elements.enumerated().map { valueTest($1, path.pointer(to: $0), depth: depth + 1) }
         return .containsAll(tests, ignoringCase: ignoringCase)
@@ -262,13 +264,13 @@ extension ConditionCompiler {
     }
 
     private mutating func pattern(_ expected: FlagValue, _ path: String, ignoringCase: Bool) -> ValueTest {
-        guard case .string(let text) = expected else { return refuse(path, "This takes a regular expression.") }
+        guard case .string(let text) = expected else { return refuse(path, "This must be a regular expression.") }
         do {
             let pattern = try TextPattern(text, ignoringCase: ignoringCase)
             if pattern.textLimit < TextPattern.maximumTextLength {
                 log.warning(
                     "long-pattern", at: path,
-                    "A pattern with so many steps is only looked for in texts of up to \(pattern.textLimit) characters."
+                    "This pattern is so large that it is searched only in texts of up to \(pattern.textLimit) characters."
                 )
             }
             return .isFound(pattern)
@@ -280,7 +282,7 @@ extension ConditionCompiler {
     private mutating func instantTest(_ expected: FlagValue, _ path: String, isAfter: Bool, isNow: Bool) -> ValueTest {
         guard let instant = Instant(expected) else {
             return refuse(
-                path, "This takes a date or time as in RFC 3339, such as 2026-12-24T18:00:00Z.", "invalid-time")
+                path, "This must be an RFC 3339 date or time, such as 2026-12-24T18:00:00Z.", "invalid-time")
         }
         if isNow { instants.insert(instant.seconds) }
         return isAfter ? .isAfter(instant.seconds) : .all([.exists, .not(.isAfter(instant.seconds))])

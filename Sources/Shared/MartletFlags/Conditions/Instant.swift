@@ -1,7 +1,7 @@
 import Foundation
 import MartletCore
 
-/// A point in time: a number of seconds since 1970, or a date or time as in RFC 3339.
+/// A point in time: a number of seconds since 1970, or an RFC 3339 date or time.
 struct Instant {
     let seconds: Double
 
@@ -15,7 +15,7 @@ struct Instant {
         }
     }
 
-    /// A day alone begins at midnight in UTC.
+    /// A date without a time means midnight UTC.
     private static func seconds(in text: String) -> Double? {
         guard text.utf8.count <= 40 else { return nil }
         return Date(rfc3339: text.utf8.count == 10 ? text + "T00:00:00Z" : text)?.timeIntervalSince1970

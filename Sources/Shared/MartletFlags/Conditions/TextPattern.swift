@@ -1,14 +1,13 @@
-/// A regular expression that is found in a text in time linear in both: no pattern, however it is made, stops the
-/// server.
+/// A regular expression that is matched in time linear in both pattern and text, so no pattern can stall the server.
 ///
-/// The part of ECMA-262 §22.2 that needs no looking back: characters, classes, `\d \w \s`, `. ^ $ \b`, groups, `|`, `*
-/// + ? {n,m}` and their lazy forms. Matched by simulating all threads at once (Thompson 1968; Cox, "Regular Expression
-/// Matching: the Virtual Machine Approach"). No back references, no looking around.
+/// Supports the part of ECMA-262 §22.2 that needs no backtracking: characters, classes, `\d \w \s`, `. ^ $ \b`, groups,
+/// `|`, `* + ? {n,m}` and their lazy forms. Back references and look-around are not supported. Matching simulates all
+/// threads at once (Thompson 1968; Cox, "Regular Expression Matching: the Virtual Machine Approach").
 public struct TextPattern: Sendable {
     public static let maximumPatternLength = 512
-    /// No pattern is found in a longer text.
+    /// Longer texts never match.
     public static let maximumTextLength = 1_024
-    /// A pattern's steps times a text's characters.
+    /// The maximum product of a pattern's steps and a text's characters.
     private static let maximumWork = 100_000
     static let maximumSteps = 1_000
 
@@ -24,7 +23,7 @@ public struct TextPattern: Sendable {
 
     private let steps: [Step]
 
-    /// In characters: less than `maximumTextLength` for a pattern of many steps. It is found in no longer text.
+    /// The longest text that can match, in characters; less than `maximumTextLength` for a pattern with many steps.
     public var textLimit: Int { min(Self.maximumTextLength, Self.maximumWork / steps.count) }
 
     /// - Throws: `TextPatternError`
@@ -35,7 +34,7 @@ public struct TextPattern: Sendable {
         steps = compiler.steps + [.match]
     }
 
-    /// Whether it is found anywhere in `text`.
+    /// Whether the pattern occurs anywhere in `text`.
     public func isFound(in text: String) -> Bool {
         let limit = textLimit
         let characters = Array(text.unicodeScalars.prefix(limit + 1))
@@ -55,7 +54,7 @@ public struct TextPattern: Sendable {
         return false
     }
 
-    /// Follows what takes no character. True when the match is complete.
+    /// Follows the steps that consume no character. Returns true when the match is complete.
     private func add(_ start: Int, to threads: inout Threads, _ characters: [Unicode.Scalar], _ position: Int) -> Bool {
         var pending = [start]
         while let step = pending.popLast() {
@@ -76,7 +75,7 @@ public struct TextPatternError: Error, Equatable {
     public let message: String
 }
 
-/// Where the threads are, each place once.
+/// The current step of each thread, without duplicates.
 private struct Threads {
     private(set) var list: [Int] = []
     private var isIn: [Bool]
@@ -136,7 +135,7 @@ struct CharacterTest: Sendable {
         return isIn != isNegated
     }
 
-    /// The same set, with what is not in it.
+    /// The code points that are not in the set.
     var complement: [ClosedRange<UInt32>] {
         var rest: [ClosedRange<UInt32>] = []
         var start: UInt32 = 0

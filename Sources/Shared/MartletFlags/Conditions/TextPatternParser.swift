@@ -1,14 +1,14 @@
-/// What a pattern says, before it is laid out as steps.
+/// The syntax tree of a pattern, before it is compiled into steps.
 indirect enum TextPatternNode {
     case character(CharacterTest)
     case assertion(TextPattern.Assertion)
     case sequence([TextPatternNode])
     case either([TextPatternNode])
-    /// Greedy or lazy is the same where only finding counts.
+    /// Greedy and lazy are equivalent, because only the existence of a match counts.
     case repeated(TextPatternNode, minimum: Int, maximum: Int?)
 }
 
-/// Reads the text of a pattern.
+/// Parses the text of a pattern.
 struct TextPatternParser {
     private static let maximumDepth = 32
     private static let maximumRepeats = 255
@@ -27,7 +27,7 @@ struct TextPatternParser {
 
     mutating func parse() throws(TextPatternError) -> TextPatternNode {
         let node = try parseEither()
-        guard position == scalars.count else { throw TextPatternError(message: "A ) has no (.") }
+        guard position == scalars.count else { throw TextPatternError(message: "There is a ) without a (.") }
         return node
     }
 
@@ -42,7 +42,7 @@ struct TextPatternParser {
     private mutating func parseEither() throws(TextPatternError) -> TextPatternNode {
         depth += 1
         defer { depth -= 1 }
-        guard depth <= Self.maximumDepth else { throw TextPatternError(message: "Groups are nested too deep.") }
+        guard depth <= Self.maximumDepth else { throw TextPatternError(message: "Groups are nested too deeply.") }
         var branches = [try parseSequence()]
         while take("|") { branches.append(try parseSequence()) }
         return branches.count == 1 ? branches[0] : .either(branches)
@@ -74,13 +74,13 @@ struct TextPatternParser {
         if take("?") {
             if take("<"), let name = next, name != "=", name != "!" {
                 while let scalar = next, scalar != ">" { position += 1 }
-                guard take(">") else { throw TextPatternError(message: "A group's name has no end.") }
+                guard take(">") else { throw TextPatternError(message: "A group name is not closed with >.") }
             } else if !take(":") {
-                throw TextPatternError(message: "Looking ahead or behind is not possible here.")
+                throw TextPatternError(message: "Look-ahead and look-behind are not supported.")
             }
         }
         let node = try parseEither()
-        guard take(")") else { throw TextPatternError(message: "A ( has no ).") }
+        guard take(")") else { throw TextPatternError(message: "There is a ( without a ).") }
         return node
     }
 
@@ -99,12 +99,12 @@ struct TextPatternParser {
         }
         _ = take("?")
         guard bounds.0 <= bounds.1 ?? .max, max(bounds.0, bounds.1 ?? 0) <= Self.maximumRepeats else {
-            throw TextPatternError(message: "A count is out of order or beyond \(Self.maximumRepeats).")
+            throw TextPatternError(message: "A repeat count is out of order or greater than \(Self.maximumRepeats).")
         }
         return .repeated(node, minimum: bounds.0, maximum: bounds.1)
     }
 
-    /// `{n}`, `{n,}` or `{n,m}`; any other `{` is a character of the text.
+    /// Parses `{n}`, `{n,}` or `{n,m}`; any other `{` is a literal character.
     private mutating func parseCounts() -> (Int, Int?)? {
         let start = position
         guard take("{"), let minimum = parseNumber() else {
@@ -136,7 +136,7 @@ struct TextPatternParser {
     }
 
     private mutating func parseEscapedCharacter() throws(TextPatternError) -> CharacterTest {
-        guard let scalar = next else { throw TextPatternError(message: "A \\ stands at the end.") }
+        guard let scalar = next else { throw TextPatternError(message: "The pattern ends with a single \\.") }
         position += 1
         switch scalar {
         case "d": return .digit
@@ -153,8 +153,8 @@ struct TextPatternParser {
         case "0": return .one("\0")
         case "x": return .one(try parseHexadecimal(2))
         case "u": return .one(try parseHexadecimal(4))
-        case "1"..."9", "k": throw TextPatternError(message: "Back references are not possible here.")
-        case "a"..."z", "A"..."Z": throw TextPatternError(message: "\\\(scalar) is not known here.")
+        case "1"..."9", "k": throw TextPatternError(message: "Back references are not supported.")
+        case "a"..."z", "A"..."Z": throw TextPatternError(message: "The escape \\\(scalar) is unknown.")
         default: return .one(scalar)
         }
     }
@@ -165,7 +165,7 @@ struct TextPatternParser {
         var text = ""
         text.unicodeScalars.append(contentsOf: digits)
         guard digits.count == count, let value = UInt32(text, radix: 16), let scalar = Unicode.Scalar(value) else {
-            throw TextPatternError(message: "\(count) hexadecimal digits are missing.")
+            throw TextPatternError(message: "Expected \(count) hexadecimal digits.")
         }
         return scalar
     }
@@ -182,11 +182,11 @@ struct TextPatternParser {
             }
             position += 2
             guard let high = try parseClassAtom(scalars[position - 1]).single, low <= high else {
-                throw TextPatternError(message: "A range of characters is out of order.")
+                throw TextPatternError(message: "A character range is out of order.")
             }
             test.ranges.append(low...high)
         }
-        guard take("]") else { throw TextPatternError(message: "A [ has no ].") }
+        guard take("]") else { throw TextPatternError(message: "There is a [ without a ].") }
         return test
     }
 
@@ -203,11 +203,12 @@ extension CharacterTest {
     }
 }
 
-/// Lays a pattern out as steps.
+/// Compiles a syntax tree into steps.
 struct TextPatternCompiler {
     let ignoresCase: Bool
     private(set) var steps: [TextPattern.Step] = []
-    /// Nodes laid out: an empty group makes no step however often it is repeated.
+    /// Nodes visited so far. An empty group adds no step however often it is repeated, so steps alone do not limit the
+    /// work.
     private var visits = 0
     private static let maximumVisits = 20_000
 
@@ -216,7 +217,7 @@ struct TextPatternCompiler {
     mutating func add(_ node: TextPatternNode) throws(TextPatternError) {
         visits += 1
         guard steps.count < TextPattern.maximumSteps, visits <= Self.maximumVisits else {
-            throw TextPatternError(message: "The pattern is too large when its counts are written out.")
+            throw TextPatternError(message: "The pattern is too large once its repeat counts are expanded.")
         }
         switch node {
         case .character(var test):

@@ -1,12 +1,12 @@
 /// A test of one value.
 indirect enum ValueTest: Sendable {
-    /// Bare values: a text, number, truth, null; anything else by what it is made of.
+    /// Bare values: strings, numbers, booleans, null; anything else is compared by structure.
     case isText(String)
     case isNumber(Double)
     case isTruth(Bool)
     case isNull
     case isSame(FlagValue)
-    /// Operators
+    /// Operators.
     case all([ValueTest])
     case not(ValueTest)
     case isStrictlyEqual(FlagValue)
@@ -68,18 +68,18 @@ enum ElementTest: Sendable {
     }
 }
 
-/// What `$in` and groups list: found in one look, however long it is.
+/// The values of `$in` or a group, with constant-time look-up.
 struct ValueList: Sendable {
     private let values: Set<FlagValue>
     private let ignoresCase: Bool
 
     init(_ values: [FlagValue], ignoringCase: Bool = false) {
         self.ignoresCase = ignoringCase
-        // JavaScript compares which arrays and objects they are: those in a list are found by nobody.
+        // JavaScript compares arrays and objects by identity, so those in a list never match.
         self.values = Set(values.filter { $0.isStrictlyEqual(to: $0) }.map { ignoringCase ? $0.lowercased : $0 })
     }
 
-    /// Of an array: whether one of its elements is in the list.
+    /// Whether the value is in the list; for an array, whether one of its elements is.
     func contains(_ value: FlagValue) -> Bool {
         if case .array(let elements) = value { return elements.contains(where: has) }
         return has(value)

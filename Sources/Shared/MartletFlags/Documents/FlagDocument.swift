@@ -1,6 +1,6 @@
 public import MartletCore
 
-/// The typed flags of an app, compiled: what they answer to whom.
+/// The typed flags of an app, compiled for evaluation.
 public struct FlagDocument: Sendable {
     public static let maximumFlags = 2_000
     public static let maximumConditions = 500
@@ -15,20 +15,20 @@ public struct FlagDocument: Sendable {
         public let kind: Kind
         public let isEnabled: Bool
         let defaultVariant: String
-        /// What the rules' forced values are called, by the rule's place; nil: as the experiment says.
+        /// The variant names of the rules' forced values, by rule index; nil if the experiment names its variations.
         let variants: [String?]
-        /// Whether a rule's forced value is for a part of everybody only.
+        /// Whether a rule applies to only a share of the subjects, by rule index.
         let isPartial: [Bool]
     }
 
-    /// In the order of the document.
+    /// In document order.
     public let flags: [Flag]
     public let features: FeatureSet
-    /// When an answer may change without a new version, in order; seconds since 1970.
+    /// The times at which an answer may change without a new version, in order; seconds since 1970.
     public let instants: [Double]
-    /// Whether a rule looks at the roles of the user.
+    /// Whether a rule tests the user's roles.
     public let asksForRoles: Bool
-    /// Whether a rule looks at what auth knows of the user.
+    /// Whether a rule tests what auth knows about the user.
     public let asksForProfile: Bool
     private let places: [String: Int]
 
@@ -44,14 +44,14 @@ public struct FlagDocument: Sendable {
         places = Dictionary(flags.enumerated().map { ($1.key, $0) }, uniquingKeysWith: { first, _ in first })
     }
 
-    /// Nil: there is no such flag.
+    /// Nil if there is no such flag.
     public func evaluate(_ key: String, for subject: Subject) -> FlagAnswer? {
         places[key].map { answer(flags[$0], subject) }
     }
 
     public func evaluateAll(for subject: Subject) -> [FlagAnswer] { flags.map { answer($0, subject) } }
 
-    /// How many of the instants have passed: with version and attributes it says what the answers are.
+    /// The number of instants that have passed. Together with the version and the attributes it determines the answers.
     public func period(at secondsSince1970: Double) -> Int {
         instants.firstIndex { $0 > secondsSince1970 } ?? instants.count
     }
@@ -79,16 +79,16 @@ public struct FlagDocument: Sendable {
     }
 }
 
-/// What a flag answers.
+/// The evaluated value of a flag.
 public struct FlagAnswer: Sendable {
-    /// OpenFeature's reasons, of which OFREP 0.3.0 knows these.
+    /// The OpenFeature reasons that OFREP 0.3.0 supports.
     public enum Reason: String, Sendable {
         /// The flag has no rules.
         case constant = "STATIC"
         case targetingMatch = "TARGETING_MATCH"
         case split = "SPLIT"
         case disabled = "DISABLED"
-        /// It has rules, and none applies: the default.
+        /// The flag has rules but none applies, so the default is returned.
         case unknown = "UNKNOWN"
     }
 
@@ -97,10 +97,10 @@ public struct FlagAnswer: Sendable {
     public let value: FeatureValue
     public let variant: String
     public let reason: Reason
-    /// The id of the rule that decided; empty: none did, or it has none.
+    /// The id of the rule that decided; empty if no rule did or it has no id.
     public let rule: String
 
-    /// The same flag with what an experiment answers instead; nil: the flag is off, or the value is of another type.
+    /// The same flag with an experiment's value instead. Nil if the flag is off or the value has another type.
     public func overridden(by json: JSONValue, variant: String) -> FlagAnswer? {
         let isOfType =
             switch (kind, json) {

@@ -1,13 +1,13 @@
 import MartletCore
 
 extension FlagDocumentCompiler {
-    /// Rules behind one that is for everybody never have their turn.
+    /// Warns of rules that come after a rule for everyone and so never apply.
     mutating func checkReach(_ rules: [Feature.Rule], _ path: String) {
         guard let last = rules.firstIndex(where: \.isForEverybody), last + 1 < rules.count else { return }
         for index in last + 1..<rules.count {
             warning(
                 "unreachable-rule", path.pointer(to: index),
-                "Rule \(last + 1) is for everybody: this one never has its turn.")
+                "Rule \(last + 1) applies to everyone, so this rule never applies.")
         }
     }
 
@@ -16,16 +16,17 @@ extension FlagDocumentCompiler {
             guard case .string(let text) = json[name], !text.utf8.allSatisfy({ $0 < 0x80 }) else { continue }
             warning(
                 "non-ascii-hash", path.pointer(to: name),
-                "SDKs of other languages hash what is not ASCII to other places.")
+                "SDKs in other languages hash non-ASCII text to different buckets.")
         }
         if json["hashVersion"] == nil, json["coverage"] != nil || json["variations"] != nil || json["range"] != nil {
             warning(
                 "biased-hash", path,
-                "Without \"hashVersion\": 2, buckets are uneven and depend on those of other rules.")
+                "Without \"hashVersion\": 2, buckets are uneven and correlate with those of other rules.")
         }
     }
 
-    /// Names that nothing refers to, and named conditions that nobody has tried to compile yet.
+    /// Warns of unused conditions and groups. Unused conditions are compiled here so that their errors are reported
+    /// too.
     mutating func checkNames(_ conditions: [String: JSONValue], _ groups: [String: FlagValue], in document: JSONValue) {
         let used = compiler.conditions.usedNames
         for name in conditions.keys.sorted() where !used.conditions.contains(name) {
@@ -33,24 +34,25 @@ extension FlagDocumentCompiler {
             warning("unused-condition", path, "No rule refers to this condition.")
             _ = when(.string(name), path)
         }
-        // What only such a condition names is used: it is there.
+        // A group that only an unused condition refers to counts as used.
         for name in groups.keys.sorted() where !compiler.conditions.usedNames.groups.contains(name) {
             warning("unused-group", "/savedGroups".pointer(to: name), "No condition refers to this group.")
         }
     }
 
-    /// Flags that rules depend on exist, and none depends on itself.
+    /// Reports rules that depend on a missing flag, and flags that depend on themselves.
     mutating func checkPrerequisites(of set: FeatureSet) {
         let parents = set.features.mapValues { feature in feature.rules.flatMap { $0.prerequisites.map(\.feature) } }
         var finished: Set<String> = []
         for key in set.features.keys.sorted() {
             for parent in parents[key] ?? [] where parents[parent] == nil {
-                error("unknown-flag", "/flags".pointer(to: key).pointer(to: "rules"), "There is no flag \(parent).")
+                error(
+                    "unknown-flag", "/flags".pointer(to: key).pointer(to: "rules"), "There is no flag named \(parent).")
             }
             if !isAcyclic(key, parents, &finished, depth: 0, path: []) {
                 error(
                     "flag-cycle", "/flags".pointer(to: key).pointer(to: "rules"),
-                    "This flag depends on itself, or through too many others.")
+                    "This flag depends on itself, or its chain of dependencies is too long.")
             }
         }
     }

@@ -16,7 +16,7 @@ extension FlagDocumentCompiler {
         "meta", "key", "name", "phase", "namespace",
     ]
 
-    /// A rule in our short form (`when`, `value` or `variant` with `percent`, or `split`) or in GrowthBook's.
+    /// A rule in Martlet's short form (`when`, `value` or `variant` with `percent`, or `split`) or in GrowthBook's.
     mutating func compileRule(
         _ json: JSONValue, of key: String, _ check: FlagValueCheck, _ variants: [FlagVariant], index: Int,
         _ path: String
@@ -25,7 +25,9 @@ extension FlagDocumentCompiler {
         var rule = compiler.rule(json, path)
         var name: String?
         let answers = ["value", "variant", "split", "force", "variations"].filter { json[$0] != nil }
-        if answers.count > 1 { error("ambiguous-rule", path, "A rule says one of \(answers.joined(separator: ", ")).") }
+        if answers.count > 1 {
+            error("ambiguous-rule", path, "A rule must have only one of \(answers.joined(separator: ", ")).")
+        }
         if let value = value(json, variants, path) {
             check.check(value.json, at: value.path, log: &compiler.conditions.log)
             rule.action = .force(FeatureValue(value.json), rollout(json, of: key, path))
@@ -43,22 +45,23 @@ extension FlagDocumentCompiler {
             let hasVariant = json["variant"] != nil
             error(
                 hasVariant ? "unknown-variant" : "missing-field", hasVariant ? path.pointer(to: "variant") : path,
-                hasVariant ? "There is no such variant." : "A rule says value, variant or split.")
+                hasVariant ? "There is no such variant." : "A rule must have value, variant or split.")
         }
         if json["percent"] != nil, json["split"] != nil || json["variations"] != nil {
-            error("ambiguous-rule", path.pointer(to: "percent"), "A percentage goes with value or variant.")
+            error("ambiguous-rule", path.pointer(to: "percent"), "percent can only be combined with value or variant.")
         }
         addCondition(json, to: &rule, path)
         checkHashing(json, path)
-        // Checked, and then as if it were not there; the places of the others stay.
+        // A disabled rule is checked and then replaced by one that does nothing, so the indices of the others stay the
+        // same.
         if compiler.truth(json, "enabled", path) == false { rule = Feature.Rule(.nothing) }
         return CompiledRule(rule: rule, variant: name, isPartial: rule.isPartial)
     }
 
-    /// What `when` says goes to where the rule's kind of answer looks for it.
+    /// Puts the `when` condition where the rule's action looks for it.
     private mutating func addCondition(_ json: JSONValue, to rule: inout Feature.Rule, _ path: String) {
         if json["condition"] != nil, json["when"] != nil {
-            error("ambiguous-rule", path.pointer(to: "condition"), "Say when or condition, not both.")
+            error("ambiguous-rule", path.pointer(to: "condition"), "Use either when or condition, not both.")
         }
         let condition: Condition? =
             if let when = json["when"] {
@@ -84,13 +87,14 @@ extension FlagDocumentCompiler {
         return (variant.value, name, path.pointer(to: "variant"))
     }
 
-    /// `percent` is of version 2's hash, from 0 on: more percent takes nobody out.
+    /// Compiles `percent` into a range of the version 2 hash that starts at 0, so raising the percentage excludes no
+    /// one.
     private mutating func rollout(_ json: JSONValue, of key: String, _ path: String) -> Feature.Rollout {
         var rollout = compiler.rollout(json, path)
         if let by = compiler.text(json, "by", path) { rollout.hashAttribute = by }
         guard let percent = percent(json, path) else { return rollout }
         if json["coverage"] != nil || json["range"] != nil {
-            error("ambiguous-rule", path.pointer(to: "percent"), "Say percent, coverage or range.")
+            error("ambiguous-rule", path.pointer(to: "percent"), "Use only one of percent, coverage and range.")
         }
         rollout.range = BucketRange(0, percent / 100)
         rollout.hashVersion = 2
@@ -100,12 +104,12 @@ extension FlagDocumentCompiler {
     private mutating func percent(_ json: JSONValue, _ path: String) -> Double? {
         guard let percent = compiler.number(json, "percent", path) else { return nil }
         if (0...100).contains(percent) { return percent }
-        error("invalid-percent", path.pointer(to: "percent"), "A percentage is a number from 0 to 100.")
+        error("invalid-percent", path.pointer(to: "percent"), "A percentage must be a number from 0 to 100.")
         return 0
     }
 
-    /// `[{"variant": "a", "percent": 50}, …]`, one after the other from 0 on; who is in none of them goes on to the
-    /// next rule.
+    /// Compiles `[{"variant": "a", "percent": 50}, …]` into consecutive ranges that start at 0. Subjects outside all
+    /// ranges fall through to the next rule.
     private mutating func experiment(
         _ split: JSONValue, _ json: JSONValue, of key: String, _ check: FlagValueCheck, _ variants: [FlagVariant],
         _ path: String
@@ -113,7 +117,7 @@ extension FlagDocumentCompiler {
         let splitPath = path.pointer(to: "split")
         let shares = compiler.elements(split, splitPath)
         limit(shares.count, FlagDocument.maximumVariants, splitPath, "shares")
-        if shares.count < 2 { error("invalid-split", splitPath, "A split has two shares or more.") }
+        if shares.count < 2 { error("invalid-split", splitPath, "A split must have at least two shares.") }
         var experiment = compiler.experiment(json, path)
         experiment.variations = []
         experiment.ranges = []
@@ -126,7 +130,9 @@ extension FlagDocumentCompiler {
             allow(["variant", "value", "percent"], in: share, path)
             let value = value(share, variants, path)
             if value == nil {
-                error("unknown-variant", path.pointer(to: "variant"), "A share says value, or a variant that there is.")
+                error(
+                    "unknown-variant", path.pointer(to: "variant"),
+                    "A share must have a value or the name of an existing variant.")
             }
             if let value { check.check(value.json, at: value.path, log: &compiler.conditions.log) }
             let percent = percent(share, path) ?? 0
@@ -136,7 +142,7 @@ extension FlagDocumentCompiler {
             experiment.ranges?.append(BucketRange(total / 100, (total + percent) / 100))
             total += percent
         }
-        if total > 100 { error("invalid-split", splitPath, "The shares are more than 100 percent.") }
+        if total > 100 { error("invalid-split", splitPath, "The shares add up to more than 100 percent.") }
         return experiment
     }
 
@@ -149,21 +155,21 @@ extension FlagDocumentCompiler {
             check.check(variation, at: path.pointer(to: "variations").pointer(to: index), log: &compiler.conditions.log)
         }
         if variations.count < 2 {
-            error("invalid-split", path.pointer(to: "variations"), "There are two variations or more.")
+            error("invalid-split", path.pointer(to: "variations"), "There must be at least two variations.")
         }
         if let weights = experiment.weights, !Bucketing.isComplete(weights, of: variations.count) {
             error(
                 "invalid-weights", path.pointer(to: "weights"),
-                "There is one weight for each variation, and they add up to 1.")
+                "There must be one weight for each variation, adding up to 1.")
         }
         if let ranges = experiment.ranges, ranges.count != variations.count {
-            error("invalid-split", path.pointer(to: "ranges"), "There is one range for each variation.")
+            error("invalid-split", path.pointer(to: "ranges"), "There must be one range for each variation.")
         }
     }
 }
 
 extension Feature.Rule {
-    /// Whether it is for a part of everybody, chosen by hash.
+    /// Whether the rule applies to only a share of the subjects, chosen by hash.
     var isPartial: Bool {
         if filters != nil { return true }
         if case .force(_, let rollout) = action { return rollout.range != nil || rollout.coverage != nil }

@@ -1,6 +1,6 @@
 public import MartletCore
 
-/// Reads `{"flags":{…},"conditions":{…},"savedGroups":{…}}` and says all that is wrong or doubtful with it.
+/// Compiles `{"flags":{…},"conditions":{…},"savedGroups":{…}}` and reports everything that is wrong or doubtful in it.
 public struct FlagDocumentCompiler {
     var compiler = FeatureCompiler()
     private var instants: Set<Double> = []
@@ -15,7 +15,7 @@ public struct FlagDocumentCompiler {
         compiler.conditions = ConditionCompiler(
             named: conditions, groups: groups.compactMapValues(\.list), log: compiler.conditions.log)
         for name in groups.keys.sorted() where groups[name]?.list == nil {
-            error("wrong-type", "/savedGroups".pointer(to: name), "A group is a list.")
+            error("wrong-type", "/savedGroups".pointer(to: name), "A group must be a list.")
         }
         allow(["flags", "conditions", "savedGroups", "description"], in: document, "")
         let flags = compileFlags(document)
@@ -37,7 +37,8 @@ public struct FlagDocumentCompiler {
             }
             guard Self.isKey(member.name) else {
                 error(
-                    "invalid-name", path, "A key is 1 to 256 letters, digits and . _ - :, a letter, digit or _ first.")
+                    "invalid-name", path,
+                    "A key must be 1 to 256 letters, digits and . _ - :, starting with a letter, digit or _.")
                 continue
             }
             let (flag, feature) = compileFlag(member.name, member.value, path)
@@ -88,7 +89,7 @@ public struct FlagDocumentCompiler {
 
     private mutating func kind(_ json: JSONValue, _ path: String) -> FlagDocument.Kind {
         if case .string(let text) = json["type"], let kind = FlagDocument.Kind(rawValue: text) { return kind }
-        error("invalid-type", path.pointer(to: "type"), "The type is boolean, number, string or json.")
+        error("invalid-type", path.pointer(to: "type"), "The type must be boolean, number, string or json.")
         return .json
     }
 
@@ -106,7 +107,7 @@ public struct FlagDocumentCompiler {
         return members.map { FlagVariant(name: $0.name, value: $0.value) }
     }
 
-    /// A condition, with what it tells about time.
+    /// Compiles a condition and collects the times it depends on.
     mutating func when(_ json: JSONValue, _ path: String) -> Condition {
         let condition = compiler.conditions.compileWhen(json, at: path)
         instants.formUnion(condition.instants)
@@ -123,7 +124,7 @@ public struct FlagDocumentCompiler {
 
     mutating func allow(_ known: Set<String>, in json: JSONValue, _ path: String) {
         for member in compiler.members(json, path) where !known.contains(member.name) {
-            error("unknown-field", path.pointer(to: member.name), "This field is not known here.")
+            error("unknown-field", path.pointer(to: member.name), "This field is unknown.")
         }
     }
 
@@ -137,7 +138,7 @@ public struct FlagDocumentCompiler {
         limit(members.count, maximum, path, name)
         var named: [String: JSONValue] = [:]
         for member in members.prefix(maximum) where named.updateValue(member.value, forKey: member.name) != nil {
-            error("duplicate-name", path.pointer(to: member.name), "This name is there twice.")
+            error("duplicate-name", path.pointer(to: member.name), "This name occurs twice.")
         }
         return named
     }
@@ -152,12 +153,12 @@ public struct FlagDocumentCompiler {
     }
 }
 
-/// A value of a flag that has a name.
+/// A named value of a flag.
 struct FlagVariant {
     let name: String
     let value: JSONValue
 
-    /// What a truth is called where nobody named it.
+    /// The name of a boolean value that has none.
     static func name(of value: JSONValue) -> String { value == .bool(true) ? "on" : "off" }
 }
 

@@ -1,8 +1,8 @@
 import MartletCore
 
-/// What the values of one flag have to be.
+/// Checks the values of one flag.
 struct FlagValueCheck {
-    /// JSON text.
+    /// The maximum size as JSON text.
     static let maximumSizeInBytes = 64 << 10
 
     let kind: FlagDocument.Kind

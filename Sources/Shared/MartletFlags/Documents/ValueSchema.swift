@@ -1,11 +1,11 @@
 import Foundation
 import MartletCore
 
-/// What values may be: the part of JSON Schema (2020-12) that documents of parameters use.
+/// A check of values: the part of JSON Schema (2020-12) that documents of parameters use.
 ///
-/// `type, enum, const, properties, required, additionalProperties, items, minItems, maxItems, minimum, maximum,
-/// exclusiveMinimum, exclusiveMaximum, minLength, maxLength, pattern`, and annotations, which say nothing of values.
-/// Any other keyword is an error: it would promise what nobody checks.
+/// Supports `type, enum, const, properties, required, additionalProperties, items, minItems, maxItems, minimum,
+/// maximum, exclusiveMinimum, exclusiveMaximum, minLength, maxLength, pattern`, and annotations, which do not affect
+/// values. Any other keyword is an error, because it would promise a check that never happens.
 indirect enum ValueSchema {
     case anything
     case nothing
@@ -36,7 +36,7 @@ indirect enum ValueSchema {
         case .bool(let allows): self = allows ? .anything : .nothing
         case .object(let members):
             guard depth < Self.maximumDepth else {
-                log.error("too-deep", at: path, "Schemas may be nested \(Self.maximumDepth) deep.")
+                log.error("too-deep", at: path, "Schemas may be nested at most \(Self.maximumDepth) levels deep.")
                 return
             }
             var rules = Rules()
@@ -44,14 +44,14 @@ indirect enum ValueSchema {
                 rules.read(member, json, path.pointer(to: member.name), depth, &log)
             }
             self = .rules(rules)
-        default: log.error("invalid-schema", at: path, "A schema is an object, true or false.")
+        default: log.error("invalid-schema", at: path, "A schema must be an object, true or false.")
         }
     }
 
     func check(_ value: JSONValue, at path: String, log: inout IssueLog) {
         switch self {
         case .anything: break
-        case .nothing: log.error("schema-mismatch", at: path, "The schema allows nothing here.")
+        case .nothing: log.error("schema-mismatch", at: path, "The schema allows no value here.")
         case .rules(let rules): rules.check(value, path, &log)
         }
     }
@@ -92,38 +92,39 @@ extension ValueSchema.Rules {
         default:
             log.error(
                 "invalid-schema", at: path,
-                "\(member.name) is not a keyword that is checked here, or has the wrong type.")
+                "The keyword \(member.name) is not supported or has the wrong type.")
         }
     }
 
     private static func types(_ names: [String], _ path: String, _ log: inout IssueLog) -> Set<String> {
         let known: Set<String> = ["string", "number", "integer", "boolean", "object", "array", "null"]
         if !known.isSuperset(of: names) {
-            log.error("invalid-schema", at: path, "A type is one of \(known.sorted().joined(separator: ", ")).")
+            log.error("invalid-schema", at: path, "The type must be one of \(known.sorted().joined(separator: ", ")).")
         }
         return Set(names)
     }
 
     private static func count(_ text: String, _ path: String, _ log: inout IssueLog) -> Int {
         if let count = Int(text), count >= 0 { return count }
-        log.error("invalid-schema", at: path, "This must be a whole number, 0 or more.")
+        log.error("invalid-schema", at: path, "This must be a whole number of at least 0.")
         return 0
     }
 
     fileprivate func check(_ value: JSONValue, _ path: String, _ log: inout IssueLog) {
         if let types, types.isDisjoint(with: Self.types(of: value)) {
             return log.error(
-                "schema-mismatch", at: path, "The schema wants \(types.sorted().joined(separator: " or ")).")
+                "schema-mismatch", at: path, "The schema requires the type \(types.sorted().joined(separator: " or "))."
+            )
         }
         if let allowed, !allowed.contains(where: { FlagValue($0) == FlagValue(value) }) {
-            log.error("schema-mismatch", at: path, "The schema lists other values.")
+            log.error("schema-mismatch", at: path, "The value is not one of those in the schema.")
         }
         switch value {
         case .string(let text): check(text, path, &log)
         case .number(let text): check(Double(text) ?? .nan, path, &log)
         case .array(let elements):
             if !itemCount.contains(elements.count) {
-                log.error("schema-mismatch", at: path, "The list is too short or too long for the schema.")
+                log.error("schema-mismatch", at: path, "The number of elements is outside the schema's limits.")
             }
             for (index, element) in elements.enumerated() {
                 items.check(element, at: path.pointer(to: index), log: &log)
@@ -135,7 +136,7 @@ extension ValueSchema.Rules {
 
     private func check(_ text: String, _ path: String, _ log: inout IssueLog) {
         if !length.contains(text.unicodeScalars.count) {
-            log.error("schema-mismatch", at: path, "The text is too short or too long for the schema.")
+            log.error("schema-mismatch", at: path, "The length of the text is outside the schema's limits.")
         }
         if let pattern, !pattern.isFound(in: text) {
             log.error("schema-mismatch", at: path, "The text does not match the schema's pattern.")
@@ -146,14 +147,14 @@ extension ValueSchema.Rules {
         let isHighEnough = minimum.map { $0.isExclusive ? number > $0.bound : number >= $0.bound } ?? true
         let isLowEnough = maximum.map { $0.isExclusive ? number < $0.bound : number <= $0.bound } ?? true
         if !isHighEnough || !isLowEnough {
-            log.error("schema-mismatch", at: path, "The number is out of the schema's range.")
+            log.error("schema-mismatch", at: path, "The number is outside the schema's range.")
         }
     }
 
     private func check(_ members: [JSONValue.Member], _ path: String, _ log: inout IssueLog) {
         let names = Set(members.map(\.name))
         for name in required where !names.contains(name) {
-            log.error("schema-mismatch", at: path.pointer(to: name), "The schema requires this.")
+            log.error("schema-mismatch", at: path.pointer(to: name), "The schema requires this member.")
         }
         for member in members {
             (properties[member.name] ?? additional).check(member.value, at: path.pointer(to: member.name), log: &log)

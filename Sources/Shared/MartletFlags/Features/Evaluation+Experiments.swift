@@ -1,5 +1,5 @@
 extension Evaluation {
-    /// GrowthBook's `runExperiment`, in its order, without what only browsers have.
+    /// GrowthBook's `runExperiment`, in the same order, without the steps that only apply to browsers.
     mutating func run(_ experiment: Experiment, for feature: String?) -> ExperimentResult {
         guard experiment.variations.count >= 2, subject.isEnabled else { return result(experiment, feature) }
         if let forced = subject.forcedVariations[experiment.key] { return result(experiment, feature, forced) }
@@ -39,7 +39,7 @@ extension Evaluation {
         return assigned
     }
 
-    /// Whether somebody who is not in yet may take part.
+    /// Whether a subject without an assignment may take part.
     private mutating func mayEnter(_ experiment: Experiment, _ hashValue: String) -> Bool {
         if let filters = experiment.filters {
             guard filters.allSatisfy({ $0.contains(subject.attributes) }) else { return false }
@@ -57,7 +57,7 @@ extension Evaluation {
         hashValue(experiment.hashAttribute, isSticky(experiment) ? experiment.fallbackAttribute : nil)
     }
 
-    /// Nil, or a variation that does not exist: the first one, and not in the experiment.
+    /// With a nil or nonexistent variation: the first variation, not in the experiment.
     private func result(_ experiment: Experiment, _ feature: String?, _ variation: Int? = nil) -> ExperimentResult {
         let isIn = variation.map(experiment.variations.indices.contains) ?? false
         let variation = isIn ? variation ?? 0 : 0
@@ -73,7 +73,7 @@ extension Evaluation {
 }
 
 extension Experiment {
-    /// Where on the line from 0 to 1 its variations are.
+    /// The variations' ranges in the interval from 0 to 1.
     public var bucketRanges: [BucketRange] {
         ranges ?? Bucketing.ranges(variations.count, coverage: coverage ?? 1, weights: weights)
     }

@@ -1,33 +1,33 @@
 import MartletCore
 
-/// A test of variations against each other: who takes part, and who gets which.
+/// A test of variations against each other: its participants and their assignment.
 public struct Experiment: Sendable {
     public var key: String
     public var variations: [FeatureValue]
-    /// Nil: equal.
+    /// Nil for equal weights.
     public var weights: [Double]?
     public var coverage: Double?
-    /// In place of coverage and weights.
+    /// Replaces coverage and weights.
     public var ranges: [BucketRange]?
     public var variationNames: [VariationName] = []
     public var hashAttribute: String?
-    /// What is hashed where there is no `hashAttribute`; with sticky buckets only.
+    /// The attribute to hash if `hashAttribute` has no value; used with sticky buckets only.
     public var fallbackAttribute: String?
-    /// As written; 1 where nothing is.
+    /// As in the document; nil means 1.
     public var hashVersion: Int?
-    /// Nil: the key.
+    /// Nil for the key.
     public var seed: String?
     public var namespace: Namespace?
-    /// In place of the namespace.
+    /// Replaces the namespace.
     public var filters: [BucketFilter]?
     public var condition: Condition?
     public var prerequisites: [Prerequisite] = []
-    /// The variation of everybody who would take part.
+    /// The variation that all participants get.
     public var forcedVariation: Int?
     public var isActive = true
     public var name: String?
     public var phase: String?
-    /// Sticky buckets
+    /// For sticky buckets.
     public var bucketVersion: Int?
     public var minimumBucketVersion: Int?
     public var isNeverSticky = false
@@ -38,11 +38,11 @@ public struct Experiment: Sendable {
         self.variations = variations
     }
 
-    /// What variations are called in assignments and reports (GrowthBook's `meta`).
+    /// The names of variations in assignments and reports (GrowthBook's `meta`).
     public struct VariationName: Sendable, Hashable {
         public var key: String?
         public var name: String?
-        /// Assigned and counted, but what follows decides the value: a holdout.
+        /// A holdout: the subject is assigned and counted, but the following rules decide the value.
         public var isPassthrough = false
 
         public init(key: String? = nil, name: String? = nil, isPassthrough: Bool = false) {
@@ -53,12 +53,12 @@ public struct Experiment: Sendable {
     }
 }
 
-/// What another feature must answer.
+/// The value that another feature must have.
 public struct Prerequisite: Sendable {
     public let feature: String
-    /// Of `{"value": …}`.
+    /// Applied to `{"value": …}`.
     public let condition: Condition
-    /// Whether the whole feature is off where it does not hold, not only the rule.
+    /// Whether an unmet prerequisite turns off the whole feature instead of skipping only the rule.
     public let isGate: Bool
 
     public init(feature: String, condition: Condition, isGate: Bool = false) {
@@ -68,35 +68,35 @@ public struct Prerequisite: Sendable {
     }
 }
 
-/// What somebody gets of an experiment.
+/// A subject's result in an experiment.
 public struct ExperimentResult: Sendable {
     public var key: String
     public var variation: Int
     public var value: FeatureValue
     public var isInExperiment: Bool
-    /// Whether the hash decided, not somebody's word.
+    /// Whether the hash decided, rather than a forced variation.
     public var isByHash: Bool
     public var hashAttribute: String
-    /// Empty text where there is nothing to hash.
+    /// An empty string if there is no value to hash.
     public var hashValue: FlagValue
     public var bucket: Double?
     public var isSticky = false
     public var name: String?
     public var isPassthrough = false
     public var feature: String?
-    /// Which of a bandit's contexts gave the weights.
+    /// The bandit context that supplied the weights.
     public var bandit: BanditChoice?
 }
 
-/// Weights that a contextual bandit learned for one kind of people.
+/// The weights that a contextual bandit learned for one context.
 public struct BanditChoice: Sendable, Hashable {
-    /// -1: for no kind in particular.
+    /// -1 if no context matched.
     public var leaf: Int
     public var weights: [Double]
     public var version: Int?
 }
 
-/// A contextual bandit as it was published: the first context that fits decides the weights.
+/// A published contextual bandit: the first matching context supplies the weights.
 public struct Bandit: Sendable {
     public struct Context: Sendable {
         public let leaf: Int

@@ -1,4 +1,4 @@
-/// What is asked for by key: its first rule that applies decides, else the default.
+/// A value looked up by key: the first rule that applies decides, otherwise the default.
 public struct Feature: Sendable {
     public var defaultValue: FeatureValue
     public var rules: [Rule]
@@ -12,7 +12,7 @@ public struct Feature: Sendable {
         public enum Action: Sendable {
             case force(FeatureValue, Rollout)
             case experiment(Experiment, banditReference: String?)
-            /// Says nothing itself: its prerequisites may be gates.
+            /// Returns no value itself; its prerequisites may be gates.
             case nothing
         }
 
@@ -25,11 +25,11 @@ public struct Feature: Sendable {
         public init(_ action: Action) { self.action = action }
     }
 
-    /// The part of everybody that a forced value is for.
+    /// The share of subjects that get a forced value.
     public struct Rollout: Sendable {
         public var range: BucketRange?
         public var coverage: Double?
-        /// Nil: the feature's key.
+        /// Nil for the feature's key.
         public var seed: String?
         public var hashAttribute: String?
         public var fallbackAttribute: String?
@@ -47,9 +47,9 @@ public struct FeatureResult: Sendable {
 
     public var value: FeatureValue
     public var source: Source
-    /// Of the rule that decided; empty: it has none, or no rule did.
+    /// The id of the rule that decided; empty if it has none or no rule did.
     public var ruleID: String = ""
-    /// Its place among the rules.
+    /// The index of that rule.
     public var ruleIndex: Int?
     public var experiment: Experiment?
     public var experimentResult: ExperimentResult?

@@ -1,6 +1,6 @@
 import MartletCore
 
-/// Members by type: nil where there is none, and an issue where it is of another type.
+/// Members by type: nil if missing; a member of another type is reported as an issue.
 extension FeatureCompiler {
     mutating func text(_ json: JSONValue, _ name: String, _ path: String) -> String? {
         switch json[name] {

@@ -1,8 +1,8 @@
 public import MartletCore
 
-/// Reads GrowthBook's JSON of features, rules, experiments and bandits, and writes down what is wrong with it.
+/// Compiles GrowthBook's JSON of features, rules, experiments and bandits, and collects the issues it finds.
 ///
-/// What cannot be understood is left out, so that it does nothing; unknown members are passed over.
+/// Invalid parts are left out, so that they have no effect; unknown members are ignored.
 public struct FeatureCompiler {
     public var conditions: ConditionCompiler
 
@@ -12,7 +12,7 @@ public struct FeatureCompiler {
 
     public var issues: [FlagIssue] { conditions.issues }
 
-    /// `{key: {"defaultValue":…, "rules":[…]}}`, with the bandits that rules refer to.
+    /// Compiles `{key: {"defaultValue":…, "rules":[…]}}`, with the bandits that rules refer to.
     public mutating func compile(features: JSONValue, bandits: JSONValue = .object([])) -> FeatureSet {
         var set = FeatureSet()
         for member in members(features, "") {
@@ -59,7 +59,8 @@ public struct FeatureCompiler {
         return rollout
     }
 
-    /// An experiment on its own, or what a rule says of one. Without `key`, a rule's has the key of its feature.
+    /// A standalone experiment or the experiment of a rule. A rule's experiment without a `key` takes the key of its
+    /// feature.
     public mutating func experiment(_ json: JSONValue, _ path: String = "") -> Experiment {
         let variations = elements(json["contextualVariations"] ?? json["variations"], path.pointer(to: "variations"))
         var experiment = Experiment(key: text(json, "key", path) ?? "", variations: variations.map(FeatureValue.init))
@@ -84,7 +85,7 @@ public struct FeatureCompiler {
         return experiment
     }
 
-    /// The same with its own prerequisites, which those of a rule already are.
+    /// The same, including prerequisites. For an experiment in a rule, the rule holds them.
     public mutating func standaloneExperiment(_ json: JSONValue, _ path: String = "") -> Experiment {
         var experiment = experiment(json, path)
         experiment.prerequisites = prerequisites(json, path)
@@ -106,7 +107,7 @@ public struct FeatureCompiler {
         let path = path.pointer(to: "parentConditions")
         return elements(json["parentConditions"], path).enumerated().map { index, parent in
             let path = path.pointer(to: index)
-            // Groups are not for what a feature answers.
+            // Groups do not apply to a feature's value.
             let condition =
                 parent["condition"].map { conditions.compile($0, at: path.pointer(to: "condition")) } ?? .always
             return Prerequisite(

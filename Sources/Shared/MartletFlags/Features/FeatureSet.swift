@@ -2,7 +2,7 @@
 public struct FeatureSet: Sendable {
     public var features: [String: Feature]
     public var bandits: [String: Bandit]
-    /// Features that answer their default, whatever their rules say.
+    /// Features that always return their default, whatever their rules say.
     public var disabled: Set<String> = []
 
     public init(_ features: [String: Feature] = [:], bandits: [String: Bandit] = [:]) {
@@ -15,7 +15,7 @@ public struct FeatureSet: Sendable {
         return evaluate(key, for: &subject)
     }
 
-    /// The same; new assignments are kept in the subject's sticky buckets.
+    /// Also stores new assignments in the subject's sticky buckets.
     public func evaluate(_ key: String, for subject: inout Subject) -> FeatureResult {
         var evaluation = Evaluation(set: self, subject: subject)
         let result = evaluation.evaluate(key)
@@ -23,7 +23,7 @@ public struct FeatureSet: Sendable {
         return result
     }
 
-    /// An experiment outside of any feature.
+    /// Runs an experiment outside of any feature.
     public func run(_ experiment: Experiment, for subject: inout Subject) -> ExperimentResult {
         var evaluation = Evaluation(set: self, subject: subject)
         let result = evaluation.run(experiment, for: nil)
@@ -33,14 +33,14 @@ public struct FeatureSet: Sendable {
 }
 
 extension Experiment {
-    /// What `subject` gets. New assignments are kept in its sticky buckets, where it has some.
+    /// The result for `subject`. New assignments are stored in its sticky buckets, if it has any.
     public func run(for subject: inout Subject) -> ExperimentResult { FeatureSet().run(self, for: &subject) }
 }
 
-/// One look-up, with the features that it passes through.
+/// One evaluation, including the prerequisite features that it visits.
 struct Evaluation {
     static let maximumDepth = 16
-    /// Features looked at on the way: prerequisites of prerequisites could be many.
+    /// The maximum number of features visited: prerequisites of prerequisites could be many.
     static let maximumFeatures = 500
 
     let set: FeatureSet
@@ -70,7 +70,7 @@ struct Evaluation {
         return FeatureResult(value: feature.defaultValue, source: .defaultValue)
     }
 
-    /// Nil: the next rule has its turn.
+    /// Nil if the rule does not apply.
     private mutating func apply(_ rule: Feature.Rule, of key: String) -> FeatureResult? {
         switch check(rule.prerequisites) {
         case .met: break
@@ -129,7 +129,7 @@ struct Evaluation {
         return rollout.range.map { $0.contains(bucket) } ?? (bucket <= rollout.coverage ?? 1)
     }
 
-    /// The attribute that is hashed, and its value.
+    /// The attribute to hash and its value.
     func hashValue(_ attribute: String?, _ fallback: String?) -> (attribute: String, value: FlagValue?) {
         let attribute = attribute ?? "id"
         if let value = subject.attributes.hashValue(of: attribute) { return (attribute, value) }

@@ -1,9 +1,9 @@
-/// Which variations somebody was given before, by what was hashed: they keep them when weights or conditions change.
+/// The variations assigned earlier, by hashed value. Subjects keep them when weights or conditions change.
 public struct StickyBuckets: Sendable, Equatable {
     public struct Document: Sendable, Equatable {
         public let attributeName: String
         public let attributeValue: String
-        /// `experiment__bucketVersion` → key of the variation.
+        /// The key of the variation by `experiment__bucketVersion`.
         public var assignments: [String: String]
 
         public init(attributeName: String, attributeValue: String, assignments: [String: String]) {
@@ -17,7 +17,7 @@ public struct StickyBuckets: Sendable, Equatable {
 
     /// By `attribute||value`.
     public private(set) var documents: [String: Document] = [:]
-    /// Keys of those that are new or have changed: to be kept.
+    /// Keys of the documents that are new or changed and must be saved.
     public private(set) var changed: Set<String> = []
 
     public init(_ documents: [Document] = []) {
@@ -30,7 +30,7 @@ public struct StickyBuckets: Sendable, Equatable {
 
     enum Found: Equatable {
         case variation(Int)
-        /// They were given one of a version before `minimumBucketVersion`: they take part no more.
+        /// The subject was assigned under a version before `minimumBucketVersion` and no longer takes part.
         case blocked
         case nothing
     }

@@ -1,11 +1,11 @@
-/// Who asks: attributes, and what was decided for them before.
+/// The user or device that flags are evaluated for: its attributes and earlier decisions.
 public struct Subject: Sendable {
     public var attributes: FlagAttributes
-    /// Variations that somebody chose by hand, by experiment.
+    /// Manually chosen variations, by experiment.
     public var forcedVariations: [String: Int] = [:]
-    /// Nil: buckets are not sticky.
+    /// Nil if buckets are not sticky.
     public var sticky: StickyBuckets?
-    /// Testers: nobody takes part but by a forced variation.
+    /// Test mode: only forced variations apply, and no one is assigned by hash.
     public var isTesting = false
     public var isEnabled = true
 
@@ -14,7 +14,7 @@ public struct Subject: Sendable {
         self.sticky = sticky
     }
 
-    /// The variation that the query of an address forces for an experiment: `?key=1`.
+    /// The variation of an experiment that the query of a URL forces: `?key=1`.
     public static func variation(of experiment: String, in address: String, count: Int) -> Int? {
         let parts = address.split(separator: "?", omittingEmptySubsequences: false)
         guard parts.count > 1 else { return nil }

@@ -13,7 +13,7 @@ extension FirebaseExpression {
         case "device", "app":
             try expect(".")
             return try element(of: name, try word())
-        default: throw FirebaseExpressionError("\(name) is not known here.")
+        default: throw FirebaseExpressionError("\(name) is not supported.")
         }
     }
 
@@ -33,44 +33,44 @@ extension FirebaseExpression {
             let key = try text()
             try expect("]")
             guard !key.contains("."), !key.hasPrefix("$") else {
-                throw FirebaseExpressionError("The name \(key) cannot be asked for here.")
+                throw FirebaseExpressionError("The key \(key) is not supported.")
             }
             return try text("\(name).\(key)", isVersion: false)
-        case "app.audiences": throw FirebaseExpressionError("Audiences of Google Analytics are not known here.")
-        default: throw FirebaseExpressionError("\(owner).\(name) is not known here.")
+        case "app.audiences": throw FirebaseExpressionError("Google Analytics audiences are not supported.")
+        default: throw FirebaseExpressionError("\(owner).\(name) is not supported.")
         }
     }
 
-    /// `== 'ios'`
+    /// Parses `== 'ios'`.
     private mutating func equality(_ attribute: String) throws(FirebaseExpressionError) -> JSONValue {
         if take(.word("in")) { return .attribute(attribute, .attribute("$in", .array(try list()))) }
         switch try comparison() {
         case "==": return .attribute(attribute, .attribute("$eq", try literal()))
         case "!=": return .attribute(attribute, .attribute("$ne", try literal()))
-        case let other: throw FirebaseExpressionError("\(attribute) is compared by == or !=, not \(other).")
+        case let other: throw FirebaseExpressionError("Expected == or != after \(attribute), found \(other).")
         }
     }
 
-    /// `in ['a', 'b']`
+    /// Parses `in ['a', 'b']`.
     private mutating func membership(_ attribute: String, ignoringCase: Bool = false) throws(FirebaseExpressionError)
         -> JSONValue
     {
         guard take(.word("in")) else {
-            throw FirebaseExpressionError("There should be in before \(next?.description ?? "the end").")
+            throw FirebaseExpressionError("Expected in before \(next?.description ?? "the end").")
         }
         return .attribute(attribute, .attribute(ignoringCase ? "$ini" : "$in", .array(try list())))
     }
 
-    /// A language means its regions, too: `en` is also `en-GB` (RFC 4647 §3.3.1).
+    /// A language includes its regional variants: `en` also matches `en-GB` (RFC 4647 §3.3.1).
     private mutating func languages() throws(FirebaseExpressionError) -> JSONValue {
         guard take(.word("in")) else {
-            throw FirebaseExpressionError("There should be in before \(next?.description ?? "the end").")
+            throw FirebaseExpressionError("Expected in before \(next?.description ?? "the end").")
         }
         let tags = try list().map { TextPattern.literal(FlagValue($0).text) }
         return .attribute("language", .attribute("$regexi", .string("^(\(tags.joined(separator: "|")))(-|$)")))
     }
 
-    /// `<= 10`, `('seed') <= 10`, `between 0 and 20`
+    /// Parses `<= 10`, `('seed') <= 10` or `between 0 and 20`.
     private mutating func percent() throws(FirebaseExpressionError) -> JSONValue {
         var seed = ""
         if take(.sign("(")) {
@@ -81,20 +81,21 @@ extension FirebaseExpression {
         if take(.word("between")) {
             members.append(.init("from", .number(try number())))
             guard take(.word("and")) else {
-                throw FirebaseExpressionError("There should be and before \(next?.description ?? "the end").")
+                throw FirebaseExpressionError("Expected and before \(next?.description ?? "the end").")
             }
             members.append(.init("to", .number(try number())))
         } else {
             switch try comparison() {
             case "<=": members.append(.init("to", .number(try number())))
             case ">": members.append(.init("from", .number(try number())))
-            case let other: throw FirebaseExpressionError("A percentage is compared by <=, > or between, not \(other).")
+            case let other: throw FirebaseExpressionError("Expected <=, > or between after percent, found \(other).")
             }
         }
         return .attribute("$percent", .object(members))
     }
 
-    /// `>= dateTime('2026-01-01T00:00:00', 'Europe/Zurich')`, or without the word. GMT where no time zone is said.
+    /// Parses `>= dateTime('2026-01-01T00:00:00', 'Europe/Zurich')`, with or without `dateTime`. The default time zone
+    /// is GMT.
     private mutating func time(_ attribute: String) throws(FirebaseExpressionError) -> JSONValue {
         let sign = try comparison()
         _ = take(.word("dateTime"))
@@ -103,25 +104,25 @@ extension FirebaseExpression {
         let zone = take(.sign(",")) ? try self.text() : "GMT"
         try expect(")")
         guard let timeZone = TimeZone(iana: zone) else {
-            throw FirebaseExpressionError("The time zone \(zone) is not known.")
+            throw FirebaseExpressionError("The time zone \(zone) is unknown.")
         }
         let style = Date.ISO8601FormatStyle(timeZone: timeZone).year().month().day().dateTimeSeparator(.standard).time(
             includingFractionalSeconds: false)
         let local = text.hasSuffix("Z") ? String(text.dropLast()) : text
-        // The strategy takes the 30th of February for the 2nd of March.
+        // The format style accepts 30 February as 2 March, so the date is checked first.
         guard local.utf8.count == 19, Date(rfc3339: local + "Z") != nil, let date = try? Date(local, strategy: style)
         else {
-            throw FirebaseExpressionError("The time \(text) cannot be read.")
+            throw FirebaseExpressionError("Expected a time such as 2026-12-24T18:00:00, found \(text).")
         }
         let instant = JSONValue.string(date.formatted(.iso8601))
         switch sign {
         case ">", ">=": return .attribute(attribute, .attribute("$after", instant))
         case "<", "<=": return .attribute(attribute, .attribute("$before", instant))
-        default: throw FirebaseExpressionError("Times are compared by <, <=, > or >=, not \(sign).")
+        default: throw FirebaseExpressionError("Expected <, <=, > or >= before a time, found \(sign).")
         }
     }
 
-    /// `.contains(['a'])`, `.>=(['1.2'])`, `>= 3`, `== 'x'`
+    /// Parses `.contains(['a'])`, `.>=(['1.2'])`, `>= 3` or `== 'x'`.
     private mutating func text(_ attribute: String, isVersion: Bool) throws(FirebaseExpressionError) -> JSONValue {
         guard take(.sign(".")) else { return try infix(attribute, isVersion: isVersion) }
         if case .sign? = next {
@@ -161,14 +162,14 @@ extension FirebaseExpression {
         case "contains", "notContains":
             return .attribute("$regex", .string("(\(texts.map(TextPattern.literal).joined(separator: "|")))"))
         case "matches": return .attribute("$regex", .string(texts.joined(separator: "|")))
-        default: throw FirebaseExpressionError("\(method) is not known here.")
+        default: throw FirebaseExpressionError("The method \(method) is not supported.")
         }
     }
 
     private static func versionOperator(_ sign: String) throws(FirebaseExpressionError) -> String {
         guard let name = ["==": "$veq", "!=": "$vne", "<": "$vlt", "<=": "$vlte", ">": "$vgt", ">=": "$vgte"][sign]
         else {
-            throw FirebaseExpressionError("\(sign) is no comparison of versions.")
+            throw FirebaseExpressionError("\(sign) is not a version comparison.")
         }
         return name
     }
@@ -181,7 +182,7 @@ extension JSONValue {
 }
 
 extension TextPattern {
-    /// A pattern that is found where `text` is.
+    /// A pattern that matches `text` literally.
     static func literal(_ text: String) -> String {
         text.map { "\\^$.|?*+()[]{}".contains($0) ? "\\\($0)" : String($0) }.joined()
     }

@@ -6,8 +6,8 @@ struct FirebaseExpressionError: Error, Equatable {
     init(_ message: String) { self.message = message }
 }
 
-/// A condition of a template, such as `device.os == 'ios' && percent('rollout') <= 10`
-/// (firebase.google.com/docs/remote-config/condition-reference), as one of ours.
+/// Converts a template's condition, such as `device.os == 'ios' && percent('rollout') <= 10`, to a Martlet condition
+/// (firebase.google.com/docs/remote-config/condition-reference).
 struct FirebaseExpression {
     enum Token: Equatable {
         case word(String)
@@ -32,7 +32,7 @@ struct FirebaseExpression {
     mutating func parse() throws(FirebaseExpressionError) -> JSONValue {
         var elements = [try element()]
         while take(.sign("&&")) { elements.append(try element()) }
-        if let next { throw FirebaseExpressionError("Elements are joined by && alone; this is \(next.description).") }
+        if let next { throw FirebaseExpressionError("Expected && between elements, found \(next.description).") }
         return elements.count == 1 ? elements[0] : .object([.init("$and", .array(elements))])
     }
 
@@ -46,13 +46,13 @@ struct FirebaseExpression {
 
     mutating func expect(_ sign: String) throws(FirebaseExpressionError) {
         guard take(.sign(sign)) else {
-            throw FirebaseExpressionError("There should be \(sign) before \(next?.description ?? "the end").")
+            throw FirebaseExpressionError("Expected \(sign) before \(next?.description ?? "the end").")
         }
     }
 
     mutating func word() throws(FirebaseExpressionError) -> String {
         guard case .word(let word)? = next else {
-            throw FirebaseExpressionError("There should be a name before \(next?.description ?? "the end").")
+            throw FirebaseExpressionError("Expected a name before \(next?.description ?? "the end").")
         }
         position += 1
         return word
@@ -60,13 +60,13 @@ struct FirebaseExpression {
 
     mutating func number() throws(FirebaseExpressionError) -> String {
         guard case .number(let literal)? = next else {
-            throw FirebaseExpressionError("There should be a number before \(next?.description ?? "the end").")
+            throw FirebaseExpressionError("Expected a number before \(next?.description ?? "the end").")
         }
         position += 1
         return literal
     }
 
-    /// A text or number.
+    /// Parses a string or number.
     mutating func literal() throws(FirebaseExpressionError) -> JSONValue {
         switch next {
         case .text(let text):
@@ -75,18 +75,18 @@ struct FirebaseExpression {
         case .number(let literal):
             position += 1
             return .number(literal)
-        default: throw FirebaseExpressionError("There should be a value before \(next?.description ?? "the end").")
+        default: throw FirebaseExpressionError("Expected a value before \(next?.description ?? "the end").")
         }
     }
 
     mutating func text() throws(FirebaseExpressionError) -> String {
         guard case .string(let text) = try literal() else {
-            throw FirebaseExpressionError("There should be a text in quotes.")
+            throw FirebaseExpressionError("Expected a quoted string.")
         }
         return text
     }
 
-    /// `['a', 'b']`
+    /// Parses `['a', 'b']`.
     mutating func list() throws(FirebaseExpressionError) -> [JSONValue] {
         try expect("[")
         var values: [JSONValue] = []
@@ -97,10 +97,10 @@ struct FirebaseExpression {
         return values
     }
 
-    /// `==`, `<=` and the like.
+    /// Parses `==`, `<=` and the like.
     mutating func comparison() throws(FirebaseExpressionError) -> String {
         for sign in ["==", "!=", "<=", ">=", "<", ">"] where take(.sign(sign)) { return sign }
-        throw FirebaseExpressionError("There should be a comparison before \(next?.description ?? "the end").")
+        throw FirebaseExpressionError("Expected a comparison before \(next?.description ?? "the end").")
     }
 }
 
@@ -113,7 +113,7 @@ extension FirebaseExpression.Token {
     }
 }
 
-/// Cuts an expression into tokens.
+/// Splits an expression into tokens.
 private struct FirebaseTokenizer {
     private let scalars: [Unicode.Scalar]
     private var position = 0
@@ -166,7 +166,7 @@ private struct FirebaseTokenizer {
             position += 1
             if scalar == quote { return text }
             if scalar == "\\", let escaped = next {
-                // Of a regular expression's \d, the backslash belongs to it.
+                // Before any other character, as in a regular expression's \d, the backslash is kept.
                 if escaped != quote, escaped != "\\" { text.unicodeScalars.append(scalar) }
                 text.unicodeScalars.append(escaped)
                 position += 1
@@ -174,6 +174,6 @@ private struct FirebaseTokenizer {
                 text.unicodeScalars.append(scalar)
             }
         }
-        throw FirebaseExpressionError("A text has no end.")
+        throw FirebaseExpressionError("A quoted string is not closed.")
     }
 }

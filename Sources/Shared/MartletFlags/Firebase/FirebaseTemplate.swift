@@ -1,10 +1,10 @@
 public import MartletCore
 
-/// Firebase Remote Config's template, as its console exports it, as a document of flags.
+/// Converts a Firebase Remote Config template, as exported by its console, to a flag document.
 ///
-/// `conditions` in their order become named conditions and each parameter's `conditionalValues` rules in that order;
-/// values get the type that `valueType` says. Percentages keep Firebase's SHA-256. What is not the same here is an
-/// error with its place in the template, nothing is guessed.
+/// Each entry of `conditions` becomes a named condition, and each parameter's `conditionalValues` become rules in the
+/// order of the conditions. Values get the type in `valueType`. Percentages keep Firebase's SHA-256. Anything without
+/// an exact equivalent is an error with its place in the template; nothing is guessed.
 public enum FirebaseTemplate {
     public static func translate(_ template: JSONValue) -> (document: JSONValue, issues: [FlagIssue]) {
         var translation = Translation()
@@ -21,7 +21,7 @@ public enum FirebaseTemplate {
         mutating func document(_ template: JSONValue) -> JSONValue {
             if template["parameters"] == nil, template["parameterGroups"] == nil {
                 log.error(
-                    "missing-field", at: "/parameters", "This is no Remote Config template: it has no parameters.")
+                    "missing-field", at: "/parameters", "Expected a Remote Config template, found no parameters.")
             }
             let conditions = conditions(template["conditions"])
             add(template["parameters"], "/parameters")
@@ -36,11 +36,11 @@ public enum FirebaseTemplate {
                 let path = "/conditions".pointer(to: index)
                 guard case .string(let name) = condition["name"], case .string(let text) = condition["expression"]
                 else {
-                    log.error("missing-field", at: path, "A condition has a name and an expression.")
+                    log.error("missing-field", at: path, "A condition must have a name and an expression.")
                     return nil
                 }
                 if conditionNames.contains(name) {
-                    log.error("duplicate-name", at: path.pointer(to: "name"), "This name is there twice.")
+                    log.error("duplicate-name", at: path.pointer(to: "name"), "This name occurs twice.")
                 }
                 conditionNames.append(name)
                 do throws(FirebaseExpressionError) {
@@ -71,7 +71,7 @@ public enum FirebaseTemplate {
             }
             let type = if case .string(let text)? = parameter["valueType"] { text } else { "STRING" }
             guard let kind = FlagDocument.Kind(rawValue: type.lowercased()) else {
-                log.error("invalid-type", at: path.pointer(to: "valueType"), "The type \(type) is not known.")
+                log.error("invalid-type", at: path.pointer(to: "valueType"), "The type \(type) is unknown.")
                 return .object(members)
             }
             members.append(.init("type", .string(kind.rawValue)))
@@ -81,7 +81,7 @@ public enum FirebaseTemplate {
             } else {
                 log.error(
                     "missing-field", at: defaultPath,
-                    "A parameter without a default value cannot be a flag: the server always answers one.")
+                    "A parameter without a default value cannot become a flag; every flag needs a default.")
             }
             let rules = rules(parameter["conditionalValues"], kind, path.pointer(to: "conditionalValues"))
             if !rules.isEmpty { members.append(.init("rules", .array(rules))) }
@@ -104,21 +104,21 @@ public enum FirebaseTemplate {
             }
         }
 
-        /// Firebase keeps every value as text.
+        /// Firebase stores every value as text.
         private mutating func value(_ json: JSONValue, _ kind: FlagDocument.Kind, _ path: String) -> JSONValue {
             for name in ["useInAppDefault", "personalizationValue", "rolloutValue", "experimentValue"]
             where json[name] != nil && json[name] != .bool(false) {
                 log.error(
                     "untranslatable-value", at: path.pointer(to: name),
-                    "There is nothing like \(name) here: give a value.")
+                    "\(name) has no equivalent here; give a value.")
                 return .null
             }
             guard case .string(let text)? = json["value"] else {
-                log.error("missing-field", at: path.pointer(to: "value"), "A value is a text.")
+                log.error("missing-field", at: path.pointer(to: "value"), "A value must be a string.")
                 return .null
             }
             if let value = Self.value(text, kind) { return value }
-            log.error("wrong-type", at: path.pointer(to: "value"), "This text is no \(kind.rawValue).")
+            log.error("wrong-type", at: path.pointer(to: "value"), "This text cannot be read as \(kind.rawValue).")
             return .null
         }
 

@@ -1,17 +1,17 @@
 import MartletCore
 
-/// Something that is wrong or doubtful in a description of flags, found while it is compiled.
+/// An error or warning about a flag document, found while compiling it.
 public struct FlagIssue: Sendable, Equatable {
-    /// Whether it is refused, not only doubtful.
+    /// Whether the document is refused because of it; false for a warning.
     public let isError: Bool
     /// In kebab-case, e.g. `unknown-operator`.
     public let code: String
-    /// JSON pointer (RFC 6901) into what was compiled.
+    /// A JSON pointer (RFC 6901) into the compiled document.
     public let path: String
     public let message: String
 }
 
-/// Where issues are written down. The first 200 count: who has that many reads no more.
+/// Collects issues. Only the first 200 are kept; no one reads more.
 struct IssueLog {
     static let maximumIssues = 200
 
@@ -31,7 +31,7 @@ struct IssueLog {
 }
 
 extension String {
-    /// The pointer to a member of what this one points to.
+    /// Appends a member's name to this JSON pointer.
     func pointer(to name: String) -> String {
         self + "/" + JSONPointer.escape(name)
     }

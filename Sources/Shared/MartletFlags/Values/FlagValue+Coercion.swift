@@ -1,6 +1,6 @@
 import Foundation
 
-/// How JavaScript converts and compares (ECMA-262 §7.1, §7.2): GrowthBook's published cases are defined by it.
+/// JavaScript's conversions and comparisons (ECMA-262 §7.1, §7.2), which GrowthBook's published test cases rely on.
 extension FlagValue {
     /// ToBoolean.
     var isTruthy: Bool {
@@ -37,7 +37,7 @@ extension FlagValue {
         }
     }
 
-    /// What `typeof` and `Array.isArray` say, as `$type` names it.
+    /// The name of the type in `$type`, as `typeof` and `Array.isArray` determine it.
     var typeName: String {
         switch self {
         case .null: "null"
@@ -49,7 +49,7 @@ extension FlagValue {
         }
     }
 
-    /// `===`. Arrays and objects are never the same: JavaScript compares which, not what.
+    /// `===`. Arrays and objects are never equal, because JavaScript compares them by identity.
     func isStrictlyEqual(to other: FlagValue) -> Bool {
         switch (self, other) {
         case (.array, _), (.object, _): false
@@ -57,7 +57,8 @@ extension FlagValue {
         }
     }
 
-    /// `<`, `<=`, `>`, `>=`: two strings by UTF-16 code units, all else as numbers; NaN is in no order.
+    /// `<`, `<=`, `>`, `>=`: two strings by UTF-16 code units, all other values as numbers. Comparisons with NaN are
+    /// false.
     func isOrdered(_ comparison: Comparison, _ other: FlagValue) -> Bool {
         if case .string(let left) = primitive, case .string(let right) = other.primitive {
             return comparison.holds(left.utf16, right.utf16)
@@ -80,13 +81,13 @@ extension FlagValue {
     private static func number(in text: String) -> Double {
         let trimmed = text.trimmingCharacters(in: .whitespacesAndNewlines)
         if trimmed.isEmpty { return 0 }
-        // Swift reads more than JavaScript does: "nan", "inf", hexadecimal fractions.
+        // Swift accepts more than JavaScript: "nan", "inf", hexadecimal fractions.
         guard trimmed.utf8.allSatisfy({ "0123456789+-.eE".utf8.contains($0) }) else { return .nan }
         return Double(trimmed) ?? .nan
     }
 }
 
-/// An order that a condition asks for.
+/// An ordering operator of a condition.
 enum Comparison: Sendable {
     case less, lessOrEqual, greater, greaterOrEqual
 

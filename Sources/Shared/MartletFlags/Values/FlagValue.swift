@@ -1,8 +1,8 @@
 public import MartletCore
 
-/// A value that conditions look at: an attribute of whoever asks, or what a condition compares it with.
+/// A value in conditions: an attribute of the subject, or the value it is compared with.
 ///
-/// Numbers are doubles, as in GrowthBook's own evaluation; what a flag *answers* is `FeatureValue`, which keeps its
+/// Numbers are doubles, as in GrowthBook's own evaluation. The value of a flag is a `FeatureValue`, which keeps all
 /// digits.
 public enum FlagValue: Sendable, Hashable {
     case null
@@ -12,7 +12,7 @@ public enum FlagValue: Sendable, Hashable {
     case array([FlagValue])
     case object([String: FlagValue])
 
-    /// A name that is there twice counts once, the last time.
+    /// If a name occurs twice, the last one counts.
     public init(_ json: JSONValue) {
         self =
             switch json {
@@ -26,7 +26,7 @@ public enum FlagValue: Sendable, Hashable {
             }
     }
 
-    /// A member by name, an element by number, the `length` of an array; null where there is none.
+    /// A member by name, an element by index or the `length` of an array; null if missing.
     subscript(name: String) -> FlagValue {
         switch self {
         case .object(let members): members[name] ?? .null
@@ -41,9 +41,9 @@ public enum FlagValue: Sendable, Hashable {
     }
 }
 
-/// What a feature or variation answers: its JSON as it was typed, and the same for conditions on it.
+/// The value of a feature or variation: its JSON as written, and the parsed value for conditions on it.
 public struct FeatureValue: Sendable, Hashable {
-    /// JSON text; 1.0 stays 1.0.
+    /// JSON text as written: 1.0 stays 1.0.
     public let text: String
     public let value: FlagValue
 
@@ -54,6 +54,6 @@ public struct FeatureValue: Sendable, Hashable {
         value = FlagValue(json)
     }
 
-    /// JavaScript's truth: all but null, false, 0, NaN and "".
+    /// JavaScript's truthiness: true for all but null, false, 0, NaN and "".
     public var isOn: Bool { value.isTruthy }
 }

@@ -1,13 +1,13 @@
 /// A version number as text that sorts as versions do: `v1.9.0-rc.1+build` comes before `1.10.0`, a pre-release before
 /// its release.
 ///
-/// GrowthBook's `paddedVersionString`: parts between `.` and `-`, numbers padded to five places, `~` behind three parts
-/// without a pre-release.
+/// GrowthBook's `paddedVersionString`: the parts between `.` and `-`, numbers padded to five digits. `~` follows three
+/// parts without a pre-release.
 struct PaddedVersion: Sendable, Hashable {
-    /// UTF-16, the order that JavaScript compares in.
+    /// UTF-16 code units, because JavaScript compares by them.
     let units: [UInt16]
 
-    /// Anything but a number or a text that is not empty counts as version 0.
+    /// Anything but a number or a non-empty string counts as version 0.
     init(_ value: FlagValue) {
         switch value {
         case .number, .string: self.init(value.text)
@@ -37,7 +37,7 @@ struct PaddedVersion: Sendable, Hashable {
 
     func isOrdered(_ comparison: Comparison, _ other: PaddedVersion) -> Bool { comparison.holds(units, other.units) }
 
-    /// One `v` goes, no second.
+    /// Strips one leading `v` only.
     private static func isLeadingV(in text: String) -> (UInt16) -> Bool {
         var isFirst = true
         return { unit in
