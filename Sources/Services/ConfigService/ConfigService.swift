@@ -4,12 +4,13 @@ public import MartletHTTP
 import MartletPostgres
 public import ServiceLifecycle
 
-/// Remote configuration, flags, experiments, translations and app definitions: documents that are edited as drafts,
-/// published as versions that never change, and read by clients from memory.
+/// Remote configuration, flags, experiments, translations and app definitions. All are documents that are edited as
+/// drafts, published as immutable versions and served to clients from memory.
 ///
 /// Settings: `database.url` (secret; role `martlet_config`), `database.connections` (4), `internal.secret` (secret),
-/// `memory.bytes` (512 MiB: published documents in memory), `live.streams` (10000) and `live.streams.app` (5000) on one
-/// copy, `services.storage`, `services.auth` and `services.analytics` (the services' usual ports on this machine).
+/// `memory.bytes` (512 MiB; published documents in memory), `live.streams` (10000) and `live.streams.app` (5000) per
+/// instance, `services.storage`, `services.auth` and `services.analytics` (by default the services' usual ports on this
+/// machine).
 public struct ConfigService: ServiceDefinition {
     public static let name = ServiceName.config.rawValue
     public static let defaultPort = ServiceName.config.port
@@ -54,7 +55,7 @@ public struct ConfigService: ServiceDefinition {
             logger: logger, limits: limits, streams: streams)
     }
 
-    /// What other services are asked for.
+    /// The other services that this one calls.
     struct Others: Sendable {
         var roles: RoleNames
         var profiles: UserProfiles
@@ -98,7 +99,7 @@ public struct ConfigService: ServiceDefinition {
 
     public var background: [any Service] { [postgres, live, scheduler, liveVersions, experiments.log] }
 
-    /// Which variations users were given; documents are of apps, not of their users.
+    /// The variations that users were given. Documents belong to apps, not to their users.
     public var userData: any UserDataHolder { ExperimentUserData(exposures: experiments.exposures) }
 
     public func isReady() async -> Bool { postgres.isReady && liveVersions.isRead }

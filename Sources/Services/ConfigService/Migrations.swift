@@ -1,9 +1,9 @@
 public import MartletPostgres
 
 extension ConfigService {
-    /// The schema `config`, step by step. A file is never edited once released.
+    /// The migrations of the schema `config`. A file is never edited once released.
     ///
-    /// The compiler plug-in puts `_` for the leading digit of a file's name: `001_…` is `_01_…`.
+    /// The compiler plug-in replaces a file name's leading digit with `_` and the digit: `001_…` becomes `_01_…`.
     public static let migrations: [Migration] = [
         Migration(number: 1, name: "documents", sql: PackageResources._01_documents_sql),
         Migration(number: 2, name: "experiments", sql: PackageResources._02_experiments_sql),

@@ -2,14 +2,14 @@ import Foundation
 import MartletCore
 
 extension PropertyCatalogue {
-    /// `Catalogue/catalogue.json`, which is compiled into the program.
+    /// `Catalogue/catalogue.json`, embedded in the program.
     static let builtIn: PropertyCatalogue = {
         var catalogue = PropertyCatalogue()
-        // A test reads the file: here it cannot be malformed.
+        // A test parses the file, so it cannot be malformed here.
         try? catalogue.add(JSONValue(parsing: PackageResources.catalogue_json)["kinds"] ?? .null)
         return catalogue
     }()
 
-    /// The file as it is handed out.
+    /// The file as served to clients.
     static let file = StoredContent(PackageResources.catalogue_json)
 }

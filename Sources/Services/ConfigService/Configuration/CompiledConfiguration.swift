@@ -4,7 +4,7 @@ import MartletFlags
 import NIOCore
 import Synchronization
 
-/// What clients are answered from: the conditions, read once, and the answers that were asked for so far.
+/// A configuration prepared for serving: its compiled conditions and the answers made so far.
 final class CompiledConfiguration: Sendable {
     static let maximumAnswers = 64
     static let maximumSizeInBytes = 4 << 20
@@ -14,18 +14,18 @@ final class CompiledConfiguration: Sendable {
         let patch: JSONValue
     }
 
-    /// What makes one answer differ from another.
+    /// The parameters that distinguish one answer from another.
     struct Variant: Sendable, Hashable {
-        /// Of those that hold, in their order.
+        /// The indices of the overrides that apply, in order.
         var overrides: [Int]
         var themes: [String]
-        /// A JSON object: experiment → variation.
+        /// A JSON object from experiment to variation.
         var experiments: String
     }
 
     /// The document's own version, if it has one.
     let version: String?
-    /// What of users overrides look at.
+    /// The user attributes that overrides depend on.
     let needs: UserAttributes.Needs
     private let overrides: [Override]
     private let answers = Mutex(Answers())
@@ -43,7 +43,7 @@ final class CompiledConfiguration: Sendable {
 
     var hasOverrides: Bool { !overrides.isEmpty }
 
-    /// Which overrides hold for whoever asks.
+    /// The indices of the overrides that apply to these attributes.
     func matches(_ attributes: FlagAttributes) -> [Int] {
         overrides.isEmpty ? [] : overrides.indices.filter { overrides[$0].condition.matches(attributes) }
     }

@@ -1,7 +1,7 @@
 import MartletCore
 
 extension ConfigurationCheck {
-    /// What a controller is where it does not say.
+    /// The kind of a controller that does not name one.
     private static let usualController = "UIViewController"
 
     mutating func checkControllers(_ value: JSONValue, at place: DocumentPlace) {
@@ -23,7 +23,7 @@ extension ConfigurationCheck {
                 checkObjects(objects, of: &checked, at: place / "objectsList")
             }
             if controllers.updateValue(checked, forKey: name) != nil {
-                findings.error("duplicate-name", at: place / "name", "There are two controllers \(name).")
+                findings.error("duplicate-name", at: place / "name", "There are two controllers named \(name).")
             }
             if let parent = parent(controller["parent"], at: place / "parent") {
                 parents.append((name, parent, place / "parent"))
@@ -35,7 +35,7 @@ extension ConfigurationCheck {
         }
     }
 
-    /// Nil: none, for which the thesis' dashboard writes 0.
+    /// Nil if there is no parent, which the thesis' dashboard writes as 0.
     private mutating func parent(_ value: JSONValue?, at place: DocumentPlace) -> String? {
         switch value {
         case nil, .null, .number("0"), .string("0"), .string(""): nil
@@ -48,13 +48,13 @@ extension ConfigurationCheck {
         for (name, parent, place) in list {
             guard controllers[parent] != nil else {
                 let question = NearMiss.question(for: parent, among: controllers.keys)
-                findings.error("unknown-parent", at: place, "There is no controller \(parent)." + question)
+                findings.error("unknown-parent", at: place, "There is no controller named \(parent)." + question)
                 continue
             }
             var seen: Set<String> = [name]
             var next: String? = parent
             while let above = next, seen.insert(above).inserted { next = parents[above] }
-            if next == name { findings.error("cycle", at: place, "The controller \(name) is above itself.") }
+            if next == name { findings.error("cycle", at: place, "The controller \(name) is its own ancestor.") }
         }
     }
 
@@ -78,12 +78,12 @@ extension ConfigurationCheck {
             checkProperties(properties, of: kind, at: place / "objectProperties")
             if controller.objects.updateValue(kind, forKey: name) != nil {
                 findings.error(
-                    "duplicate-name", at: place / "objectName", "There are two objects \(name) in this controller.")
+                    "duplicate-name", at: place / "objectName", "There are two objects named \(name) in this controller.")
             }
         }
     }
 
-    /// A kind of the catalogue; empty for what is none, and then nothing is said of its properties.
+    /// The name of a kind in the catalogue; empty if there is none, and then its properties are not checked.
     private mutating func kind(_ value: JSONValue?, at place: DocumentPlace) -> String {
         guard let name = findings.text(value, at: place) else { return "" }
         guard catalogue.kinds[name] == nil else { return name }
@@ -101,9 +101,9 @@ extension ConfigurationCheck {
 
     mutating func checkProperty(_ member: JSONValue.Member, of kind: String, at place: DocumentPlace) {
         guard !kind.isEmpty else { return }
-        // The thesis' dashboard writes the object's kind among its properties, too.
+        // The thesis' dashboard also writes the object's kind as a property.
         if member.name == "type" {
-            if member.value.string != kind { findings.error("wrong-type", at: place, "The object's type is \(kind).") }
+            if member.value.string != kind { findings.error("wrong-type", at: place, "This must be the object's type, \(kind).") }
             return
         }
         guard let type = catalogue.type(of: member.name, in: kind) else {
@@ -112,7 +112,7 @@ extension ConfigurationCheck {
         }
         switch type.verdict(on: member.value) {
         case .good: break
-        case .spelledOddly(let hint): findings.warning("odd-spelling", at: place, "This is better written as \(hint).")
+        case .spelledOddly(let hint): findings.warning("odd-spelling", at: place, "This should be written as \(hint).")
         case .wrongType(let hint): findings.error("wrong-type", at: place, "This must be \(hint).")
         case .outOfRange(let hint): findings.error("out-of-range", at: place, "This must be \(hint).")
         case .unknownChoice(let text, let choices):

@@ -3,7 +3,7 @@ import MartletCore
 import MartletFlags
 
 extension ConfigurationCheck {
-    /// What a patch may change: see `ConfigurationPatch`.
+    /// The members that a patch may change; see `ConfigurationPatch`.
     static let patchMembers: Set<String> = ["languagesList", "mainSettings", "colors", "controllers"]
 
     mutating func checkOverrides(_ value: JSONValue, at place: DocumentPlace) {
@@ -15,7 +15,7 @@ extension ConfigurationCheck {
             if let given = override["name"], let name = findings.text(given, at: place / "name"),
                 !names.insert(name).inserted
             {
-                findings.error("duplicate-name", at: place / "name", "There are two overrides \(name).")
+                findings.error("duplicate-name", at: place / "name", "There are two overrides named \(name).")
             }
             checkCondition(override["when"], at: place / "when")
             if let patch = override["patch"] {
@@ -49,7 +49,7 @@ extension ConfigurationCheck {
             if !colors.contains(member.name) {
                 findings.error(
                     "unknown-color", at: place,
-                    "There is no colour \(member.name)." + NearMiss.question(for: member.name, among: colors))
+                    "There is no colour named \(member.name)." + NearMiss.question(for: member.name, among: colors))
             }
             _ = findings.members(member.value, at: place, known: ["red", "green", "blue", "alpha"])
             checkColorParts(member.value, at: place)
@@ -62,7 +62,7 @@ extension ConfigurationCheck {
             _ = findings.members(member.value, at: place, known: ["classProperties", "objects"])
             guard let controller = controllers[member.name] else {
                 let question = NearMiss.question(for: member.name, among: controllers.keys)
-                findings.error("unknown-controller", at: place, "There is no controller \(member.name)." + question)
+                findings.error("unknown-controller", at: place, "There is no controller named \(member.name)." + question)
                 continue
             }
             if let properties = member.value["classProperties"] {
@@ -81,7 +81,7 @@ extension ConfigurationCheck {
             guard let kind = controller.objects[member.name] else {
                 let question = NearMiss.question(for: member.name, among: controller.objects.keys)
                 findings.error(
-                    "unknown-object", at: place / member.name, "The controller has no object \(member.name)." + question
+                    "unknown-object", at: place / member.name, "The controller has no object named \(member.name)." + question
                 )
                 continue
             }
@@ -89,7 +89,7 @@ extension ConfigurationCheck {
         }
     }
 
-    /// Null takes a property away.
+    /// Null removes a property.
     private mutating func checkPatch(ofProperties value: JSONValue, of kind: String, at place: DocumentPlace) {
         for member in findings.members(value, at: place, upTo: Limits.properties) {
             if member.name == "type" {

@@ -1,11 +1,11 @@
 import MartletCore
 
-/// Finds what is wrong or doubtful with a configuration.
+/// Finds errors and doubtful places in a configuration.
 ///
 /// `{"version","theme","live","languagesList":[…],"mainSettings":{…},"colors":[{"name","red","green","blue","alpha"}],
 /// "controllers":[{"name","parent","classType","classProperties":{…},
 /// "objectsList":[{"objectName","objectDesc","objectType","objectProperties":{…}}]}],
-/// "catalogue":{…},"overrides":[{"name","when","patch"}]}`; every member may be missing.
+/// "catalogue":{…},"overrides":[{"name","when","patch"}]}`; every member is optional.
 struct ConfigurationCheck {
     enum Limits {
         static let colors = 500
@@ -24,10 +24,10 @@ struct ConfigurationCheck {
 
     var findings = Findings()
     var catalogue: PropertyCatalogue
-    /// The document's colours, and which of them something names.
+    /// The document's colours and the names of those that are used.
     var colors: Set<String> = []
     var usedColors: Set<String> = []
-    /// Controllers by name: their kind, and their objects by name with theirs.
+    /// Controllers by name, with their kind and the kinds of their objects by name.
     var controllers: [String: CheckedController] = [:]
     var objectCount = 0
 
@@ -65,18 +65,18 @@ struct ConfigurationCheck {
         {
             findings.error(
                 "wrong-type", at: .root / "version",
-                "A version is text: 1 to 64 letters, digits and . _ + -, a letter or digit first.")
+                "A version must be a string of 1 to 64 letters, digits and . _ + -, starting with a letter or digit.")
         }
         if let theme = document["theme"], theme.string != name.theme {
             findings.error(
                 "theme-mismatch", at: .root / "theme",
-                "The document's name says that its theme is \(name.theme ?? "none").")
+                "The theme must match the document's name, which has the theme \(name.theme ?? "none").")
         }
         switch document["live"] {
         case nil, .bool(true): break
         case .bool(false):
             findings.error(
-                "held-back", at: .root / "live", "It says that it is held back: this has to be true, or not there.")
+                "held-back", at: .root / "live", "A published configuration cannot be held back: live must be true or absent.")
         default: findings.error("wrong-type", at: .root / "live", "This must be true or false.")
         }
     }
@@ -86,14 +86,14 @@ struct ConfigurationCheck {
         for (index, element) in findings.elements(value, at: place, upTo: Limits.languages).enumerated() {
             guard let text = element.string, let language = LanguageTag(text) else {
                 findings.error(
-                    "unknown-language", at: place / index, "A language is a tag as BCP 47 has it, such as en or pt-BR.")
+                    "unknown-language", at: place / index, "A language must be a BCP 47 tag such as en or pt-BR.")
                 continue
             }
             if language.text != text {
                 findings.warning("odd-spelling", at: place / index, "This is usually spelled \(language.text).")
             }
             if !seen.insert(language.text).inserted {
-                findings.error("duplicate-name", at: place / index, "\(language.text) is there twice.")
+                findings.error("duplicate-name", at: place / index, "\(language.text) occurs twice.")
             }
         }
     }
@@ -122,7 +122,7 @@ struct ConfigurationCheck {
             _ = findings.members(color, at: place / index, known: ["name", "red", "green", "blue", "alpha"])
             guard color.members != nil else { continue }
             if let name = findings.text(color["name"], at: place / index / "name"), !colors.insert(name).inserted {
-                findings.error("duplicate-name", at: place / index / "name", "There are two colours \(name).")
+                findings.error("duplicate-name", at: place / index / "name", "There are two colours named \(name).")
             }
             for part in ["red", "green", "blue"] where color[part] == nil {
                 findings.error("required", at: place / index / part, "This is required.")
@@ -131,7 +131,7 @@ struct ConfigurationCheck {
         }
     }
 
-    /// Red, green and blue are 0 to 255 and alpha is 0 to 1, as the thesis' client reads them.
+    /// Red, green and blue range from 0 to 255 and alpha from 0 to 1, as the thesis' client reads them.
     mutating func checkColorParts(_ color: JSONValue, at place: DocumentPlace) {
         for (part, limit) in [("red", 255), ("green", 255), ("blue", 255), ("alpha", 1)] {
             guard let value = color[part] else { continue }
@@ -150,7 +150,7 @@ struct ConfigurationCheck {
         usedColors.insert(name)
         guard !colors.contains(name) else { return }
         findings.error(
-            "unknown-color", at: place, "There is no colour \(name)." + NearMiss.question(for: name, among: colors))
+            "unknown-color", at: place, "There is no colour named \(name)." + NearMiss.question(for: name, among: colors))
     }
 
     private mutating func warnOfUnusedColors(_ value: JSONValue?) {

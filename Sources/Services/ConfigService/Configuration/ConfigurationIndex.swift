@@ -1,6 +1,6 @@
 import MartletCore
 
-/// The configurations that are live in a space, by app version and theme.
+/// The live configurations of a space, by app version and theme.
 struct ConfigurationIndex: Sendable {
     struct Entry: Sendable {
         let name: ConfigurationName
@@ -8,7 +8,7 @@ struct ConfigurationIndex: Sendable {
         fileprivate let sortKey: String
     }
 
-    /// Per theme, in the order of app versions.
+    /// By theme, ordered by app version.
     private var byTheme: [String?: [Entry]] = [:]
 
     init(_ documents: [LiveDocument]) {
@@ -23,13 +23,13 @@ struct ConfigurationIndex: Sendable {
         }
     }
 
-    /// The configuration of the newest app version that is not above `version`.
+    /// The configuration for the newest app version that is not above `version`.
     ///
-    /// - Parameter theme: nil: the one without a theme; where an app version has none, its theme Light, or else the
-    ///   first by name.
+    /// - Parameter theme: If nil, the configuration without a theme is chosen; an app version that has none falls back
+    ///   to the theme Light, then to the first theme by name.
     func entry(for version: VersionNumber, theme: String?) -> Entry? {
         if let theme { return newest(of: theme, upTo: version) }
-        // The newest app version first, then the theme.
+        // The app version takes precedence over the theme.
         let candidates = byTheme.keys.compactMap { newest(of: $0, upTo: version) }
         return candidates.max { left, right in
             left.sortKey == right.sortKey
@@ -37,7 +37,7 @@ struct ConfigurationIndex: Sendable {
         }
     }
 
-    /// The themes that an app of this version may choose from, by name.
+    /// The themes available to an app of this version, by name.
     func themes(for version: VersionNumber) -> [String] {
         byTheme.keys.compactMap { $0 }.filter { newest(of: $0, upTo: version) != nil }.sorted()
     }

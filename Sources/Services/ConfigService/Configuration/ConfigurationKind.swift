@@ -1,13 +1,13 @@
 import MartletCore
 import MartletFlags
 
-/// Remote configurations: colours, settings and what is on the screens of an app version, perhaps in a theme.
+/// Remote configurations: the colours, settings and screen contents of an app version, optionally for a theme.
 struct ConfigurationKind: PublishedKind {
     let maximumSizeInBytes = 1 << 20
 
     func problem(withName name: String) -> String? {
         guard ConfigurationName(name) == nil else { return nil }
-        return "A configuration is named by the app version it is for, 1.2.0, or by that and a theme, 1.2.0~Dark."
+        return "A configuration must be named after its app version, such as 1.2.0, or its app version and theme, such as 1.2.0~Dark."
     }
 
     func check(_ document: JSONValue, named name: String, in space: LiveSpace) -> [Finding] {

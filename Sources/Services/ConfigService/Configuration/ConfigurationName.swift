@@ -1,11 +1,11 @@
 import MartletCore
 
-/// What a configuration's name says: `1.2.0`, for an app version, or `1.2.0~Dark`, for one of its themes.
+/// A parsed configuration name: `1.2.0` for an app version, or `1.2.0~Dark` for one of its themes.
 struct ConfigurationName: Sendable, Hashable {
     let appVersion: String
     let theme: String?
 
-    /// Nil for what is none.
+    /// Nil if the text is not such a name.
     init?(_ text: String) {
         let parts = text.split(separator: "~", maxSplits: 1, omittingEmptySubsequences: false)
         guard let first = parts.first, VersionNumber(String(first)) != nil, parts.last?.isEmpty == false else {

@@ -1,10 +1,10 @@
 import MartletCore
 
-/// What an override changes of a configuration.
+/// The changes that an override makes to a configuration.
 ///
 /// `{"languagesList":[…],"mainSettings":{…},"colors":{"<name>":{"red":…}},"controllers":{"<name>":{"classProperties":{…},"objects":{"<name>":{…}}}}}`.
-/// Settings, colours and properties are merged as RFC 7396 has it, so null takes one away; the list of languages takes
-/// the other's place.
+/// Settings, colours and properties are merged by RFC 7396, so null removes a member. The list of languages is replaced
+/// as a whole.
 enum ConfigurationPatch {
     static func apply(_ patch: JSONValue, to document: JSONValue) -> JSONValue {
         var document = document
@@ -37,7 +37,7 @@ enum ConfigurationPatch {
         return controller
     }
 
-    /// A list of which the elements that `patches` names are changed.
+    /// The list with the elements named in `patches` changed.
     private static func merged(
         _ list: JSONValue?, with patches: JSONValue, named member: String, _ change: (JSONValue, JSONValue) -> JSONValue
     ) -> JSONValue {
@@ -50,7 +50,7 @@ enum ConfigurationPatch {
 }
 
 extension JSONValue {
-    /// Of an object: puts a value in a member's place, or behind the others.
+    /// Sets a member of an object: replaces its value, or appends it.
     mutating func set(_ name: String, _ value: JSONValue) {
         guard case .object(var members) = self else { return }
         if let index = members.firstIndex(where: { $0.name.hasSameBytes(as: name) }) {

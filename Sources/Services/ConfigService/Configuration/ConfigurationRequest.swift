@@ -6,26 +6,26 @@ import MartletCore
 import MartletFlags
 import MartletHTTP
 
-/// What a client asks for, and what is known of it.
+/// A client's request for a configuration, with the known attributes of the client and its user.
 struct ConfigurationRequest: Sendable {
     static let maximumAttributes = 100
     static let maximumAttributesSizeInBytes = 16 << 10
-    /// What a client may say of itself by name; each is text of at most 200 bytes.
+    /// The properties that a client may report about itself; each is a string of at most 200 bytes.
     static let descriptions = ["language", "platform", "osVersion", "country", "build"]
 
     let space: ConfigSpace
     let appVersion: VersionNumber
-    /// Nil: whichever is usual.
+    /// Nil for the default theme.
     let theme: String?
-    /// For conditions: `appVersion`, `theme`, the `descriptions`, `userId`, `deviceId`, `id` (of the user, or else of
-    /// the device), `isSignedIn`, `now`, `user`, and whatever else the client says.
+    /// For conditions: `appVersion`, `theme`, the `descriptions`, `userId`, `deviceId`, `id` (of the user, otherwise of
+    /// the device), `isSignedIn`, `now`, `user`, and any other attributes that the client sends.
     private(set) var attributes: FlagAttributes
     let unit: ExperimentUnit
     private let principal: Principal
-    /// What is asked for is this new at least; nil: as new as it happens to be.
+    /// The generation that the answer must have reached; nil for any.
     var generation: Int64?
 
-    /// - Throws: `invalid-parameter`, `invalid-body`, `forbidden` for keys that are not for apps.
+    /// - Throws: `invalid-parameter`, `invalid-body`, `forbidden` for keys that are not app keys.
     init(
         appVersion: String, theme: String?, described: [String: String], attributes given: JSONValue? = nil,
         _ request: Request,
@@ -36,13 +36,13 @@ struct ConfigurationRequest: Sendable {
         space = try context.space
         guard let version = VersionNumber(appVersion) else {
             throw HTTPProblem(
-                .invalidParameter, "An app version is 1 to 4 numbers with dots between them, such as 1.2.0.",
+                .invalidParameter, "An app version must be 1 to 4 numbers separated by dots, such as 1.2.0.",
                 field: "appVersion")
         }
         self.appVersion = version
         self.theme = theme
         var attributes = try Self.attributes(given)
-        // What is known for sure takes the place of what is only said.
+        // Verified values replace what the client claims.
         let deviceID = try request.deviceID
         unit = ExperimentUnit(userID: principal.userID, deviceID: deviceID)
         attributes["user"] = principal.userID.map { .object(["id": .string($0)]) }
@@ -62,7 +62,7 @@ struct ConfigurationRequest: Sendable {
         self.attributes = attributes
     }
 
-    /// Asks for what is known of the user, where it is looked at.
+    /// Adds the attributes of the user that `needs` names.
     mutating func learn(_ users: UserAttributes, _ needs: UserAttributes.Needs) async {
         attributes = await users.adding(to: attributes, of: principal, needs)
     }
@@ -75,7 +75,7 @@ struct ConfigurationRequest: Sendable {
         guard members.count <= maximumAttributes, given.text.utf8.count <= maximumAttributesSizeInBytes else {
             throw HTTPProblem(
                 .invalidBody,
-                "These may be at most \(maximumAttributes), of \(maximumAttributesSizeInBytes) bytes together.",
+                "There may be at most \(maximumAttributes) attributes with \(maximumAttributesSizeInBytes) bytes in total.",
                 field: "attributes")
         }
         return FlagAttributes(Dictionary(members.map { ($0.name, FlagValue($0.value)) }) { $1 })
@@ -83,7 +83,7 @@ struct ConfigurationRequest: Sendable {
 }
 
 extension Request {
-    /// What a client calls its device: `X-Device-Id`.
+    /// The client's own id of its device, from `X-Device-Id`.
     ///
     /// - Throws: `invalid-parameter`.
     var deviceID: String? {
@@ -91,7 +91,7 @@ extension Request {
             guard let name = HTTPField.Name(HeaderName.deviceID), let text = headers[name] else { return nil }
             guard (1...128).contains(text.utf8.count), text.utf8.allSatisfy({ (0x21...0x7e).contains($0) }) else {
                 throw HTTPProblem(
-                    .invalidParameter, "It must be 1 to 128 visible ASCII characters.", field: "X-Device-Id")
+                    .invalidParameter, "This must be 1 to 128 visible ASCII characters.", field: "X-Device-Id")
             }
             return text
         }

@@ -1,7 +1,7 @@
 import MartletAPI
 import MartletCore
 
-/// A place in a document (JSON Pointer, RFC 6901).
+/// A location in a document (JSON Pointer, RFC 6901).
 struct DocumentPlace: Sendable {
     let text: String
 
@@ -14,7 +14,7 @@ struct DocumentPlace: Sendable {
     static func / (place: DocumentPlace, index: Int) -> DocumentPlace { DocumentPlace(text: place.text + "/\(index)") }
 }
 
-/// What was found in a document so far, and the usual questions that are asked of its values.
+/// Collects the findings about a document and offers common checks of its values.
 struct Findings: Sendable {
     static let maximum = 1_000
 
@@ -30,13 +30,13 @@ struct Findings: Sendable {
     }
 
     mutating func add(_ finding: Finding) {
-        // The first error must not go unseen behind warnings.
+        // The first error is kept even if warnings have filled the list.
         let isFirstError = finding.severity == .error && !hasErrors
         if list.count < Self.maximum || isFirstError { list.append(finding) }
         hasErrors = hasErrors || finding.severity == .error
     }
 
-    /// The members of an object, each of which is known; none for what is no object.
+    /// The members of an object, reporting unknown ones; empty if the value is not an object.
     mutating func members(
         _ value: JSONValue, at place: DocumentPlace, known: Set<String>? = nil, upTo limit: Int = 1_000
     ) -> [JSONValue.Member] {
@@ -52,12 +52,12 @@ struct Findings: Sendable {
             guard let known, !known.contains(member.name) else { continue }
             error(
                 "unknown-member", at: place / member.name,
-                "This is not known here." + NearMiss.question(for: member.name, among: known))
+                "This member is unknown." + NearMiss.question(for: member.name, among: known))
         }
         return members
     }
 
-    /// None for what is no list.
+    /// The elements of a list; empty if the value is not a list.
     mutating func elements(_ value: JSONValue, at place: DocumentPlace, upTo limit: Int) -> [JSONValue] {
         guard let elements = value.elements else {
             error("wrong-type", at: place, "This must be a list.")
@@ -70,7 +70,7 @@ struct Findings: Sendable {
         return elements
     }
 
-    /// Nil for what is no text of a fitting length without control characters.
+    /// The text, without control characters and within the length limits; otherwise nil.
     mutating func text(_ value: JSONValue?, at place: DocumentPlace, from minimum: Int = 1, upTo limit: Int = 200)
         -> String?
     {
@@ -86,7 +86,7 @@ struct Findings: Sendable {
         guard (minimum...limit).contains(text.unicodeScalars.count), !hasControls else {
             error(
                 "out-of-range", at: place,
-                "This must have \(minimum) to \(limit) characters, and no control characters.")
+                "This must have \(minimum) to \(limit) characters and no control characters.")
             return nil
         }
         return text

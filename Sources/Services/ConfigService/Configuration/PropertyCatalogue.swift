@@ -1,33 +1,33 @@
 import MartletCore
 
-/// Which kinds of things there are on screens, and which properties each has.
+/// The kinds of objects on screens and the properties of each.
 ///
-/// `{"version":n,"kinds":{"UILabel":{"framework":"UIKit","parent":"UIView","properties":{"text":"text",…}}}}`; a kind
-/// has its parent's properties, too. The file `Catalogue/catalogue.json` is it; a document may add kinds and properties
-/// of its own.
+/// `{"version":n,"kinds":{"UILabel":{"framework":"UIKit","parent":"UIView","properties":{"text":"text",…}}}}`. A kind
+/// inherits its parent's properties. The built-in catalogue is `Catalogue/catalogue.json`; a document may add kinds and
+/// properties.
 struct PropertyCatalogue: Sendable {
     static let maximumOwnKinds = 100
     static let maximumProperties = 200
-    /// Parents above each other.
+    /// The maximum number of ancestors.
     private static let maximumDepth = 16
 
     struct Kind: Sendable {
         var framework: String
         var parent: String?
         var properties: [String: PropertyType]
-        /// Other properties, too, of any type.
+        /// Whether the kind accepts any other property, of any type.
         var isOpen: Bool
     }
 
     private(set) var kinds: [String: Kind] = [:]
 
     struct Malformed: Error, Equatable {
-        /// Names from the outermost object inwards.
+        /// Member names from the outermost object inwards.
         let path: [String]
         let message: String
     }
 
-    /// Kinds by name, and properties for kinds that are there.
+    /// Adds new kinds, and properties of existing kinds.
     mutating func add(_ value: JSONValue) throws(Malformed) {
         guard let members = value.members else { throw Malformed(path: [], message: "This must be an object.") }
         for member in members {
@@ -43,16 +43,16 @@ struct PropertyCatalogue: Sendable {
 
     private mutating func extend(_ known: Kind, with kind: Kind, named name: String) throws(Malformed) {
         guard kind.parent == nil || kind.parent == known.parent else {
-            throw Malformed(path: [name, "parent"], message: "\(name) has another parent already.")
+            throw Malformed(path: [name, "parent"], message: "\(name) already has another parent.")
         }
         if let property = kind.properties.keys.sorted().first(where: { self.type(of: $0, in: name) != nil }) {
-            throw Malformed(path: [name, "properties", property], message: "\(name) has this property already.")
+            throw Malformed(path: [name, "properties", property], message: "\(name) already has this property.")
         }
         kinds[name]?.properties.merge(kind.properties) { $1 }
         if kind.isOpen { kinds[name]?.isOpen = true }
     }
 
-    /// What a property of a kind takes; nil: the kind has none of this name, or does not exist.
+    /// The type of a kind's property; nil if the kind has no such property or does not exist.
     func type(of property: String, in kind: String) -> PropertyType? {
         var next = kinds[kind]
         var isOpen = false
@@ -65,7 +65,7 @@ struct PropertyCatalogue: Sendable {
         return isOpen ? .any : nil
     }
 
-    /// The names of a kind's properties, its parents' included.
+    /// The names of a kind's properties, including inherited ones.
     func properties(of kind: String) -> Set<String> {
         var names: Set<String> = []
         var next = kinds[kind]
@@ -79,23 +79,23 @@ struct PropertyCatalogue: Sendable {
 
     private static func kind(_ value: JSONValue, named name: String) throws(Malformed) -> Kind {
         guard name.wholeMatch(of: /[A-Za-z][A-Za-z0-9_]{0,63}/) != nil else {
-            throw Malformed(path: [name], message: "A kind's name is 1 to 64 letters, digits and _, a letter first.")
+            throw Malformed(path: [name], message: "A kind's name must be 1 to 64 letters, digits and _, starting with a letter.")
         }
         guard let members = value.members else { throw Malformed(path: [name], message: "This must be an object.") }
         let known: Set<String> = ["framework", "parent", "properties", "isOpen"]
         if let stray = members.first(where: { !known.contains($0.name) }) {
-            throw Malformed(path: [name, stray.name], message: "This is not known here.")
+            throw Malformed(path: [name, stray.name], message: "This member is unknown.")
         }
         var kind = Kind(framework: "custom", parent: nil, properties: [:], isOpen: false)
         if let framework = value["framework"] {
             guard let text = framework.string, (1...64).contains(text.utf8.count) else {
-                throw Malformed(path: [name, "framework"], message: "This must be text.")
+                throw Malformed(path: [name, "framework"], message: "This must be a string of 1 to 64 bytes.")
             }
             kind.framework = text
         }
         if let parent = value["parent"] {
             guard let text = parent.string else {
-                throw Malformed(path: [name, "parent"], message: "This must be a kind's name.")
+                throw Malformed(path: [name, "parent"], message: "This must be the name of a kind.")
             }
             kind.parent = text
         }
@@ -117,7 +117,7 @@ struct PropertyCatalogue: Sendable {
         var properties: [String: PropertyType] = [:]
         for member in members {
             guard (1...64).contains(member.name.utf8.count) else {
-                throw Malformed(path: path + [member.name], message: "A property's name has 1 to 64 bytes.")
+                throw Malformed(path: path + [member.name], message: "A property's name must have 1 to 64 bytes.")
             }
             do throws(PropertyType.Malformed) {
                 properties[member.name] = try PropertyType(member.value)
@@ -133,12 +133,12 @@ struct PropertyCatalogue: Sendable {
         var next = kinds[name]?.parent
         while let parent = next {
             guard let kind = kinds[parent] else {
-                throw Malformed(path: [name, "parent"], message: "There is no kind \(parent).")
+                throw Malformed(path: [name, "parent"], message: "There is no kind named \(parent).")
             }
             guard seen.insert(parent).inserted, seen.count <= Self.maximumDepth else {
                 throw Malformed(
                     path: [name, "parent"],
-                    message: "A kind cannot be above itself, nor more than \(Self.maximumDepth) deep.")
+                    message: "A kind must not be its own ancestor or be nested more than \(Self.maximumDepth) levels deep.")
             }
             next = kind.parent
         }

@@ -1,12 +1,12 @@
 import Foundation
 import MartletCore
 
-/// What a property of something on the screen takes.
+/// The values that a property of a screen object accepts.
 enum PropertyType: Sendable, Equatable {
     case text(upTo: Int)
     case number(ClosedRange<Double>, isWhole: Bool)
     case boolean
-    /// The name of one of the document's colours.
+    /// The name of a colour in the document.
     case color
     case choice([String])
     case texts
@@ -20,15 +20,15 @@ enum PropertyType: Sendable, Equatable {
 
     enum Verdict: Equatable {
         case good
-        /// Accepted as the thesis' dashboard wrote it; says how it is written better.
+        /// Accepted as the thesis' dashboard wrote it; the text names the better spelling.
         case spelledOddly(String)
-        /// Of another type, with what it should be.
+        /// The value has the wrong type; the text names the expected one.
         case wrongType(String)
         case outOfRange(String)
         case unknownChoice(String, of: [String])
     }
 
-    /// An empty text is what the thesis' dashboard writes for a property that is not set, whatever its type.
+    /// The thesis' dashboard writes an empty string for a property that is not set, whatever its type.
     func verdict(on value: JSONValue) -> Verdict {
         if case .string("") = value { return .good }
         switch self {
@@ -40,10 +40,10 @@ enum PropertyType: Sendable, Equatable {
         case .texts: return Self.texts(value)
         case .url:
             let scheme = value.string.flatMap { URL(string: $0)?.scheme }
-            return scheme == nil ? .wrongType("an address with its scheme, such as https://…") : .good
+            return scheme == nil ? .wrongType("a URL with a scheme, such as https://…") : .good
         case .date:
             return value.string.map(Self.isDate) == true
-                ? .good : .wrongType("a date, YYYY-MM-DD, or a time as RFC 3339 has it")
+                ? .good : .wrongType("a date, YYYY-MM-DD, or an RFC 3339 time")
         case .any: return .good
         }
     }
@@ -82,25 +82,25 @@ enum PropertyType: Sendable, Equatable {
         }
     }
 
-    /// The thesis' dashboard stored a choice's place in the list.
+    /// The thesis' dashboard stored the index of a choice.
     private static func choice(_ value: JSONValue, of choices: [String]) -> Verdict {
         func isPlace(_ digits: String) -> Bool { Int(digits).map { choices.indices.contains($0) } ?? false }
         return switch value {
         case .string(let text) where choices.contains(text): .good
-        case .string(let text): isPlace(text) ? .spelledOddly("a word of the list") : .unknownChoice(text, of: choices)
+        case .string(let text): isPlace(text) ? .spelledOddly("a word from the list") : .unknownChoice(text, of: choices)
         case .number(let literal):
             isPlace(literal)
-                ? .spelledOddly("a word of the list") : .outOfRange("a number from 0 to \(choices.count - 1)")
+                ? .spelledOddly("a word from the list") : .outOfRange("a number from 0 to \(choices.count - 1)")
         default: .wrongType("one of: " + choices.joined(separator: ", "))
         }
     }
 
     private static func texts(_ value: JSONValue) -> Verdict {
         guard case .array(let elements) = value, elements.allSatisfy({ $0.string != nil }) else {
-            return .wrongType("a list of texts")
+            return .wrongType("a list of strings")
         }
         guard elements.count <= maximumTexts, elements.allSatisfy({ text($0, upTo: maximumTextLength) == .good }) else {
-            return .outOfRange("at most \(maximumTexts) texts of at most \(maximumTextLength) characters")
+            return .outOfRange("at most \(maximumTexts) strings of at most \(maximumTextLength) characters")
         }
         return .good
     }
@@ -125,7 +125,7 @@ extension PropertyType {
         let message: String
     }
 
-    /// As the catalogue writes it: a type's name; a list of choices; or
+    /// Reads a type as the catalogue writes it: its name, a list of choices, or
     /// `{"type","minimum","maximum","maximumLength","choices"}`.
     init(_ value: JSONValue) throws(Malformed) {
         switch value {
@@ -134,11 +134,11 @@ extension PropertyType {
         case .object(let members):
             let known: Set<String> = ["type", "minimum", "maximum", "maximumLength", "choices"]
             if let stray = members.first(where: { !known.contains($0.name) }) {
-                throw Malformed(message: "\(stray.name) is not known here.")
+                throw Malformed(message: "The member \(stray.name) is unknown.")
             }
-            guard let name = value["type"]?.string else { throw Malformed(message: "The type is missing.") }
+            guard let name = value["type"]?.string else { throw Malformed(message: "The member type is required.") }
             try self.init(named: name, value)
-        default: throw Malformed(message: "This is no type of a property.")
+        default: throw Malformed(message: "This must be a property type: a name, a list of choices or an object.")
         }
     }
 
@@ -149,7 +149,7 @@ extension PropertyType {
             let (minimum, maximum) = (
                 try Self.bound(value["minimum"], -.infinity), try Self.bound(value["maximum"], .infinity)
             )
-            guard minimum <= maximum else { throw Malformed(message: "The minimum is above the maximum.") }
+            guard minimum <= maximum else { throw Malformed(message: "The minimum must not be greater than the maximum.") }
             self = .number(minimum...maximum, isWhole: name == "integer")
         case "boolean": self = .boolean
         case "color": self = .color
@@ -160,17 +160,17 @@ extension PropertyType {
         case "any": self = .any
         default:
             throw Malformed(
-                message: "\(name) is no type: text, number, integer, boolean, color, choice, texts, url, date or any.")
+                message: "The type must be text, number, integer, boolean, color, choice, texts, url, date or any, not \(name).")
         }
     }
 
     private static func choices(_ value: JSONValue) throws(Malformed) -> [String] {
         guard case .array(let elements) = value, (1...200).contains(elements.count) else {
-            throw Malformed(message: "Choices are a list of 1 to 200 words.")
+            throw Malformed(message: "Choices must be a list of 1 to 200 strings.")
         }
         let words = elements.compactMap(\.string).filter { (1...200).contains($0.unicodeScalars.count) }
         guard words.count == elements.count, Set(words).count == words.count else {
-            throw Malformed(message: "Choices are words of 1 to 200 characters, none of them twice.")
+            throw Malformed(message: "Choices must be distinct strings of 1 to 200 characters.")
         }
         return words
     }
@@ -179,7 +179,7 @@ extension PropertyType {
         guard let value else { return maximumTextLength }
         guard case .number(let literal) = value, let length = Int(literal), (1...maximumTextLength).contains(length)
         else {
-            throw Malformed(message: "maximumLength is a whole number from 1 to \(maximumTextLength).")
+            throw Malformed(message: "maximumLength must be a whole number from 1 to \(maximumTextLength).")
         }
         return length
     }
@@ -187,19 +187,19 @@ extension PropertyType {
     private static func bound(_ value: JSONValue?, _ usual: Double) throws(Malformed) -> Double {
         guard let value else { return usual }
         guard case .number(let literal) = value, let number = Double(literal), number.isFinite else {
-            throw Malformed(message: "minimum and maximum are numbers.")
+            throw Malformed(message: "minimum and maximum must be numbers.")
         }
         return number
     }
 }
 
 extension JSONValue {
-    /// Nil for what is no string.
+    /// Nil if the value is not a string.
     var string: String? { if case .string(let text) = self { text } else { nil } }
 
-    /// Nil for what is no object.
+    /// Nil if the value is not an object.
     var members: [Member]? { if case .object(let members) = self { members } else { nil } }
 
-    /// Nil for what is no array.
+    /// Nil if the value is not an array.
     var elements: [JSONValue]? { if case .array(let elements) = self { elements } else { nil } }
 }

@@ -4,12 +4,13 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// Answers clients from what is live.
+/// Serves the live configurations to clients.
 ///
 /// `{"config":{"version","date"},"appVersion","theme","version","number","live":true,"hash","themes":[…],"languagesList":[…],"mainSettings":{…},
-/// "colors":[…],"controllers":[…],"experiments":{}}` with an entity tag of all of it. `version` is the document's own,
-/// or its number; `hash` is of the four parts in front of the experiments; `themes` are those that this app version may
-/// choose from; `experiments` says which variation the unit was given, and so does the header `Experiments`.
+/// "colors":[…],"controllers":[…],"experiments":{}}` with an entity tag of the whole answer. `version` is the
+/// document's own version, or its number. `hash` covers the four parts before the experiments. `themes` lists the
+/// themes available to this app version. `experiments`, like the header `Experiments`, lists the variations that the
+/// unit was given.
 struct RemoteConfiguration: Sendable {
     let live: LiveDocuments
     let experiments: Experiments
@@ -43,12 +44,12 @@ struct RemoteConfiguration: Sendable {
         if !assignments.isEmpty, let name = HTTPField.Name(HeaderName.experiments) {
             headers[name] = assignments.header
         }
-        // With overrides or experiments it depends on who asks, and when.
+        // With overrides or experiments, the answer depends on the client and the time.
         let isForAll = request.method == .get && !compiled.hasOverrides && space.documents(of: .experiment).isEmpty
         return try .stored(answer, of: isForAll ? space : nil, to: request, headers: headers)
     }
 
-    /// Waits for the generation that an event named, should this copy not have it yet.
+    /// Waits for the generation that an event named if this instance does not have it yet.
     private func space(_ asked: ConfigurationRequest) async throws -> LiveSpace {
         let deadline = ContinuousClock.now + Self.patience
         while true {

@@ -1,12 +1,12 @@
 import MartletAPI
 import MartletCore
 
-/// A Napton app in one document: `app.json`, whose models, views and controllers stand where their addresses would.
+/// A Napton app in one document: `app.json` with the models, views and controllers inline in place of their addresses.
 struct AppDefinition: Sendable {
     static let maximumParts = 500
     static let maximumRequirements = 200
 
-    /// For whom the version is meant: a flag's word, and the version for everybody else.
+    /// The clients that get this version: those for whom a flag is on. All others get the version `otherwise`.
     struct Rollout: Sendable, Equatable {
         let flag: String
         let otherwise: Int
@@ -16,18 +16,18 @@ struct AppDefinition: Sendable {
         "name", "version", "minClient", "root_controller", "requires", "rollout", "models", "views", "controllers",
     ]
 
-    /// All of the document.
+    /// All members of the document.
     let members: [JSONValue.Member]
     let models: [JSONValue.Member]
     let views: [JSONValue.Member]
     let controllers: [JSONValue.Member]
     let rootController: String?
     let minClient: VersionNumber?
-    /// Kinds and operations of the host app, and the version that each must have.
+    /// The kinds and operations that the host app must provide, with their minimum versions.
     let requires: [String: Int]
     let rollout: Rollout?
 
-    /// - Parameter findings: gets what does not have the shape of a definition.
+    /// - Parameter findings: Receives the violations of a definition's structure.
     init(_ document: JSONValue, _ findings: inout [Finding]) {
         var reader = DefinitionReader(document)
         members = reader.members
@@ -52,7 +52,7 @@ struct AppDefinition: Sendable {
     func view(_ name: String) -> JSONValue? { views.first { $0.name == name }?.value }
 }
 
-/// Takes a document's members apart and notes what is wrong with them.
+/// Splits a document into its members and notes what is wrong with them.
 private struct DefinitionReader {
     let members: [JSONValue.Member]
     private let document: JSONValue
@@ -62,7 +62,7 @@ private struct DefinitionReader {
         self.document = document
         guard case .object(let members) = document else {
             self.members = []
-            findings.append(Finding(.error, "bad-shape", at: "", "An app definition is an object."))
+            findings.append(Finding(.error, "bad-shape", at: "", "An app definition must be an object."))
             return
         }
         self.members = members
@@ -76,13 +76,13 @@ private struct DefinitionReader {
     mutating func parts(_ name: String) -> [JSONValue.Member] {
         guard let value = document[name] else { return [] }
         guard case .object(let parts) = value else {
-            note("bad-shape", name, "This must be an object of \(name) by their names.")
+            note("bad-shape", name, "This must be an object of \(name) by name.")
             return []
         }
         for part in parts where !Self.isName(part.name) {
             note(
                 "bad-name", "\(name)/\(JSONPointer.escape(part.name))",
-                "A name is 1 to 64 letters, digits and . _ -, a letter or digit first.")
+                "A name must be 1 to 64 letters, digits and . _ -, starting with a letter or digit.")
         }
         return parts
     }
@@ -90,8 +90,8 @@ private struct DefinitionReader {
     mutating func name(_ name: String) -> String? {
         switch document[name] {
         case .string(let text)? where !text.isEmpty && text.utf8.count <= 200: return text
-        case nil: note("missing-member", name, "An app needs a \(name).")
-        default: note("bad-shape", name, "This must be a text of at most 200 bytes.")
+        case nil: note("missing-member", name, "This member is required: \(name).")
+        default: note("bad-shape", name, "This must be a string of 1 to 200 bytes.")
         }
         return nil
     }
@@ -108,7 +108,7 @@ private struct DefinitionReader {
         guard let requirements = DefinitionCheck.requirements(value) else {
             note(
                 "bad-shape", name,
-                "This must be an object of whole numbers: kinds and operations of the host app, and their least versions."
+                "This must be an object from kinds and operations of the host app to their minimum versions, whole numbers."
             )
             return [:]
         }
@@ -123,7 +123,7 @@ private struct DefinitionReader {
         else {
             note(
                 "bad-shape", name,
-                "This must be {\"flag\": a flag's key, \"otherwise\": the version for whom the flag is not on}.")
+                "This must be {\"flag\": a flag's key, \"otherwise\": the version to use if the flag is off}.")
             return nil
         }
         return AppDefinition.Rollout(flag: flag, otherwise: version)
@@ -133,7 +133,7 @@ private struct DefinitionReader {
         for member in members where !known.contains(member.name) {
             note(
                 "unknown-member", JSONPointer.escape(member.name),
-                "app.json has no such member; it is passed on as it is.", .warning)
+                "This member of app.json is unknown; it is passed on unchanged.", .warning)
         }
     }
 

@@ -3,13 +3,13 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// What a client says it can show: `?client=1.4.0&capabilities=RoundImageView:1,ChartView:2`. One that says nothing is
-/// asked nothing.
+/// The capabilities that a client declares: `?client=1.4.0&capabilities=RoundImageView:1,ChartView:2`. Clients that
+/// declare nothing are assumed to support everything.
 struct ClientCapabilities: Sendable {
     static let maximumComponents = 200
 
     let client: VersionNumber?
-    /// Kinds and operations of the host app, with their versions; nil: it did not say.
+    /// Kinds and operations of the host app with their versions; nil if the client did not declare them.
     let components: [String: Int]?
 
     init(client: VersionNumber?, components: [String: Int]?) {
@@ -29,7 +29,7 @@ struct ClientCapabilities: Sendable {
             guard let components = Self.components(text) else {
                 throw HTTPProblem(
                     .invalidParameter,
-                    "This must be at most \(Self.maximumComponents) names with their versions: RoundImageView:1,ChartView:2.",
+                    "This must be at most \(Self.maximumComponents) names with their versions, such as RoundImageView:1,ChartView:2.",
                     field: "capabilities")
             }
             return components
@@ -50,7 +50,7 @@ struct ClientCapabilities: Sendable {
 
     var areSaid: Bool { client != nil || components != nil }
 
-    /// What the client would need to show a definition at all, by name; empty: nothing.
+    /// The names of the requirements that the client does not meet; empty if it can show the definition.
     func missing(for definition: CompiledDefinition) -> [String] {
         var missing: [String] = []
         if let client, let least = definition.minClient, client.sortKey < least.sortKey { missing.append("client") }
@@ -58,7 +58,7 @@ struct ClientCapabilities: Sendable {
         return missing + definition.requires.filter { (components[$0.key] ?? 0) < $0.value }.keys.sorted()
     }
 
-    /// The views of which the client shows the fallback.
+    /// The views for which the client shows the fallback.
     func fallbacks(in definition: CompiledDefinition) -> [CompiledDefinition.Option] {
         guard let components else { return [] }
         return definition.options.filter { (components[$0.kind] ?? 0) < $0.version }

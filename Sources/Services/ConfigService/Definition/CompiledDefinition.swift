@@ -2,11 +2,11 @@ import Foundation
 import MartletCore
 import NIOCore
 
-/// A part of a definition that is downloaded by itself.
+/// A part of a definition that is downloaded separately.
 struct DefinitionPart: Sendable {
-    /// `app.json`, `views/EventDetailView` …
+    /// For example `app.json` or `views/EventDetailView`.
     let path: String
-    /// Its digest is the part's address.
+    /// Its digest is the address of the part.
     let stored: StoredContent
 
     init(_ path: String, _ value: JSONValue) {
@@ -19,13 +19,13 @@ struct DefinitionPart: Sendable {
     var gzip: ByteBuffer? { stored.gzip }
 }
 
-/// What clients of a definition are answered from.
+/// A definition prepared for serving.
 struct CompiledDefinition: Sendable {
-    /// A view that some clients have, and for which the others have another.
+    /// A view that only some clients support; the others show its fallback.
     struct Option: Sendable, Equatable {
         let kind: String
         let version: Int
-        /// Of the view (RFC 6901), in the document.
+        /// The view's path in the document (RFC 6901).
         let path: String
     }
 
@@ -54,7 +54,8 @@ struct CompiledDefinition: Sendable {
 
     func part(_ sha256: String) -> DefinitionPart? { places[sha256].map { parts[$0] } }
 
-    /// `app.json`: the parts are names of their addresses. What is for the server, or in the manifest, is left out.
+    /// `app.json` with the paths of the parts in place of the parts. Members that only the server uses or that the
+    /// manifest repeats are left out.
     private static func root(_ app: AppDefinition) -> JSONValue {
         .object(
             app.members.compactMap { member in
@@ -76,7 +77,7 @@ struct CompiledDefinition: Sendable {
             })
     }
 
-    /// A view as clients know it: its contents are a list.
+    /// The view in the form that clients expect, with its contents as a list.
     static func ordered(_ view: JSONValue) -> JSONValue {
         switch view {
         case .object(let members):
@@ -93,7 +94,8 @@ struct CompiledDefinition: Sendable {
         }
     }
 
-    /// Named views in the order written, but for those that say which other they come before; each with its name.
+    /// The named views as a list, each with its name. They keep the order of the document, except that a view with
+    /// `before` is moved in front of the view it names.
     private static func list(_ contents: [JSONValue.Member]) -> [JSONValue] {
         var names: [String] = []
         for content in contents {

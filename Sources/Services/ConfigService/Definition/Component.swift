@@ -1,17 +1,17 @@
-/// What the client's framework has by itself: kinds of views and controllers, and what their properties may be.
+/// The built-in kinds of views and controllers of the client's framework, with the types of their properties.
 ///
-/// Arguments are looked up the chain of parents, so that a view may carry the properties of those inside it.
+/// Arguments are looked up along the chain of parents, so a view may carry properties of the views inside it.
 enum Component {
     enum Property: Sendable {
         case distance, length, color, text, size, count, orientation, url, flag
         case view, model, controller
-        /// Looked into elsewhere.
+        /// Checked elsewhere.
         case structure
     }
 
     static let views: Set<String> = ["View", "ListView", "LabelView", "ButtonView", "ImageView"]
     static let controllers: Set<String> = ["ViewController", "NavController", "SystemController"]
-    /// Actions that a built-in kind answers.
+    /// The actions that built-in kinds handle.
     static let actions: Set<String> = ["openController", "showAlert"]
 
     static let viewProperties: [String: Property] = [

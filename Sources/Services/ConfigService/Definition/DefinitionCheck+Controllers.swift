@@ -5,7 +5,7 @@ extension DefinitionCheck {
     mutating func check(controller: JSONValue.Member) {
         let path = "/controllers/" + JSONPointer.escape(controller.name)
         guard case .object(let members) = controller.value else {
-            return note("bad-shape", path, "A controller is an object.")
+            return note("bad-shape", path, "A controller must be an object.")
         }
         checkName(controller, at: path)
         let kind = checkKind(
@@ -28,10 +28,10 @@ extension DefinitionCheck {
         }
     }
 
-    /// What a controller of the manual lists here belongs to the app: only names are left.
+    /// The manual's controllers list their own parts. Here the parts belong to the app, so only names remain.
     private mutating func check(names: JSONValue, _ parts: [JSONValue.Member], _ what: String, at path: String) {
         guard case .array(let elements) = names else {
-            return note("bad-shape", path, "This must be a list of names: the \(what)s are the app's.")
+            return note("bad-shape", path, "This must be a list of names of the app's \(what)s.")
         }
         for (index, element) in elements.enumerated() {
             guard case .string(let name) = element else {
@@ -50,20 +50,20 @@ extension DefinitionCheck {
     }
 
     private mutating func check(action: JSONValue, at path: String) {
-        guard case .object(let members) = action else { return note("bad-shape", path, "An action is an object.") }
+        guard case .object(let members) = action else { return note("bad-shape", path, "An action must be an object.") }
         guard case .string(let name)? = action["action"] else {
             let isEmpty = members.isEmpty
             return note(
-                "missing-member", path, isEmpty ? "This does nothing." : "Which action this is, is missing.",
+                "missing-member", path, isEmpty ? "This action is empty and does nothing." : "The member action is missing.",
                 isEmpty ? .warning : .error)
         }
         if name == "openController", action["controller"] == nil {
-            note("missing-member", path, "Which controller is to be opened, is missing.")
+            note("missing-member", path, "openController needs the controller to open.")
         }
         if !Component.actions.contains(name), app.requires[name] == nil {
             note(
                 "unknown-action", path + "/action",
-                "No built-in kind answers \"\(name)\": if the host app does, name it in requires.", .warning)
+                "No built-in kind handles \"\(name)\". If the host app does, name it in requires.", .warning)
         }
         if action["kind"] != nil {
             _ = checkKind(

@@ -4,7 +4,7 @@ import MartletCore
 import MartletLogic
 
 extension DefinitionCheck {
-    /// A property's value: fixed, bound to the model (`@`, `@.field`), computed (`{"logic": …}`) or translated
+    /// Checks a property's value: fixed, bound to the model (`@`, `@.field`), computed (`{"logic": …}`) or translated
     /// (`{"translation": "key"}`).
     mutating func check(_ value: JSONValue, as property: Component.Property, at path: String) {
         if isComputed(value, at: path) { return }
@@ -15,7 +15,7 @@ extension DefinitionCheck {
         default: if let (code, message) = Self.problem(value, property) { note(code, path, message) }
         }
         if property == .url, case .string(let url) = value, url.hasPrefix("http:") {
-            note("insecure-url", path, "iOS does not load this without an exception: use https.", .warning)
+            note("insecure-url", path, "iOS blocks http URLs unless the app declares an exception; use https.", .warning)
         }
     }
 
@@ -25,30 +25,30 @@ extension DefinitionCheck {
         case (.distance, .string("fill")), (.length, .string("fill")): nil
         case (.distance, .number(let literal)):
             isNumber(literal, in: -100_000...100_000)
-                ? nil : ("bad-layout", "A distance is a number of points from -100000 to 100000.")
+                ? nil : ("bad-layout", "A distance must be a number of points from -100000 to 100000.")
         case (.length, .number(let literal)):
             isNumber(literal, in: 0...100_000)
-                ? nil : ("bad-layout", "A length is a number of points from 0 to 100000.")
+                ? nil : ("bad-layout", "A length must be a number of points from 0 to 100000.")
         case (.distance, _), (.length, _): ("bad-layout", "This must be a number of points, or \"fill\".")
         case (.size, .number(let literal)) where isNumber(literal, in: 1...1_000): nil
-        case (.size, _): ("bad-layout", "A text's height is a number of points from 1 to 1000.")
+        case (.size, _): ("bad-layout", "A text size must be a number of points from 1 to 1000.")
         case (.count, .number(let literal)) where Int(literal).map { (0...10_000).contains($0) } == true: nil
         case (.count, _): ("bad-layout", "This must be a whole number from 0 to 10000.")
         case (.orientation, .string("vertical")), (.orientation, .string("horizontal")): nil
         case (.orientation, _): ("bad-layout", "This must be \"vertical\" or \"horizontal\".")
         case (.color, .string(let text)) where isColor(text): nil
-        case (.color, _): ("bad-color", "A colour is #rrggbb or #rrggbbaa.")
+        case (.color, _): ("bad-color", "A colour must be #rrggbb or #rrggbbaa.")
         case (.url, .string(let text)) where isAddress(text): nil
         case (.url, _): ("bad-url", "This must be a path or an https URL.")
         case (.flag, .bool): nil
         case (.flag, _): ("bad-value", "This must be true or false.")
-        case (.text, .array), (.text, .object): ("bad-value", "This must be a text.")
+        case (.text, .array), (.text, .object): ("bad-value", "This must be a string.")
         case (.view, _), (.model, _), (.controller, _): ("bad-value", "This must be a name.")
         default: nil
         }
     }
 
-    /// A value of a property that only the host app knows.
+    /// Checks a value of a property that only the host app knows.
     mutating func look(into value: JSONValue, at path: String) {
         if isComputed(value, at: path) { return }
         switch value {
@@ -60,11 +60,11 @@ extension DefinitionCheck {
         }
     }
 
-    /// Whether the value is known on the device only; notes what is wrong with how it is to be found.
+    /// Whether the value is only known on the device. Reports errors in its binding, logic or translation.
     private mutating func isComputed(_ value: JSONValue, at path: String) -> Bool {
         switch value {
         case .string(let text) where text.hasPrefix("@"):
-            if !Self.isBinding(text) { note("bad-binding", path, "A binding is @ or @.field or @.field.field.") }
+            if !Self.isBinding(text) { note("bad-binding", path, "A binding must be @, @.field or @.field.field.") }
         case .object(let members) where members.count == 1 && members[0].name == "logic":
             check(rule: members[0].value, at: path + "/logic")
         case .object(let members) where members.count == 1 && members[0].name == "translation":
@@ -82,7 +82,7 @@ extension DefinitionCheck {
             case .unknownOperation(let name, let place):
                 note(
                     "unknown-operation", path + place,
-                    "JsonLogic has no operation \"\(name)\": if the host app does, name it in requires.")
+                    "JsonLogic has no operation \"\(name)\". If the host app does, name it in requires.")
             default: note("bad-rule", path, "\(error)")
             }
         }
@@ -90,18 +90,18 @@ extension DefinitionCheck {
 
     private mutating func check(translation: JSONValue, at path: String) {
         guard case .string(let key) = translation else {
-            return note("bad-value", path, "This must be a translation's key.")
+            return note("bad-value", path, "This must be the key of a translation.")
         }
         guard checkedKeys.insert(key).inserted else { return }
         if translations.isEmpty {
-            return note("missing-translation", path, "No translation is live that could have \"\(key)\".")
+            return note("missing-translation", path, "No translation is live, so the key \"\(key)\" has no text.")
         }
         for gap in translations.gaps(of: key) {
             switch gap.language {
             case nil: note("missing-translation", path, "The translation \(gap.document) has no key \"\(key)\".")
             case let language?:
                 note(
-                    "untranslated", path, "The translation \(gap.document) has no text of \"\(key)\" in \(language).",
+                    "untranslated", path, "The translation \(gap.document) has no text for \"\(key)\" in \(language).",
                     .warning)
             }
         }
@@ -123,7 +123,7 @@ extension DefinitionCheck {
                 && text.dropFirst(2).split(separator: ".", omittingEmptySubsequences: false).allSatisfy { !$0.isEmpty }
     }
 
-    /// A path on the app's own server, or a URL of the web.
+    /// Whether the text is a path on the app's own server or an http or https URL.
     static func isAddress(_ text: String) -> Bool {
         guard text.utf8.count <= 2_048, !text.contains(where: \.isWhitespace) else { return false }
         if text.hasPrefix("/") { return !text.hasPrefix("//") }

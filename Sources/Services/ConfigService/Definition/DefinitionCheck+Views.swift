@@ -2,12 +2,12 @@ import MartletAPI
 import MartletCore
 
 extension DefinitionCheck {
-    /// A view in its place: described there, or named.
+    /// Checks a view inside another one: an inline view or the name of one.
     private mutating func check(content: JSONValue, at path: String) {
         switch content {
         case .string(let name): refer(to: name, in: app.views, "view", at: path)
         case .object: check(view: content, at: path)
-        default: note("bad-shape", path, "A view is an object, or the name of one.")
+        default: note("bad-shape", path, "A view must be an object or the name of one.")
         }
     }
 
@@ -36,26 +36,26 @@ extension DefinitionCheck {
 
     private mutating func checkList(_ list: JSONValue, at path: String) {
         for name in ["items_model", "row_view"] where list[name] == nil {
-            note("missing-member", path, "A ListView needs \(name).")
+            note("missing-member", path, "A ListView requires \(name).")
         }
     }
 
     private mutating func check(requires: JSONValue, hasFallback: Bool, at path: String) {
         if Self.requirements(requires) == nil { note("bad-shape", path, "This must be an object of whole numbers.") }
         if !hasFallback {
-            note("missing-member", path, "What only some clients have needs a fallback: a view, or \"drop\".")
+            note("missing-member", path, "A view that only some clients support needs a fallback: another view or \"drop\".")
         }
     }
 
-    /// A list of views, or an object of them by name, in the order written, each of which may say which other it comes
-    /// before.
+    /// Checks the contents of a view: a list of views, or an object of views by name in document order, each of which
+    /// may name another with `before`.
     private mutating func check(contents: JSONValue, at path: String) {
         switch contents {
         case .array(let elements):
             for (index, element) in elements.enumerated() {
                 check(content: element, at: "\(path)/\(index)")
                 guard case .object = element, element["before"] != nil else { continue }
-                note("bad-shape", "\(path)/\(index)/before", "A list has its order: give names.")
+                note("bad-shape", "\(path)/\(index)/before", "before only applies to contents given as an object of named views.")
             }
         case .object(let members):
             for member in members {
@@ -65,11 +65,11 @@ extension DefinitionCheck {
                 guard case .string(let other) = before, other != member.name,
                     members.contains(where: { $0.name == other })
                 else {
-                    note("dangling-reference", place + "/before", "There is no such view beside this one.")
+                    note("dangling-reference", place + "/before", "There is no such view next to this one.")
                     continue
                 }
             }
-        default: note("bad-shape", path, "This must be a list of views, or an object of them by name.")
+        default: note("bad-shape", path, "This must be a list of views or an object of views by name.")
         }
     }
 }

@@ -3,15 +3,15 @@ import MartletAPI
 import MartletCore
 import MartletLogic
 
-/// Finds what is wrong or doubtful in an app definition.
+/// Finds errors and doubtful places in an app definition.
 struct DefinitionCheck {
     let app: AppDefinition
     let translations: LiveTranslations
     let operations: LogicOperations
     var findings: [Finding]
-    /// Names that something refers to.
+    /// The names of referenced parts, such as `view/EventDetailView`.
     var used: Set<String> = []
-    /// Keys of translations that were looked for.
+    /// The translation keys that have been checked.
     var checkedKeys: Set<String> = []
 
     init(_ document: JSONValue, translations: LiveTranslations) {
@@ -24,9 +24,9 @@ struct DefinitionCheck {
         self.operations = operations
     }
 
-    /// All findings.
+    /// Runs all checks.
     mutating func run() -> [Finding] {
-        // What is too large is not looked at further.
+        // A definition that is too large is not checked further.
         if findings.contains(where: { $0.code == "too-many-parts" }) { return findings }
         if let root = app.rootController { refer(to: root, in: app.controllers, "controller", at: "/root_controller") }
         for model in app.models { check(model: model) }
@@ -36,7 +36,7 @@ struct DefinitionCheck {
             if case .object = view.value {
                 check(view: view.value, at: path)
             } else {
-                note("bad-shape", path, "A view is an object.")
+                note("bad-shape", path, "A view must be an object.")
             }
         }
         for controller in app.controllers { check(controller: controller) }
@@ -47,7 +47,7 @@ struct DefinitionCheck {
     }
 
     mutating func note(_ code: String, _ path: String, _ message: String, _ severity: Finding.Severity = .error) {
-        // More than anybody reads; errors are kept longer, so that they are not lost behind warnings.
+        // No one reads more. Errors have a higher limit, so that warnings do not crowd them out.
         guard findings.count < (severity == .error ? 2_000 : 1_000) else { return }
         findings.append(Finding(severity, code, at: path, message))
     }
@@ -55,23 +55,23 @@ struct DefinitionCheck {
     mutating func refer(to name: String, in parts: [JSONValue.Member], _ what: String, at path: String) {
         used.insert(what + "/" + name)
         if !parts.contains(where: { $0.name == name }) {
-            note("dangling-reference", path, "The app has no \(what) \"\(name)\".")
+            note("dangling-reference", path, "The app has no \(what) named \"\(name)\".")
         }
     }
 
-    /// A model is data, or the address of some.
+    /// A model is inline data or the address of the data.
     private mutating func check(model: JSONValue.Member) {
         guard case .string(let address) = model.value, !Self.isAddress(address) else { return }
         note(
-            "bad-url", "/models/" + JSONPointer.escape(model.name), "The address of a model is a path or an https URL.")
+            "bad-url", "/models/" + JSONPointer.escape(model.name), "The address of a model must be a path or an https URL.")
     }
 
     mutating func checkName(_ part: JSONValue.Member, at path: String) {
         guard let name = part.value["name"], name != .string(part.name) else { return }
-        note("name-mismatch", path + "/name", "The name must be the one by which the app has it, \"\(part.name)\".")
+        note("name-mismatch", path + "/name", "The name must be \"\(part.name)\", the name under which the app lists it.")
     }
 
-    /// Returns the kind.
+    /// Checks a view's or controller's kind and returns it.
     mutating func checkKind(
         _ value: JSONValue?, default standard: String, among builtIn: Set<String>, hasFallback: Bool, at path: String
     ) -> String {
@@ -81,11 +81,11 @@ struct DefinitionCheck {
             if !builtIn.contains(kind), app.requires[kind] == nil, !hasFallback {
                 note(
                     "unknown-kind", path + "/kind",
-                    "\"\(kind)\" is not built in: name it in requires, or say what its fallback is.")
+                    "\"\(kind)\" is not built in. Name it in requires or give a fallback.")
             }
             return kind
         default:
-            note("bad-shape", path + "/kind", "This must be a text.")
+            note("bad-shape", path + "/kind", "This must be a string.")
             return standard
         }
     }
@@ -101,7 +101,7 @@ struct DefinitionCheck {
         }
     }
 
-    /// Least versions by name; nil for what has another shape.
+    /// Minimum versions by name; nil if the value has another shape.
     static func requirements(_ value: JSONValue) -> [String: Int]? {
         guard case .object(let members) = value, members.count <= AppDefinition.maximumRequirements else { return nil }
         var requirements: [String: Int] = [:]

@@ -2,12 +2,12 @@ import MartletAPI
 import MartletFlags
 import MartletHTTP
 
-/// Which content of a definition a client gets.
+/// Chooses the version of a definition that a client gets.
 struct DefinitionChoice: Sendable {
     let editions: DefinitionEditions
 
-    /// The live one, or the one for whom its flag is not on; before that the newest that the client can show, if there
-    /// is one within reach.
+    /// The live version, or its rollout's other version if the flag is off. If the client cannot show it, the newest
+    /// earlier version within reach that the client can show, if any.
     func edition(
         of live: LiveDocument, for subject: Subject, with capabilities: ClientCapabilities, in space: LiveSpace
     ) async throws -> DefinitionEdition {
@@ -18,7 +18,7 @@ struct DefinitionChoice: Sendable {
         } ?? meant
     }
 
-    /// The part of one of the contents that the client may have been sent to.
+    /// The part with this digest, from any version that a client may have been referred to.
     func part(_ sha256: String, of live: LiveDocument, in space: LiveSpace) async throws -> DefinitionPart? {
         let newest = try Self.definition(live)
         if let part = newest.part(sha256) { return part }
@@ -36,7 +36,7 @@ struct DefinitionChoice: Sendable {
         guard let rollout = newest.definition.rollout, let other = space.version(rollout.otherwise, of: live.key) else {
             return newest
         }
-        // A flag that is not there is on for nobody.
+        // A missing flag is off for everyone.
         if space.flags?.flags.evaluate(rollout.flag, for: subject)?.value.isOn == true { return newest }
         return DefinitionEdition(version: other.version, definition: try Self.definition(other))
     }

@@ -2,16 +2,16 @@ import MartletCore
 import MartletPostgres
 import Synchronization
 
-/// A published content of a definition.
+/// A published version of a definition.
 struct DefinitionEdition: Sendable {
     let version: Int
     let definition: CompiledDefinition
 }
 
-/// The versions of a definition that were live before: clients may still be downloading their parts, and old ones can
-/// show no newer.
+/// Earlier live versions of definitions. Clients may still be downloading their parts, and old clients cannot show
+/// newer ones.
 final class DefinitionEditions: Sendable {
-    /// How many versions before the live one are kept in reach.
+    /// How many versions before the live one remain available.
     static let reach = 10
     private static let capacityInBytes = 64 << 20
 
@@ -22,7 +22,7 @@ final class DefinitionEditions: Sendable {
     }
 
     private struct State {
-        /// Nil: there is no such version, or none that this program can read.
+        /// Nil if there is no such version or this program cannot read it.
         var editions: [Key: DefinitionEdition?] = [:]
         var sizeInBytes = 0
     }
@@ -35,8 +35,8 @@ final class DefinitionEditions: Sendable {
         self.versions = versions
     }
 
-    /// The versions before the live one, the newest first, none of another definition of its name that was deleted, as
-    /// long as `isWanted` has not found what it wants.
+    /// The newest version before the live one that `isWanted` accepts. Versions of a deleted definition with the same
+    /// name are skipped.
     func first(before live: LiveDocument, in space: ConfigSpace, where isWanted: (DefinitionEdition) -> Bool)
         async throws -> DefinitionEdition?
     {

@@ -3,7 +3,7 @@ import Foundation
 import MartletCore
 import MartletPostgres
 
-/// The key that an app's manifests are signed with.
+/// The private key that signs an app's manifests.
 struct DefinitionSigner: Sendable {
     let id: String
     private let key: Curve25519.Signing.PrivateKey
@@ -17,7 +17,7 @@ struct DefinitionSigner: Sendable {
     func signature(of text: String) throws -> String { Base64URL.encode(try key.signature(for: Data(text.utf8))) }
 }
 
-/// The half of a key that clients have.
+/// The public half of a key, as given to clients.
 struct DefinitionPublicKey: Sendable {
     let id: String
     /// 32 bytes.
@@ -30,21 +30,22 @@ struct DefinitionPublicKey: Sendable {
     }
 }
 
-/// The keys of apps, the private halves sealed (AES-GCM).
+/// The signing keys of apps; the private halves are encrypted (AES-GCM).
 struct DefinitionKeyStore: Sendable {
     private let postgres: PostgresClient
     private let sealing: SealingKey
 
-    /// - Parameter internalSecret: makes the key that seals (HKDF, RFC 5869). With another one new keys are made.
+    /// - Parameter internalSecret: The encryption key is derived from it (HKDF, RFC 5869). After a change of the
+    ///   secret, new keys are created.
     init(postgres: PostgresClient, internalSecret: Secret) {
         self.postgres = postgres
         sealing = SealingKey(internalSecret: internalSecret, for: "martlet config definition keys")
     }
 
-    /// The app's newest key, made when there is none, or none that this server can open.
+    /// The app's newest key. Creates one if there is none, or none that this server can decrypt.
     func signer(of appID: String) async throws -> DefinitionSigner {
         try await postgres.withTransaction { transaction in
-            // Of all copies that find no key, one makes it.
+            // If several instances find no key, only one creates it.
             _ = try await transaction.query("SELECT pg_advisory_xact_lock(7215407, hashtext(\(appID)))")
             let rows = try await transaction.query(
                 "SELECT id, sealed_private_key FROM config.definition_keys WHERE app_id = \(appID) ORDER BY created DESC, id"
@@ -64,7 +65,7 @@ struct DefinitionKeyStore: Sendable {
         }
     }
 
-    /// All keys that an app has had, the newest first.
+    /// All keys of the app so far, the newest first.
     func publicKeys(of appID: String) async throws -> [DefinitionPublicKey] {
         try await postgres.query(
             "SELECT id, public_key FROM config.definition_keys WHERE app_id = \(appID) ORDER BY created DESC, id"
@@ -72,7 +73,7 @@ struct DefinitionKeyStore: Sendable {
         .map { DefinitionPublicKey(id: try $0.decode(0), bytes: try $0.decode(1)) }
     }
 
-    /// Nil for what was sealed under another internal secret.
+    /// Nil if the key was encrypted under another internal secret.
     private func open(_ row: PostgresRow) throws -> Curve25519.Signing.PrivateKey? {
         let id: String = try row.decode(0)
         let sealed: Data = try row.decode(1)

@@ -3,7 +3,7 @@ import MartletCore
 import MartletFlags
 import NIOCore
 
-/// Apps that are described on the server: what is checked before one is published, and what clients are answered from.
+/// App definitions: how they are checked before publication and compiled for clients.
 struct DefinitionKind: PublishedKind {
     static let maximumPartSizeInBytes = 64 << 10
 
@@ -11,7 +11,7 @@ struct DefinitionKind: PublishedKind {
     let maximumDocuments = 100
 
     func problem(withName name: String) -> String? {
-        name.utf8.contains(UInt8(ascii: "~")) ? "The name of an app definition is one name, without ~." : nil
+        name.utf8.contains(UInt8(ascii: "~")) ? "The name of an app definition must not contain ~." : nil
     }
 
     func check(_ document: JSONValue, named name: String, in space: LiveSpace) -> [Finding] {
@@ -23,14 +23,14 @@ struct DefinitionKind: PublishedKind {
             findings.append(
                 Finding(
                     .warning, "unknown-flag", at: "/rollout/flag",
-                    "No flag \"\(flag)\" is live: everybody gets the other version."))
+                    "No flag named \"\(flag)\" is live, so everyone gets the version in otherwise."))
         }
         for part in CompiledDefinition(app).parts
         where (part.gzip ?? part.content).readableBytes > Self.maximumPartSizeInBytes {
             findings.append(
                 Finding(
                     .error, "part-too-large", at: "/" + part.path,
-                    "A part may have at most \(Self.maximumPartSizeInBytes) bytes, compressed."))
+                    "A part may have at most \(Self.maximumPartSizeInBytes) bytes after compression."))
         }
         return findings
     }

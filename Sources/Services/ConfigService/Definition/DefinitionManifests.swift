@@ -5,22 +5,22 @@ import MartletCore
 import NIOCore
 import Synchronization
 
-/// Makes and signs manifests, and remembers what it answered last.
+/// Creates and signs manifests, and caches the most recent ones.
 final class DefinitionManifests: Sendable {
     private static let capacity = 2_000
     private static let capacityInBytes = 16 << 20
 
-    /// How long a manifest may be taken after the day (UTC) of its signature. Until then it is the same.
+    /// How long a manifest remains valid after the day (UTC) of its signature. All manifests of one day are identical.
     static let validity: TimeInterval = 7 * 86_400
 
-    /// Under which it is sent.
+    /// The identity of a manifest.
     struct Head: Hashable {
         let space: ConfigSpace
-        /// As the manifest says it.
+        /// The environment as named in the manifest.
         let environment: String
         let name: String
         let version: Int
-        /// What tells it from another version of this number.
+        /// Distinguishes this version from another with the same number.
         let tag: String
         let published: Date
     }
@@ -29,7 +29,7 @@ final class DefinitionManifests: Sendable {
         let head: Head
         let expires: Date
         let content: Int
-        /// What stands behind the manifest; clients that can show the same are told the same.
+        /// The members after the manifest. Clients with equal capabilities share one answer.
         let more: String
     }
 
@@ -46,13 +46,13 @@ final class DefinitionManifests: Sendable {
         self.keys = keys
     }
 
-    /// `{"manifest":{…},"signature":"…"}` of an edition: the manifest in canonical form.
+    /// The answer `{"manifest":{…},"signature":"…"}` for an edition, with the manifest in canonical form.
     ///
-    /// - Parameter more: members behind these, each with a comma before it; empty: none.
+    /// - Parameter more: Further members, each preceded by a comma; may be empty.
     func answer(of edition: DefinitionEdition, under head: Head, saying more: String, at now: Date = Date())
         async throws -> StoredContent
     {
-        // From the start of the next day.
+        // The validity starts at the end of the current day.
         let expires = Date(
             timeIntervalSince1970: ((now.timeIntervalSince1970 / 86_400).rounded(.down) + 1) * 86_400 + Self.validity)
         let key = Key(head: head, expires: expires, content: edition.version, more: more)
@@ -114,7 +114,7 @@ extension DefinitionManifests.Head {
             tag: live.sha256, published: live.published)
     }
 
-    /// No client takes it for what is published: it is of another environment.
+    /// The environment ends in `-preview`, so no client mistakes the draft for a published version.
     init(_ draft: DefinitionDraft, of name: String, in space: ConfigSpace) {
         self.init(
             space: space, environment: space.environment.rawValue + "-preview", name: name, version: draft.version,

@@ -5,12 +5,12 @@ import MartletCore
 import MartletHTTP
 import Synchronization
 
-/// Shows drafts of definitions to test devices: to whoever has a token that staff or the app's server made, beside the
-/// app's key.
+/// Shows drafts of definitions to test devices that send the app's key and a token created by staff or the app's
+/// server.
 ///
-/// A token is `<id>.<mac>`: the preview's id, a UUID, and base64url of the HMAC-SHA-256 (RFC 2104) of it and whose
-/// draft it opens. What is no token is told without the database; whether the preview is still open stands there, and
-/// nothing by which the token could be made.
+/// A token is `<id>.<mac>`: the preview's id, a UUID, and the base64url of the HMAC-SHA-256 (RFC 2104) of the id and
+/// the draft. Forged tokens are rejected without the database. The database knows whether a preview is still open, but
+/// nothing from which a token could be created.
 final class DefinitionPreviews: Sendable {
     static let maximumHours = 7 * 24
     private static let capacity = 20
@@ -49,10 +49,10 @@ final class DefinitionPreviews: Sendable {
         "\(id.uuidString.lowercased()).\(Base64URL.encode(HMAC<SHA256>.authenticationCode(for: Self.message(name, space, id), using: key)))"
     }
 
-    /// The draft that a token opens, as it is now.
+    /// The current draft that a token opens.
     ///
-    /// - Throws: `document-not-found` for a token that is not of this draft, or whose preview is over or revoked;
-    ///   `document-refused` for a draft with errors.
+    /// - Throws: `document-not-found` for a token of another draft or an expired or revoked preview; `document-refused`
+    ///   for a draft with errors.
     func draft(of name: String, in space: ConfigSpace, by token: Substring, at now: Date = Date()) async throws
         -> DefinitionDraft
     {
@@ -61,7 +61,7 @@ final class DefinitionPreviews: Sendable {
             try await store.isOpen(id, of: document, in: space, at: now),
             let row = try await documents.read(document, in: space), let draft = row.draft
         else {
-            throw HTTPProblem(.documentNotFound, "There is no such preview, or its time is over.")
+            throw HTTPProblem(.documentNotFound, "There is no such preview, or it has expired.")
         }
         return DefinitionDraft(
             revision: row.revision, version: row.lastVersion + 1, changed: row.changed,
@@ -78,7 +78,7 @@ final class DefinitionPreviews: Sendable {
         let findings = kind.check(content, named: document.name, in: try await live.current(space))
         guard !findings.contains(where: { $0.severity == .error }),
             let definition = try kind.compile(content, named: document.name) as? CompiledDefinition
-        else { throw HTTPProblem(.documentRefused, "The draft has errors: see findings.", findings: findings.limited) }
+        else { throw HTTPProblem(.documentRefused, "The draft has errors; see findings.", findings: findings.limited) }
         made.withLock { made in
             if made.count >= Self.capacity { made.removeAll() }
             made[key] = (revision, definition)
@@ -86,7 +86,7 @@ final class DefinitionPreviews: Sendable {
         return definition
     }
 
-    /// Nil for what was not made here for this draft.
+    /// Nil if the token was not created by this service for this draft.
     private func id(in token: Substring, for name: String, in space: ConfigSpace) -> UUID? {
         let parts = token.split(separator: ".", maxSplits: 1)
         guard parts.count == 2, let id = UUID(uuidString: String(parts[0])), let mac = Base64URL.decode(parts[1]),
@@ -95,17 +95,17 @@ final class DefinitionPreviews: Sendable {
         return id
     }
 
-    /// Each field goes in with its length, so that no two drafts have the same bytes.
+    /// Each field is preceded by its length, so that no two drafts give the same bytes.
     private static func message(_ name: String, _ space: ConfigSpace, _ id: UUID) -> Data {
         let fields = ["2", space.appID, space.environment.rawValue, name, id.uuidString.lowercased()]
         return Data(fields.map { "\($0.utf8.count):\($0)" }.joined().utf8)
     }
 }
 
-/// A draft that somebody may see.
+/// A draft as shown in a preview.
 struct DefinitionDraft: Sendable {
     let revision: Int64
-    /// That it would have if it were published now.
+    /// The version that the draft would get if it were published now.
     let version: Int
     let changed: Date
     let definition: CompiledDefinition

@@ -1,9 +1,9 @@
 import MartletCore
 import NIOCore
 
-/// What the live translations of a space have, as far as a definition asks for it.
+/// The texts of a space's live translations, as needed to check a definition.
 struct LiveTranslations {
-    /// A key that a translation lacks altogether (nil), or in a language.
+    /// A key that a translation lacks, either in all languages (nil) or in one.
     struct Gap: Equatable {
         let document: String
         let language: String?
@@ -11,9 +11,9 @@ struct LiveTranslations {
 
     fileprivate struct Document {
         let name: String
-        /// Languages that need a text of their own.
+        /// The languages that require a text of their own.
         let languages: [String]
-        /// Of each key.
+        /// The languages with a text, by key.
         let texts: [String: Set<String>]
     }
 
@@ -21,8 +21,8 @@ struct LiveTranslations {
 
     static let none = LiveTranslations(documents: [])
 
-    /// - Parameter version: translations that no app version from it on gets are left out: the definition does not go
-    ///   there.
+    /// - Parameter version: The minimum app version of the definition. Translations that only older app versions use
+    ///   are ignored.
     init(in space: LiveSpace, from version: VersionNumber?) {
         let first = version.flatMap { space.translations(for: $0.text) }
         documents = space.documents(of: .translation).compactMap { live -> Document? in
@@ -49,9 +49,9 @@ struct LiveTranslations {
 }
 
 extension LiveTranslations.Document {
-    /// A catalogue:
-    /// `{"sourceLanguage","languages":{tag:{"published","fallback"}},"strings":{key:{"localizations":{tag:…}}}}`. In
-    /// the source language a key is its own text, and a language with a fallback may be silent.
+    /// Reads a catalogue,
+    /// `{"sourceLanguage","languages":{tag:{"published","fallback"}},"strings":{key:{"localizations":{tag:…}}}}`. The
+    /// source language needs no texts, because the keys serve as texts, and neither does a language with a fallback.
     init(_ name: String, _ catalogue: JSONValue) {
         self.name = name
         var texts: [String: Set<String>] = [:]

@@ -4,9 +4,9 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// Which previews of drafts there are. They end with their time, when they are revoked, or with the document.
+/// The previews of drafts. A preview ends when it expires, when it is revoked or when its document is deleted.
 struct PreviewStore: Sendable {
-    /// Of one document, at a time.
+    /// The maximum number of open previews per document.
     static let maximumCount = 50
 
     let postgres: PostgresClient
@@ -23,7 +23,7 @@ struct PreviewStore: Sendable {
                 "SELECT count(*) FROM config.previews WHERE document_id = \(document.id)")[0].decode(0)
             guard count < Self.maximumCount else {
                 throw HTTPProblem(
-                    .limitExceeded, "At most \(Self.maximumCount) previews of a draft are open at a time: revoke one.")
+                    .limitExceeded, "At most \(Self.maximumCount) previews of a draft can be open at a time; revoke one.")
             }
             let id = UUID(uuidString: UUIDv7.make()) ?? UUID()
             try await transaction.execute(
@@ -33,7 +33,7 @@ struct PreviewStore: Sendable {
         }
     }
 
-    /// JSON objects of those that are open, the newest first.
+    /// The open previews as JSON objects, the newest first.
     func list(_ key: DocumentKey, in space: ConfigSpace) async throws -> [String] {
         try await postgres.query(
             """
@@ -49,7 +49,7 @@ struct PreviewStore: Sendable {
             .isEmpty == false
     }
 
-    /// False: none is open by this id.
+    /// Returns false if there is no open preview with this id.
     func revoke(_ id: UUID, of key: DocumentKey, in space: ConfigSpace) async throws -> Bool {
         try await postgres.query(
             """
@@ -58,12 +58,12 @@ struct PreviewStore: Sendable {
         ).first?.decode(0) ?? false
     }
 
-    /// All of a document that is deleted.
+    /// Deletes all previews of a deleted document.
     static func delete(of document: UUID, _ transaction: PostgresTransaction) async throws {
         try await transaction.execute("DELETE FROM config.previews WHERE document_id = \(document)")
     }
 
-    /// The rows `p` of a document.
+    /// The previews `p` of a document.
     private static func source(_ key: DocumentKey, _ space: ConfigSpace) -> PostgresQuery {
         """
         config.previews AS p JOIN config.documents AS d ON d.id = p.document_id

@@ -3,12 +3,12 @@ import MartletAPI
 import MartletHTTP
 
 extension ServiceContext {
-    /// The live definition whose name is in the path.
+    /// The live definition with the name in the path.
     ///
     /// - Throws: `invalid-name`, `document-not-found`.
     func definition(in space: LiveSpace) throws -> LiveDocument {
         let key = try DocumentKey(checking: parameters.get("name") ?? "", of: .definition)
-        guard let live = space[key] else { throw HTTPProblem(.documentNotFound, "No definition of this name is live.") }
+        guard let live = space[key] else { throw HTTPProblem(.documentNotFound, "No definition with this name is live.") }
         return live
     }
 }

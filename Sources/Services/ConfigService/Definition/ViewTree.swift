@@ -1,8 +1,8 @@
 import MartletAPI
 import MartletCore
 
-/// How views are nested once every name is replaced by what it names: whether that ends, how deep it goes, and how much
-/// it makes.
+/// The nesting of views after every name is replaced by its view. Checks that it is finite, how deep it is, and how
+/// many views it contains.
 struct ViewTree {
     static let maximumDepth = 32
     static let maximumViews = 10_000
@@ -34,12 +34,12 @@ struct ViewTree {
                 findings.append(
                     Finding(
                         .error, "too-deep", at: path,
-                        "Views may be nested at most \(Self.maximumDepth) deep, those they name included."))
+                        "Views may be nested at most \(Self.maximumDepth) levels deep, including the views they name."))
             }
             if measure.views > Self.maximumViews {
                 findings.append(
                     Finding(
-                        .error, "too-many-views", at: path, "A view may have at most \(Self.maximumViews) others in it."
+                        .error, "too-many-views", at: path, "A view may contain at most \(Self.maximumViews) other views."
                     ))
             }
         }
@@ -53,10 +53,10 @@ struct ViewTree {
             let cycle = (above[start...] + [name]).joined(separator: " → ")
             findings.append(
                 Finding(
-                    .error, "cycle", at: "/views/" + JSONPointer.escape(name), "This view is inside itself: \(cycle)."))
+                    .error, "cycle", at: "/views/" + JSONPointer.escape(name), "This view contains itself: \(cycle)."))
             return Measure()
         }
-        // A chain of names that is longer is too deep already.
+        // A longer chain of names already exceeds the maximum depth.
         guard above.count <= Self.maximumDepth else { return Measure(depth: Self.maximumDepth + 1) }
         above.append(name)
         let measure = measure(view)

@@ -5,12 +5,13 @@ import MartletHTTP
 import NIOCore
 
 extension Response {
-    /// JSON that is stored, or 304 for who has it (RFC 9110 §13.1.2). Compressed for who takes that.
+    /// Stored JSON, or 304 for a client that already has it (RFC 9110 §13.1.2). Compressed if the client accepts that.
     ///
     /// - Parameters:
-    ///   - space: the answer depends on nothing but what is live there and the request's address and `If-None-Match`:
-    ///     gateways may say again that it is unchanged. Nil: it depends on who asks, or on other headers.
-    ///   - headers: to be sent with it in any case.
+    ///   - space: Pass it if the answer depends only on what is live in the space, the request's address and
+    ///     `If-None-Match`; gateways may then answer that it is unchanged. Nil if it depends on the client or on other
+    ///     headers.
+    ///   - headers: Sent in every case, including 304.
     static func stored(
         _ content: StoredContent, of space: LiveSpace? = nil, to request: Request, headers: HTTPFields = [:]
     ) throws -> Response {
@@ -21,7 +22,7 @@ extension Response {
 
     private static let generation = HTTPField.Name(HeaderName.generation)!
 
-    /// The same of bytes, which perhaps are compressed already, under an entity tag.
+    /// The same for bytes that may already be compressed, under an entity tag.
     static func stored(
         _ content: ByteBuffer, gzip: ByteBuffer?, tag: EntityTag, of space: LiveSpace? = nil, to request: Request,
         headers: HTTPFields = [:]
@@ -44,7 +45,7 @@ extension Response {
 }
 
 extension Request {
-    /// Whether `Accept-Encoding` has gzip with a weight above 0 (RFC 9110 §12.5.3).
+    /// Whether `Accept-Encoding` includes gzip with a weight above 0 (RFC 9110 §12.5.3).
     var takesGzip: Bool {
         guard let header = headers[.acceptEncoding] else { return false }
         return header.split(separator: ",").contains { part in

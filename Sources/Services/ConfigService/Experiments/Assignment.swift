@@ -3,14 +3,13 @@ import MartletAPI
 import MartletCore
 import MartletFlags
 
-/// Who asks, as far as experiments tell units apart.
+/// The user and device that experiments assign variations to.
 struct ExperimentUnit: Sendable, Hashable {
     static let maximumLengthInBytes = 128
 
     /// The end user's id.
     var userID: String?
-    /// What the app says its device or installation is called; one that is empty or longer than 128 bytes counts as
-    /// none.
+    /// The app's own id of the device or installation. An empty id or one longer than 128 bytes is ignored.
     var deviceID: String?
 
     init(userID: String? = nil, deviceID: String? = nil) {
@@ -21,7 +20,7 @@ struct ExperimentUnit: Sendable, Hashable {
     subscript(unit: ExperimentDocument.Unit) -> String? { unit == .user ? userID : deviceID }
 
     private static func checked(_ id: String?) -> String? {
-        // One spelling of an id is one unit.
+        // UUIDs are lowercased, so that different spellings of an id are one unit.
         id.flatMap {
             (1...maximumLengthInBytes).contains($0.utf8.count)
                 ? UUID(uuidString: $0)?.uuidString.lowercased() ?? $0 : nil
@@ -29,29 +28,29 @@ struct ExperimentUnit: Sendable, Hashable {
     }
 }
 
-/// The variation that a unit gets of an experiment.
+/// A unit's variation in an experiment.
 struct Assignment: Sendable {
     let experiment: String
-    /// What exposures call it.
+    /// The experiment's id in exposures.
     let experimentID: String
     let bucketVersion: Int
     let variation: String
     let unit: ExperimentDocument.Unit
-    /// Of the unit.
+    /// The id of the unit.
     let unitID: String
-    /// The configuration that is tested; nil: none.
+    /// The tested configuration; nil if there is none.
     let configuration: String?
-    /// What is served instead of its live version; nil: nothing else.
+    /// The version that replaces the live one; nil if none does.
     let pinned: PinnedVersion?
-    /// What flags answer instead.
+    /// The values that replace the flags' own.
     let flags: [JSONValue.Member]
 
-    /// As answers and the header `Experiments` carry it.
+    /// The form used in answers and in the header `Experiments`.
     var text: String { experiment + "=" + variation }
 }
 
 extension LiveSpace {
-    /// The experiments that run at a moment, by name.
+    /// The experiments running at `date`, by name.
     func runningExperiments(at date: Date) -> [CompiledExperiment] {
         documents(of: .experiment).compactMap { live in
             guard var compiled = live.compiled as? CompiledExperiment, compiled.document.isRunning(at: date) else {
@@ -62,13 +61,13 @@ extension LiveSpace {
         }
     }
 
-    /// What a unit gets of every experiment that runs, the same in every copy: hashed from its id and, in those with a
-    /// later phase, from what it was given before.
+    /// A unit's variations in all running experiments, identical on every instance. They are computed from a hash of
+    /// the unit's id. Experiments in a later phase also use the earlier assignments.
     ///
     /// - Parameters:
-    ///   - attributes: what conditions look at; `userId` and `deviceId` are added.
-    ///   - history: experiment's id → what the unit was given, by bucket version; without, experiments that need it
-    ///     leave the unit out.
+    ///   - attributes: The attributes that conditions test; `userId` and `deviceId` are added.
+    ///   - history: The unit's earlier variations by experiment id and bucket version. If nil, experiments that need
+    ///     the history leave the unit out.
     func assignments(
         for unit: ExperimentUnit, _ attributes: FlagAttributes, at date: Date, history: [String: [Int: String]]? = nil
     ) -> [Assignment] {
@@ -108,7 +107,7 @@ extension CompiledExperiment {
 }
 
 extension ExperimentDocument {
-    /// Whether the app version is meant, where no configuration says so.
+    /// Whether the experiment applies to the subject's app version. A tested configuration already implies the version.
     fileprivate func isMeant(_ attributes: FlagAttributes) -> Bool {
         guard let appVersion, configuration == nil else { return true }
         return attributes["appVersion"] == .string(appVersion)

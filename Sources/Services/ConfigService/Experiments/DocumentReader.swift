@@ -2,7 +2,7 @@ import Foundation
 import MartletAPI
 import MartletCore
 
-/// Takes values out of a document and writes down what is wrong with them.
+/// Reads values from a document and collects what is wrong with them.
 struct DocumentReader {
     private(set) var findings: [Finding] = []
 
@@ -14,7 +14,7 @@ struct DocumentReader {
     }
     mutating func add(_ more: [Finding]) { findings += more }
 
-    /// An object whose members are all known; nil where it is missing or none.
+    /// An object, reporting unknown members; nil if it is missing or not an object.
     mutating func object(_ value: JSONValue?, at path: String, known: Set<String>) -> JSONValue? {
         guard let value, value != .null else { return nil }
         guard case .object(let members) = value else {
@@ -22,7 +22,7 @@ struct DocumentReader {
             return nil
         }
         for member in members where !known.contains(member.name) {
-            error("unknown-member", at: path + "/" + JSONPointer.escape(member.name), "This is not known here.")
+            error("unknown-member", at: path + "/" + JSONPointer.escape(member.name), "This member is unknown.")
         }
         return value
     }
@@ -52,16 +52,16 @@ struct DocumentReader {
         return text
     }
 
-    /// A name as documents have them, in one segment.
+    /// A document name without `~`.
     mutating func name(_ value: JSONValue?, at path: String) -> String {
         guard case .string(let text)? = value, DocumentKey.isName(text), !text.contains("~") else {
-            error("invalid-name", at: path, "This must be 1 to 64 letters, digits and . _ -, a letter or digit first.")
+            error("invalid-name", at: path, "This must be 1 to 64 letters, digits and . _ -, starting with a letter or digit.")
             return ""
         }
         return text
     }
 
-    /// A number; nil where there is none, or none in the range.
+    /// A number; nil if it is missing or outside the range.
     mutating func number(_ value: JSONValue?, at path: String, in range: ClosedRange<Double>) -> Double? {
         guard let value, value != .null else { return nil }
         guard case .number(let literal) = value, let number = Double(literal), range.contains(number) else {

@@ -20,7 +20,7 @@ extension ExperimentDocument.Metric {
         isLessBetter = goal == .decrease
         hasCovariate = reader.flag(json["covariate"], at: path + "/covariate") ?? false
         if hasCovariate, kind == .ratio {
-            reader.error("conflict", at: path + "/covariate", "A ratio is not adjusted by a covariate.")
+            reader.error("conflict", at: path + "/covariate", "A ratio cannot be adjusted by a covariate.")
         }
         minimumEffect = reader.number(json["minimumEffect"], at: path + "/minimumEffect", in: 0.0001...10)
         let prior = reader.object(json["prior"], at: path + "/prior", known: ["mean", "standardDeviation"])
@@ -39,27 +39,27 @@ extension ExperimentDocument.Metric {
         checkSource(at: path, saysDays: days != nil, &reader)
     }
 
-    /// What of where its data are from does not go together.
+    /// Reports conflicts among the members that describe the source of the data.
     private func checkSource(at path: String, saysDays: Bool, _ reader: inout DocumentReader) {
         for (name, text) in [("event", event), ("property", property), ("denominatorEvent", denominatorEvent)]
         where text != nil {
             if text?.isEmpty == true || text?.utf8.contains(0) == true {
-                reader.error("wrong-type", at: "\(path)/\(name)", "This is no name.")
+                reader.error("wrong-type", at: "\(path)/\(name)", "This must be a nonempty name without NUL characters.")
             }
             if event == nil {
                 reader.error(
-                    "required", at: path + "/event", "A metric with a \(name) needs the event that is counted.")
+                    "required", at: path + "/event", "A metric with \(name) requires the event to count.")
             }
         }
         if property != nil, kind == .proportion {
-            reader.error("conflict", at: path + "/property", "A proportion counts who had the event at all.")
+            reader.error("conflict", at: path + "/property", "A proportion counts units with the event, so it has no property.")
         }
         if event != nil, (denominatorEvent != nil) != (kind == .ratio) {
             reader.error(
-                "conflict", at: path + "/denominatorEvent", "A ratio, and nothing else, has a denominatorEvent.")
+                "conflict", at: path + "/denominatorEvent", "denominatorEvent is required for a ratio and not allowed otherwise.")
         }
         if saysDays, event == nil || !hasCovariate {
-            reader.error("conflict", at: path + "/covariateDays", "This goes with an event and \"covariate\":true.")
+            reader.error("conflict", at: path + "/covariateDays", "covariateDays requires an event and \"covariate\":true.")
         }
     }
 }

@@ -15,7 +15,7 @@ extension ExperimentDocument {
         "stoppedAt",
     ]
 
-    /// Reads a document as far as it can be read; the reader's findings say what is wrong.
+    /// Reads as much of the document as possible; the reader's findings list the errors.
     init(_ json: JSONValue, _ reader: inout DocumentReader) {
         _ = reader.object(json, at: "", known: Self.members)
         title = reader.text(json["title"], at: "/title") ?? ""
@@ -44,7 +44,7 @@ extension ExperimentDocument {
         }
         appVersion = reader.text(json["appVersion"], at: "/appVersion", upTo: 64)
         if let appVersion, let configuration, configuration.prefix(while: { $0 != "~" }) != appVersion {
-            reader.error("conflict", at: "/appVersion", "The configuration is of another app version.")
+            reader.error("conflict", at: "/appVersion", "This must be the app version of the configuration.")
         }
         let elements = reader.elements(json["variations"], at: "/variations", in: 2...Self.maximumVariations)
         variations = elements.enumerated().map {
@@ -55,17 +55,17 @@ extension ExperimentDocument {
         }
         if !variations.isEmpty, !Bucketing.isComplete(variations.map(\.weight), of: variations.count) {
             reader.error(
-                "weights", at: "/variations", "The weights must add up to 1; give each variation one, or none any.")
+                "weights", at: "/variations", "The weights must add up to 1; give a weight to all variations or to none.")
         }
         for (index, variation) in variations.enumerated() where variation.configuration != nil && configuration == nil {
             reader.error(
                 "required", at: "/configuration",
-                "Variation \(index) has a configuration: say here instead of which one it is served.")
+                "Variation \(index) has a configuration; name here the configuration that it replaces.")
         }
         if !variations.isEmpty, variations.allSatisfy({ $0.configuration == nil && $0.flags.isEmpty }) {
             reader.error(
                 "no-difference", at: "/variations",
-                "No variation has a configuration or flags: there is nothing to test.")
+                "No variation has a configuration or flags, so there is nothing to test.")
         }
     }
 
@@ -109,7 +109,7 @@ extension ExperimentDocument {
             reader.integer(json["minimumBucketVersion"], at: "/minimumBucketVersion", in: 0...1_000) ?? 0
         if minimumBucketVersion > bucketVersion {
             reader.error(
-                "out-of-range", at: "/minimumBucketVersion", "This is more than bucketVersion: nobody could take part.")
+                "out-of-range", at: "/minimumBucketVersion", "This must not be greater than bucketVersion, or no one could take part.")
         }
     }
 
@@ -121,7 +121,7 @@ extension ExperimentDocument {
             reader.error("unknown-variation", at: "/decision/variation", "There is no such variation.")
         }
         if (decision != nil) != (state == .decided) {
-            reader.error("conflict", at: "/decision", "What is decided has a decision, and nothing else has.")
+            reader.error("conflict", at: "/decision", "decision is required in the state decided and not allowed in any other.")
         }
     }
 }
@@ -142,7 +142,7 @@ extension ExperimentDocument.Variation {
             let version = reader.integer(pin["version"], at: path + "/configuration/version", in: 1...Int(Int32.max))
             if pin["version"] == nil {
                 reader.error(
-                    "required", at: path + "/configuration/version", "This is required: a version stays as it is.")
+                    "required", at: path + "/configuration/version", "This is required, because a variation refers to a fixed version.")
             }
             configuration = version.map { PinnedVersion(key: DocumentKey(.configuration, name), version: $0) }
         }

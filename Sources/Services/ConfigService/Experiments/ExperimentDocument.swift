@@ -2,17 +2,17 @@ import Foundation
 import MartletCore
 import MartletFlags
 
-/// A test of variations of an app's configuration or flags against each other, as its document describes it.
+/// A parsed experiment document: a test of variations of an app's configuration or flags against each other.
 struct ExperimentDocument: Sendable {
     enum State: String, Sendable, CaseIterable {
         case draft, running, stopped, decided
     }
 
-    /// Who is given a variation, and keeps it.
+    /// The subjects that get a variation and keep it.
     enum Unit: String, Sendable, CaseIterable {
         case user, device
 
-        /// Among the attributes that conditions look at.
+        /// The name of the unit's id among the attributes for conditions.
         var attribute: String { self == .user ? "userId" : "deviceId" }
     }
 
@@ -20,9 +20,9 @@ struct ExperimentDocument: Sendable {
         var key: String
         var name: String
         var weight: Double
-        /// Nil: what is live.
+        /// Nil for the live version.
         var configuration: PinnedVersion?
-        /// What flags answer instead.
+        /// The values that replace the flags' own.
         var flags: [JSONValue.Member]
     }
 
@@ -35,23 +35,23 @@ struct ExperimentDocument: Sendable {
         var kind: Kind
         var isLessBetter: Bool
         var hasCovariate: Bool
-        /// Whose sums analytics is asked for; nil: they are sent.
+        /// The event that analytics counts; nil if the sums are sent to the API.
         var event: String?
-        /// A number among the event's properties that is added up; nil: events are counted.
+        /// A numeric property of the event to add up; nil to count events.
         var property: String?
-        /// Of a ratio.
+        /// For ratios only.
         var denominatorEvent: String?
-        /// How long before a unit's exposure its covariate is counted.
+        /// The number of days before a unit's exposure that count for its covariate.
         var covariateDays: Int
-        /// The smallest relative effect that matters; nil: not said.
+        /// The smallest relative effect that matters; nil if not given.
         var minimumEffect: Double?
-        /// Of relative effects.
+        /// The mean of the prior of relative effects.
         var priorMean: Double
-        /// Nil: any effect is as likely as any other.
+        /// Nil for a flat prior.
         var priorDeviation: Double?
     }
 
-    /// A part of the units, so that experiments which share the name and not the part have no unit in common.
+    /// A part of the units. Experiments that share the name but no part of the range have no unit in common.
     struct Exclusion: Sendable, Equatable {
         var name: String
         var start: Double
@@ -74,9 +74,9 @@ struct ExperimentDocument: Sendable {
 
     var title = ""
     var state = State.draft
-    /// Nil: of any; of the configuration, where one is tested.
+    /// The app version of the experiment or of its tested configuration; nil for all.
     var appVersion: String?
-    /// The configuration that variations are served instead of.
+    /// The configuration that the variations replace.
     var configuration: String?
     var variations: [Variation] = []
     var coverage = 1.0
@@ -85,39 +85,39 @@ struct ExperimentDocument: Sendable {
     var unit = Unit.user
     var seed = ""
     var condition = Condition.always
-    /// For comparing.
+    /// The condition's text, to detect changes.
     var conditionText = "{}"
     var exclusion: Exclusion?
     var holdout: Holdout?
     var isSticky = true
-    /// Raised when who takes part changes while the experiment runs: from then on each answer looks up what the unit
-    /// was given before.
+    /// Increased when participation changes while the experiment runs. From then on each answer looks up the unit's
+    /// earlier variation.
     var phase = 0
-    /// Raised to assign everybody anew; results begin anew, too.
+    /// Increased to reassign all units. Results start over.
     var bucketVersion = 0
-    /// Units that were given a variation under an older version take part no more.
+    /// Units that were given a variation under an older bucket version no longer take part.
     var minimumBucketVersion = 0
     var metrics: [Metric] = []
     var guardRails = GuardRails()
-    /// The variation that won; nil: none yet.
+    /// The winning variation; nil if none was chosen yet.
     var decision: String?
     var decidedAt: Date?
     var stoppedAt: Date?
 
-    /// Whether what a unit was given before has to be looked up, and hashing alone does not tell.
+    /// Whether a unit's earlier variations must be looked up because the hash alone does not determine the variation.
     var needsHistory: Bool { (isSticky && phase > 0) || minimumBucketVersion > 0 }
 
     func isRunning(at date: Date) -> Bool {
         state == .running && start.map { date >= $0 } ?? true && end.map { date < $0 } ?? true
     }
 
-    /// What exposures and observations call an experiment: its name, and of one that was made again after it was
-    /// deleted also the version with which it began. No name has a `~`.
+    /// The id of an experiment in exposures and observations: its name, followed by `~` and its first version if it was
+    /// created again after a deletion. Names never contain `~`.
     static func id(of name: String, from firstVersion: Int) -> String {
         firstVersion > 1 ? "\(name)~\(firstVersion)" : name
     }
 
-    /// As the flag engine evaluates it, after GrowthBook.
+    /// The experiment in the form that the flag engine evaluates, after GrowthBook.
     func experiment(named name: String) -> Experiment {
         var experiment = Experiment(key: name, variations: variations.map { FeatureValue(.string($0.key)) })
         experiment.variationNames = variations.map { Experiment.VariationName(key: $0.key) }

@@ -5,18 +5,18 @@ import MartletFlags
 
 /// A/B tests as documents.
 ///
-/// Only `start`, `stop` and `decide` change an experiment's state: what is published otherwise leaves it as it is.
+/// Only `start`, `stop` and `decide` change an experiment's state; any other publication keeps it.
 struct ExperimentKind: PublishedKind {
     let maximumSizeInBytes = 256 << 10
 
-    func problem(withName name: String) -> String? { name.contains("~") ? "An experiment's name has no ~ in it." : nil }
+    func problem(withName name: String) -> String? { name.contains("~") ? "The name of an experiment must not contain ~." : nil }
 
     func check(_ document: JSONValue, named name: String, in space: LiveSpace) -> [Finding] {
         let (experiment, findings) = Self.read(document)
         let live = space[DocumentKey(.experiment, name)]?.compiled as? CompiledExperiment
         let state = live?.document.state ?? .draft
         guard experiment.state == state else {
-            let message = "The experiment is \(state.rawValue). Use its calls start, stop and decide: they publish."
+            let message = "The experiment is \(state.rawValue). Change its state only with the calls start, stop and decide, which publish it."
             return findings + [Finding(.error, "state-changed", at: "/state", message)]
         }
         return findings + Self.relations(of: experiment, named: name, in: space)
@@ -33,7 +33,7 @@ struct ExperimentKind: PublishedKind {
         return experiment.state == .running ? Array(Set(experiment.variations.compactMap(\.configuration))) : []
     }
 
-    /// What runs, or was decided, elsewhere is not so here: the state is that of the experiment that is here, or draft.
+    /// The state is not transferred between spaces: it stays that of the experiment here, or draft.
     func transferred(_ content: JSONValue, onto live: JSONValue?) -> JSONValue {
         content.merging(
             .object([
@@ -49,14 +49,14 @@ struct ExperimentKind: PublishedKind {
         return (experiment, reader.findings)
     }
 
-    /// What of an experiment does not go with what is live.
+    /// The conflicts between an experiment and what is live.
     static func relations(of experiment: ExperimentDocument, named name: String, in space: LiveSpace) -> [Finding] {
         var moved: [Finding] = []
         if let old = (space[DocumentKey(.experiment, name)]?.compiled as? CompiledExperiment)?.document,
             old.state != .draft, old.state != .decided,
             experiment.state == .running || experiment.state == .stopped
         {
-            // Stopped and started again it goes on with the same units.
+            // A stopped experiment that is started again continues with the same units.
             moved = changes(from: old, to: experiment)
         }
         guard experiment.state == .running else { return moved }
@@ -64,23 +64,23 @@ struct ExperimentKind: PublishedKind {
         findings += tested(by: experiment, in: space)
         findings +=
             experiment.metrics.isEmpty
-            ? [Finding(.warning, "no-metrics", at: "/metrics", "There is nothing to judge the variations by.")] : []
+            ? [Finding(.warning, "no-metrics", at: "/metrics", "There are no metrics to compare the variations by.")] : []
         for document in space.documents(of: .experiment) {
             guard let other = document.compiled as? CompiledExperiment else { continue }
             if other.name != name, other.document.state == .running, experiment.overlaps(other.document) {
                 let message =
-                    "The experiment \(other.name) runs on the same configuration or flags: give both a namespace of one name, with ranges apart."
+                    "The experiment \(other.name) runs on the same configuration or flags. Give both a namespace with the same name and disjoint ranges."
                 findings.append(Finding(.error, "overlapping-experiments", at: "/namespace", message))
             }
         }
         return findings
     }
 
-    /// What the variations are served instead of has to be there, and of their type.
+    /// Checks that the tested configuration and flags are live and have the right type.
     private static func tested(by experiment: ExperimentDocument, in space: LiveSpace) -> [Finding] {
         var findings: [Finding] = []
         if let name = experiment.configuration, space[DocumentKey(.configuration, name)] == nil {
-            let message = "No configuration \(name) is live: nobody is given a variation of it until one is."
+            let message = "No configuration named \(name) is live; no one gets a variation of it until one is."
             findings.append(Finding(.warning, "unknown-configuration", at: "/configuration", message))
         }
         for (index, variation) in experiment.variations.enumerated() {
@@ -91,20 +91,20 @@ struct ExperimentKind: PublishedKind {
                     findings.append(
                         Finding(
                             .warning, "unknown-flag", at: path,
-                            "No flag of this name is live: the variation changes nothing."))
+                            "No flag with this name is live, so the variation changes nothing."))
                 } else if let answer, answer.reason != .disabled,
                     answer.overridden(by: flag.value, variant: variation.key) == nil
                 {
                     findings.append(
-                        Finding(.error, "wrong-type", at: path, "The flag answers a \(answer.kind.rawValue)."))
+                        Finding(.error, "wrong-type", at: path, "The value must have the flag's type, \(answer.kind.rawValue)."))
                 }
             }
         }
         return findings
     }
 
-    /// Who is in keeps their variation: what would move them is refused until the document says what is to become of
-    /// them.
+    /// Participants keep their variation: changes that would move them are refused until the document says how to
+    /// handle them.
     private static func changes(from old: ExperimentDocument, to new: ExperimentDocument) -> [Finding] {
         guard new.bucketVersion <= old.bucketVersion else { return [] }
         var findings: [Finding] = []
@@ -112,23 +112,23 @@ struct ExperimentKind: PublishedKind {
             findings.append(Finding(.error, code, at: path, message))
         }
         if new.bucketVersion < old.bucketVersion {
-            refuse("lowered", "/bucketVersion", "This may only grow while the experiment runs.")
+            refuse("lowered", "/bucketVersion", "This must not decrease while the experiment runs.")
         }
-        if new.phase < old.phase { refuse("lowered", "/phase", "This may only grow while the experiment runs.") }
-        let anew = "Raise bucketVersion, so that all are assigned anew and results begin anew."
+        if new.phase < old.phase { refuse("lowered", "/phase", "This must not decrease while the experiment runs.") }
+        let anew = "Raise bucketVersion to reassign all units and restart the results."
         if new.variations.map(\.key) != old.variations.map(\.key) {
-            refuse("fixed-while-running", "/variations", "Variations stay while the experiment runs. " + anew)
+            refuse("fixed-while-running", "/variations", "Variations cannot change while the experiment runs. " + anew)
         }
         if new.unit != old.unit {
-            refuse("fixed-while-running", "/unit", "The unit stays while the experiment runs. " + anew)
+            refuse("fixed-while-running", "/unit", "The unit cannot change while the experiment runs. " + anew)
         }
         if new.seed != old.seed {
-            refuse("fixed-while-running", "/seed", "The seed stays while the experiment runs. " + anew)
+            refuse("fixed-while-running", "/seed", "The seed cannot change while the experiment runs. " + anew)
         }
         if new.assignsOthers(than: old), new.phase == old.phase || !new.isSticky {
             refuse(
                 "moves-units", "/phase",
-                "Units that are in would move. Raise phase (and leave sticky on), so that they keep their variation. Or: "
+                "This would move participating units. Raise phase (and keep sticky on) so that they keep their variation, or: "
                     + anew)
         }
         if zip(new.variations, old.variations).contains(where: {
@@ -137,7 +137,7 @@ struct ExperimentKind: PublishedKind {
             findings.append(
                 Finding(
                     .warning, "variation-changed", at: "/variations",
-                    "Results mix what a variation was before with what it is now."))
+                    "Results will mix the variation's old content with the new one."))
         }
         return findings
     }
@@ -159,7 +159,7 @@ struct CompiledExperiment: Sendable {
     }
 }
 
-/// A document with errors.
+/// An error for a document that has error findings.
 struct Unreadable: Error, CustomStringConvertible {
     let finding: Finding
 
@@ -167,7 +167,7 @@ struct Unreadable: Error, CustomStringConvertible {
 }
 
 extension ExperimentDocument {
-    /// Whether a unit may get something of both.
+    /// Whether a unit may be affected by both experiments.
     fileprivate func overlaps(_ other: ExperimentDocument) -> Bool {
         let flags = Set(variations.flatMap(\.flags).map(\.name)),
             otherFlags = Set(other.variations.flatMap(\.flags).map(\.name))
@@ -181,7 +181,7 @@ extension ExperimentDocument {
         return mine.start < others.end && others.start < mine.end
     }
 
-    /// Whether a unit that `old` gives a variation may get another or none. More coverage moves nobody.
+    /// Whether a unit with a variation under `old` may get another one or none. Higher coverage moves no one.
     fileprivate func assignsOthers(than old: ExperimentDocument) -> Bool {
         variations.map(\.weight) != old.variations.map(\.weight) || coverage < old.coverage
             || conditionText != old.conditionText

@@ -3,13 +3,13 @@ import Logging
 import MartletCore
 import MartletFlags
 
-/// What experiments make of an answer. Who is given something of one is written down, once.
+/// Applies experiments to answers and records each exposed unit once.
 struct Experiments: Sendable {
     let exposures: ExposureStore
     let log: ExposureLog
     let logger: Logger
 
-    /// The variation that decides what is served as a configuration; nil: what is live, as no experiment has the unit.
+    /// The assignment that decides which version of a configuration is served; nil if no experiment includes the unit.
     func configuration(
         _ name: String, for unit: ExperimentUnit, _ attributes: FlagAttributes, in space: LiveSpace,
         at date: Date = Date()
@@ -20,22 +20,22 @@ struct Experiments: Sendable {
         return assignment
     }
 
-    /// The variations that decide what some of these flags answer.
+    /// The assignments that decide the values of these flags.
     func flags(
         _ names: Set<String>, for unit: ExperimentUnit, _ attributes: FlagAttributes, in space: LiveSpace,
         at date: Date = Date()
     ) async -> [Assignment] {
         let assignments = await assignments(for: unit, attributes, in: space, at: date).filter { assignment in
             let experiment = space[DocumentKey(.experiment, assignment.experiment)]?.compiled as? CompiledExperiment
-            // The control tests a flag, too, though it answers what is live.
+            // The control variation tests a flag too, although it leaves the live value.
             return experiment?.document.variations.contains { $0.flags.contains { names.contains($0.name) } } ?? false
         }
         log.record(assignments, in: space.space)
         return assignments
     }
 
-    /// What a unit gets of every experiment that runs. Reads the database only where one needs to know what the unit
-    /// was given before; while that is away such an experiment goes without the unit.
+    /// A unit's variations in all running experiments. Reads the database only if an experiment depends on earlier
+    /// variations. If the database is unavailable, such experiments leave the unit out.
     func assignments(
         for unit: ExperimentUnit, _ attributes: FlagAttributes, in space: LiveSpace, at date: Date = Date()
     ) async -> [Assignment] {
@@ -47,16 +47,16 @@ struct Experiments: Sendable {
             let history = try await exposures.history(of: unit, experiments: needing.map(\.id), in: space.space)
             return space.assignments(for: unit, attributes, at: date, history: history)
         } catch {
-            logger.debug("variations given before not read", metadata: ["error.cause": "\(error)"])
+            logger.debug("Could not read earlier variations; experiments that depend on them leave the unit out.", metadata: ["error.cause": "\(error)"])
             return space.assignments(for: unit, attributes, at: date)
         }
     }
 }
 
 extension [Assignment] {
-    /// For the header `Experiments`: `checkout=dark, search=b`.
+    /// The value of the header `Experiments`: `checkout=dark, search=b`.
     var header: String { map(\.text).joined(separator: ", ") }
 
-    /// For answers: `{"checkout":"dark"}`.
+    /// The form in answers: `{"checkout":"dark"}`.
     var json: JSONValue { .object(map { .init($0.experiment, .string($0.variation)) }) }
 }

@@ -2,20 +2,20 @@ import Foundation
 import MartletCore
 import MartletFlags
 
-/// Who flags are evaluated for, as the caller described them and as far as the server knows better.
+/// The subject that flags are evaluated for: the caller's description, corrected by what the server knows.
 struct EvaluationContext: Sendable {
     private(set) var attributes: FlagAttributes
-    /// Who experiments give a variation to: the user whom a token or a server names, and `deviceId` or else
-    /// `targetingKey` as the device.
+    /// The unit for experiments: the user named by a token or a server, and as the device `deviceId`, or else
+    /// `targetingKey`.
     let unit: ExperimentUnit
     private let principal: Principal
-    /// The description as it came.
+    /// The caller's description as received.
     private let said: String
 
     /// - Parameters:
-    ///   - context: OpenFeature's evaluation context: `targetingKey` and whatever conditions look at.
-    ///   - deviceID: what the request calls the device; it counts before the context's.
-    ///   - now: what conditions on `now` are compared with.
+    ///   - context: OpenFeature's evaluation context: `targetingKey` and any attributes that conditions test.
+    ///   - deviceID: The device named by the request; takes precedence over the context's.
+    ///   - now: The time that conditions on `now` are compared with.
     init(_ context: JSONValue, principal: Principal, deviceID: String? = nil, now: Date) {
         var attributes = FlagAttributes()
         if case .object(let values) = FlagValue(context) { attributes = FlagAttributes(values) }
@@ -32,7 +32,7 @@ struct EvaluationContext: Sendable {
         said = [context.text, deviceID ?? ""].joined(separator: "\n")
     }
 
-    /// The same with what is known of the user, where it is looked at.
+    /// The same context with the attributes of the user that `needs` names.
     func knowing(_ users: UserAttributes, _ needs: UserAttributes.Needs) async -> EvaluationContext {
         var context = self
         context.attributes = await users.adding(to: attributes, of: principal, needs)
@@ -41,14 +41,14 @@ struct EvaluationContext: Sendable {
 
     var subject: Subject { Subject(attributes) }
 
-    /// What identifies the context in an entity tag: the description as it came, and who the server knows it is.
+    /// Identifies the context in an entity tag: the description as received and the user that the server knows.
     var identity: String {
         let unknown = (attributes.areRolesUnknown ? "r" : "") + (attributes.isProfileUnknown ? "p" : "")
         let user = principal.userID == nil ? "" : attributes["user"].map(Self.text) ?? ""
         return [said, principal.userID ?? "", principal.kind.rawValue, unknown, user].joined(separator: "\n")
     }
 
-    /// The same in every copy, in whichever order members come.
+    /// A text that is identical on every instance, whatever the order of members.
     private static func text(_ value: FlagValue) -> String {
         switch value {
         case .null: "null"
@@ -63,8 +63,8 @@ struct EvaluationContext: Sendable {
         }
     }
 
-    /// `user` and `userId` are who a token says it is. An app on a device cannot name somebody else, or roles; a server
-    /// that has a key of its own says whom it asks for.
+    /// Sets `user` and `userId` from the token. An app on a device cannot name another user or claim roles; a server
+    /// with its own key names the user it asks for.
     private static func correct(_ attributes: inout FlagAttributes, _ principal: Principal) {
         if let id = principal.userID {
             attributes["user"] = .object(["id": .string(id)])

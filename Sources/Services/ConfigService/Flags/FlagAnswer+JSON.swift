@@ -2,14 +2,14 @@ import MartletCore
 import MartletFlags
 
 extension FlagAnswer {
-    /// As OFREP has it, with its key.
+    /// The answer in the form of OFREP, including its key.
     var ofrep: String {
         let metadata = rule.isEmpty ? "" : #","metadata":{"rule":\#(JSONValue.quote(rule))}"#
         return
             #"{"key":\#(JSONValue.quote(key)),"value":\#(value.text),"reason":"\#(reason.rawValue)","variant":\#(JSONValue.quote(variant))\#(metadata)}"#
     }
 
-    /// As a member of an object by key.
+    /// The answer as a member of an object by key.
     var member: String {
         JSONValue.quote(key)
             + #":{"type":"\#(kind.rawValue)","value":\#(value.text),"variant":\#(JSONValue.quote(variant)),"reason":"\#(reason.rawValue)"}"#

@@ -4,16 +4,16 @@ import MartletCore
 import MartletFlags
 import MartletHTTP
 
-/// What flags answer to whoever asks: by their rules, or by the experiments that run on them and have the unit.
+/// Evaluates flags for a subject: by their rules, or by the running experiments that include the unit.
 struct FlagEvaluation: Sendable {
     let live: (document: LiveDocument, flags: FlagDocument)?
-    /// What experiments gave the unit.
+    /// The unit's variations.
     let assignments: [Assignment]
     private let context: EvaluationContext
     private let date: Date
 
-    /// - Parameter key: the flag that is asked for; nil: all of them. The unit counts as exposed to the experiments on
-    ///   what is asked for.
+    /// - Parameter key: The requested flag; nil for all. The unit counts as exposed to the experiments on the requested
+    ///   flags.
     init(
         of key: String? = nil, in space: LiveSpace, for context: EvaluationContext, at date: Date,
         by experiments: Experiments
@@ -25,18 +25,18 @@ struct FlagEvaluation: Sendable {
             assignments = []
             return
         }
-        // Nobody is exposed by a flag that is switched off, or is not there.
+        // A flag that is disabled or missing exposes no one.
         let names = Set(live.flags.flags.filter { $0.isEnabled && (key == nil || $0.key == key) }.map(\.key))
         assignments = await experiments.flags(names, for: context.unit, context.attributes, in: space, at: date)
     }
 
-    /// Nil: there is no such flag.
+    /// Nil if there is no such flag.
     func answer(_ key: String) -> FlagAnswer? { live?.flags.evaluate(key, for: context.subject).map(overridden) }
 
     var answers: [FlagAnswer] { live?.flags.evaluateAll(for: context.subject).map(overridden) ?? [] }
 
-    /// The same as long as neither the published flags, the context nor its variations change, and no date of a
-    /// condition passes. Known before anything is evaluated.
+    /// Unchanged as long as the published flags, the context and its variations stay the same and no date in a
+    /// condition passes. Computed before any flag is evaluated.
     var tag: EntityTag {
         let period = live?.flags.period(at: date.timeIntervalSince1970) ?? 0
         let given = assignments.map { "\($0.text)#\($0.bucketVersion)\(JSONValue.object($0.flags).text)" }.joined(

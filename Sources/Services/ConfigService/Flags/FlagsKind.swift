@@ -10,7 +10,7 @@ struct FlagsKind: PublishedKind {
     var maximumDocuments: Int { 1 }
 
     func problem(withName name: String) -> String? {
-        name == Self.key.name ? nil : "An app has one set of flags in an environment, named default."
+        name == Self.key.name ? nil : "An environment has only one set of flags, named default."
     }
 
     func check(_ document: JSONValue, named name: String, in space: LiveSpace) -> [Finding] {
@@ -38,7 +38,7 @@ extension Finding {
 }
 
 extension LiveSpace {
-    /// Changes with whatever may change what flags answer: flags and experiments. Hexadecimal digits of a SHA-256; nil:
+    /// A SHA-256, in hexadecimal, that changes with everything that affects flag values: flags and experiments. Nil if
     /// there are no flags.
     var flagsTag: String? {
         guard let flags = self[FlagsKind.key] else { return nil }
@@ -48,7 +48,7 @@ extension LiveSpace {
             of: ([flags.sha256] + experiments.map { "\($0.key.name):\($0.version)" }).joined(separator: "\n"))
     }
 
-    /// The flags that are live; nil: none were published.
+    /// The live flags; nil if none were published.
     var flags: (document: LiveDocument, flags: FlagDocument)? {
         guard let document = self[FlagsKind.key], let flags = document.compiled as? FlagDocument else { return nil }
         return (document, flags)

@@ -8,10 +8,10 @@ import NIOCore
 /// The OpenFeature Remote Evaluation Protocol, version 0.3.0 (open-feature/protocol, service/openapi.yaml).
 enum OFREP {
     static let maximumBodyInBytes = 64 << 10
-    /// Where changes are told, relative to the address that the client has.
+    /// The path of the stream of changes, relative to the client's base address.
     static let eventsPath = "/ofrep/v1/events"
 
-    /// What is wrong with a request; answered with 400, and 404 for a flag that there is not.
+    /// A failed evaluation; answered with 400, or 404 for an unknown flag.
     struct Failure: Error {
         enum Code: String {
             case parse = "PARSE_ERROR"
@@ -29,7 +29,7 @@ enum OFREP {
             self.details = details
         }
 
-        /// - Parameter key: of the flag that was asked for; nil: all.
+        /// - Parameter key: The key of the requested flag; nil for all.
         func response(key: String?) -> Response {
             let key = key.map { #""key":\#(JSONValue.quote($0)),"# } ?? ""
             let body = #"{\#(key)"errorCode":"\#(code.rawValue)","errorDetails":\#(JSONValue.quote(details))}"#
@@ -57,12 +57,12 @@ enum OFREP {
         }
         switch context["targetingKey"] {
         case .string: return context
-        case nil: throw Failure(.targetingKeyMissing, "The context has no targetingKey.")
+        case nil: throw Failure(.targetingKeyMissing, "The context must have a targetingKey.")
         default: throw Failure(.invalidContext, "The targetingKey must be a string.")
         }
     }
 
-    /// Runs an endpoint whose failures are told as the protocol has them.
+    /// Runs an endpoint and converts its failures to the protocol's form.
     static func answering(key: String?, _ body: () async throws -> Response) async throws -> Response {
         do {
             return try await body()
@@ -75,7 +75,7 @@ enum OFREP {
 }
 
 extension ServiceContext {
-    /// Who has an evaluation key, or the app's own server.
+    /// The principal, which must have an evaluation key or be the app's own server.
     ///
     /// - Throws: `forbidden`.
     var evaluator: Principal {

@@ -1,7 +1,7 @@
 import MartletAPI
 import MartletPostgres
 
-/// Reads which configurations and translations are live.
+/// Reads the versions of live configurations and translations.
 struct LiveVersionStore: Sendable {
     let postgres: PostgresClient
 
@@ -15,9 +15,9 @@ struct LiveVersionStore: Sendable {
         return generations
     }
 
-    /// The document of each kind that was published last in each space: a configuration by its own `version` or else
-    /// its number, translations as `translationVersion/{language}/{version}` takes them: `1.2.0~7`. (A string
-    /// catalogue's own `version` is that of Xcode's format.)
+    /// The most recently published document of each kind in each space. A configuration is given by its own `version`
+    /// or else its number, a translation in the form that `translationVersion/{language}/{version}` accepts: `1.2.0~7`.
+    /// (A string catalogue's own `version` is that of Xcode's format.)
     func versions(of spaces: some Collection<ConfigSpace>) async throws -> [ConfigSpace: LiveVersions.Space] {
         let rows = try await postgres.query(
             """
@@ -46,7 +46,7 @@ struct LiveVersionStore: Sendable {
         return versions
     }
 
-    /// Nil for what cannot stand in a header.
+    /// Nil if the text cannot appear in a header.
     private static func plain(_ text: String) -> String? {
         let isPlain =
             (1...64).contains(text.utf8.count)

@@ -5,17 +5,17 @@ import MartletPostgres
 import ServiceLifecycle
 import Synchronization
 
-/// The newest configuration and translation of every space in memory, and the services that wait for newer ones.
+/// The newest configuration and translation of every space, in memory, for services that wait for newer ones.
 ///
-/// Woken by NOTIFY, and looks by itself every `interval`, in case a notification was lost with a connection.
+/// Woken by NOTIFY, and polls every `interval` in case a notification was lost with a connection.
 final class LiveVersionsFeed: Service {
     private static let interval: Duration = .seconds(2)
-    /// Spaces whose versions are read in one statement.
+    /// The number of spaces read in one statement.
     private static let portion = 500
 
     private struct State {
         var number: Int64?
-        /// When the last look began that the database answered.
+        /// The start of the last successful poll.
         var looked: ContinuousClock.Instant?
         var generations: [ConfigSpace: Int64] = [:]
         var spaces: [ConfigSpace: LiveVersions.Space] = [:]
@@ -35,12 +35,12 @@ final class LiveVersionsFeed: Service {
 
     var isRead: Bool { state.withLock { $0.number != nil } }
 
-    /// Whether nothing can have been published for long without this copy's knowing.
+    /// Whether the feed was recently in sync with the database.
     var isCurrent: Bool { state.withLock { $0.looked.map { .now - $0 < .seconds(6) } ?? false } }
 
     func run() async throws {
         await cancelWhenGracefulShutdown {
-            // One reader, so that an older state cannot come in behind a newer one.
+            // A single reader, so that an older state never replaces a newer one.
             let (wakes, wake) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
             await withDiscardingTaskGroup { group in
                 group.addTask {
@@ -60,7 +60,7 @@ final class LiveVersionsFeed: Service {
         }
     }
 
-    /// All of them when their number is not `number`; nil when it was that for as long as was waited.
+    /// All versions as soon as their number differs from `number`; nil if it does not within `wait`.
     func versions(after number: Int64, wait: Duration) async -> LiveVersions? {
         await waiters.wait(wait) {
             self.state.withLock { state in
@@ -100,7 +100,7 @@ final class LiveVersionsFeed: Service {
             }
             waiters.wake()
         } catch {
-            logger.debug("live versions not read", metadata: ["error.cause": "\(error)"])
+            logger.debug("Could not read live versions; keeping the previous ones.", metadata: ["error.cause": "\(error)"])
         }
     }
 }

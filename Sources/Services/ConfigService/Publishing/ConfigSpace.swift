@@ -1,11 +1,11 @@
 import MartletAPI
 
-/// An environment of an app. Spaces know nothing of each other.
+/// An environment of an app. Spaces are independent of each other.
 struct ConfigSpace: Hashable, Sendable {
     let appID: String
     let environment: AppEnvironment
 
-    /// As notifications name it.
+    /// The form used in notifications.
     var text: String { environment.rawValue + ":" + appID }
 
     init(appID: String, environment: AppEnvironment) {

@@ -1,11 +1,11 @@
 import MartletAPI
 import MartletHTTP
 
-/// What a document describes. The raw value stands in paths and in the database.
+/// The kind of a document. The raw value appears in paths and in the database.
 enum DocumentKind: String, Sendable, Hashable, CaseIterable {
     case configuration, flags, experiment, translation, definition
 
-    /// Whose rights staff need.
+    /// The area of rights that staff need for the kind.
     var area: StaffArea {
         switch self {
         case .configuration, .flags, .definition: .config
@@ -15,7 +15,7 @@ enum DocumentKind: String, Sendable, Hashable, CaseIterable {
     }
 }
 
-/// A document's kind and name, which nothing else in its space has.
+/// A document's kind and name, unique in its space.
 struct DocumentKey: Hashable, Sendable, Comparable {
     let kind: DocumentKind
     let name: String
@@ -30,13 +30,13 @@ struct DocumentKey: Hashable, Sendable, Comparable {
         guard Self.isName(name) else {
             throw HTTPProblem(
                 .invalidName,
-                "A name is 1 to 64 letters, digits and . _ -, a letter or digit first; or two such names with ~ between them.",
+                "A name must be 1 to 64 letters, digits and . _ -, starting with a letter or digit, or two such names separated by ~.",
                 field: "name")
         }
         self.init(kind, name)
     }
 
-    /// One or two segments with `~` between them.
+    /// Whether the text is one segment, or two separated by `~`.
     static func isName(_ text: String) -> Bool {
         let segments = text.utf8.split(separator: UInt8(ascii: "~"), maxSplits: 2, omittingEmptySubsequences: false)
         return (1...2).contains(segments.count)

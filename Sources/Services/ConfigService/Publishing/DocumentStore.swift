@@ -12,30 +12,30 @@ struct DocumentStore: Sendable {
     /// A document's row.
     struct Document: Sendable {
         let id: UUID
-        /// Nil: it was deleted.
+        /// Nil if the document was deleted.
         let draft: String?
         let revision: Int64
         let liveVersion: Int?
         let lastVersion: Int
-        /// Older versions are of another document of this name, which was deleted.
+        /// Versions before this one belong to a deleted document with the same name.
         let firstVersion: Int
-        /// The draft.
+        /// The time of the draft's last change.
         let changed: Date
     }
 
-    /// A draft that was stored.
+    /// The result of storing a draft.
     struct Edited: Sendable {
         let revision: Int64
         let draft: String
     }
 
-    /// The document; nil when there is none or it was deleted.
+    /// The document; nil if there is none or it was deleted.
     func read(_ key: DocumentKey, in space: ConfigSpace) async throws -> Document? {
         let document = try await postgres.query(Self.selection(key, space)).first.map(Self.document)
         return document?.draft == nil ? nil : document
     }
 
-    /// JSON objects of documents, by name, from behind `after`.
+    /// Documents as JSON objects, ordered by name, starting after `after`.
     func list(_ kind: DocumentKind, in space: ConfigSpace, after: String?, limit: Int) async throws -> [(
         name: String, json: String
     )] {
@@ -49,10 +49,10 @@ struct DocumentStore: Sendable {
         return try rows.map { (try $0.decode(0), try $0.decode(1)) }
     }
 
-    /// Stores a draft that is made from the one before, under the document's lock.
+    /// Stores a draft derived from the current one, under the document's lock.
     ///
-    /// - Parameter edit: gets the draft there is; nil: none.
-    /// - Throws: `precondition-failed`, `limit-exceeded`, and as `edit`.
+    /// - Parameter edit: Receives the current draft, or nil if there is none.
+    /// - Throws: `precondition-failed`, `limit-exceeded`, and the errors of `edit`.
     func edit(
         _ key: DocumentKey, in space: ConfigSpace, if condition: DraftCondition, by author: Author,
         maximumDocuments: Int,
@@ -73,7 +73,7 @@ struct DocumentStore: Sendable {
         }
     }
 
-    /// Takes a document and its live version away; its versions stay.
+    /// Deletes a document and its live version; its versions are kept.
     ///
     /// - Throws: `document-not-found`, `precondition-failed`.
     func delete(_ key: DocumentKey, in space: ConfigSpace, if condition: DraftCondition, by author: Author) async throws
@@ -97,7 +97,7 @@ struct DocumentStore: Sendable {
             if key.kind == .experiment {
                 let id = ExperimentDocument.id(of: key.name, from: document.firstVersion)
                 try await ObservationStore.delete(of: id, in: space, transaction)
-                // Without a version nobody was given anything, and the next one of this name has the same id.
+                // Without a version no unit was exposed, and the next document with this name gets the same id.
                 if document.lastVersion >= document.firstVersion {
                     try await ExposureStore.end(id, in: space, transaction)
                 }
@@ -108,7 +108,7 @@ struct DocumentStore: Sendable {
 
     // MARK: In a transaction
 
-    /// Whoever changes something in a space takes turns: makes its row if need be.
+    /// Locks the space's row, creating it if necessary, so that changes in a space are serialized.
     static func lock(_ space: ConfigSpace, _ transaction: PostgresTransaction) async throws {
         try await transaction.execute(
             "INSERT INTO config.spaces (app_id, environment) VALUES (\(space.appID), \(space.environment.rawValue)) ON CONFLICT DO NOTHING"
@@ -118,7 +118,7 @@ struct DocumentStore: Sendable {
         )
     }
 
-    /// Deleted ones, too.
+    /// Locks a document's row and returns it, even if the document was deleted.
     static func lock(_ key: DocumentKey, _ space: ConfigSpace, _ transaction: PostgresTransaction) async throws
         -> Document?
     {
@@ -137,7 +137,7 @@ struct DocumentStore: Sendable {
         guard count < maximumDocuments else {
             throw HTTPProblem(
                 .limitExceeded,
-                "There may be at most \(maximumDocuments) documents of this kind, deleted ones included.")
+                "There may be at most \(maximumDocuments) documents of this kind, including deleted ones.")
         }
         try await transaction.execute(
             """
@@ -178,7 +178,7 @@ struct DocumentStore: Sendable {
             changed: try row.decode(6))
     }
 
-    /// Of the row `d`.
+    /// The JSON of the row `d`.
     private static let json: PostgresQuery = """
         jsonb_build_object(
             'kind', d.kind, 'name', d.name, 'revision', d.revision, 'changed', \(PostgresQuery.rfc3339("d.draft_changed")), 'changedBy', d.draft_author,
@@ -188,7 +188,7 @@ struct DocumentStore: Sendable {
         """
 }
 
-/// Which state of a draft a change is meant for.
+/// The precondition that a change sets on the current draft.
 struct DraftCondition: Sendable {
     private enum Wanted: Sendable {
         case new
@@ -198,7 +198,7 @@ struct DraftCondition: Sendable {
 
     private let wanted: Wanted
 
-    /// For what is no edit of somebody who saw the draft.
+    /// For changes not made by someone who has seen the draft.
     static let none = DraftCondition(wanted: .anything)
 
     private init(wanted: Wanted) {
@@ -211,22 +211,22 @@ struct DraftCondition: Sendable {
         let isThere = document?.draft != nil
         switch wanted {
         case .anything: return
-        case .new: guard !isThere else { throw HTTPProblem(.preconditionFailed, "There is such a document.") }
+        case .new: guard !isThere else { throw HTTPProblem(.preconditionFailed, "The document already exists.") }
         case .revisions(let tags):
             guard let document, isThere else {
-                throw HTTPProblem(.preconditionFailed, "There is no such document: create it with If-None-Match: *.")
+                throw HTTPProblem(.preconditionFailed, "The document does not exist; create it with If-None-Match: *.")
             }
             guard tags?.contains(String(document.revision)) ?? true else {
-                throw HTTPProblem(.preconditionFailed, "The draft has revision \(document.revision) by now.")
+                throw HTTPProblem(.preconditionFailed, "The draft has changed; its revision is now \(document.revision).")
             }
         }
     }
 }
 
 extension DraftCondition {
-    /// `If-Match` with the draft's revision or `*`, or `If-None-Match: *`.
+    /// Requires `If-Match` with the draft's revision or `*`, or `If-None-Match: *`.
     ///
-    /// - Throws: `precondition-required` without both, `invalid-parameter`.
+    /// - Throws: `precondition-required` if both are missing, `invalid-parameter`.
     init(_ request: Request) throws {
         if try Precondition.mustBeNew(request) {
             self.init(wanted: .new)
@@ -238,7 +238,7 @@ extension DraftCondition {
         }
     }
 
-    /// `If-Match`, where there is one.
+    /// Reads `If-Match` if present.
     init(ifAnyIn request: Request) throws {
         self.init(wanted: try Precondition(request).map { .revisions($0.tags) } ?? .anything)
     }

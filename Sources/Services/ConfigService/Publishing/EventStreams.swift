@@ -7,14 +7,14 @@ import NIOCore
 import ServiceLifecycle
 import Synchronization
 
-/// Server-sent events (WHATWG HTML §9.2) about what is live in a space, to as many clients as this copy may have.
+/// Server-sent events (WHATWG HTML §9.2) about the live documents of a space, for a limited number of clients.
 final class EventStreams: Sendable {
     struct Limits: Sendable {
         var streams = 10_000
         var streamsPerApp = 5_000
     }
 
-    /// Between two signs of life, which keep proxies from closing a silent connection.
+    /// The interval of comments that keep proxies from closing an idle connection.
     private static let heartbeat: Duration = .seconds(25)
 
     private let live: LiveDocuments
@@ -26,12 +26,12 @@ final class EventStreams: Sendable {
         self.limits = limits
     }
 
-    /// A stream that begins with what is live now and goes on with what changes, until the client goes or the service
-    /// stops.
+    /// A stream that begins with the current state and continues with its changes, until the client disconnects or the
+    /// service stops.
     ///
     /// - Parameters:
-    ///   - first: the first event, from what is live; nil: none.
-    ///   - next: an event from what was live and what is now; nil: nothing that concerns the client.
+    ///   - first: The first event, made from the current state; nil for none.
+    ///   - next: An event made from the old and the new state; nil if the change does not concern the client.
     /// - Throws: `unavailable`, `too-many-requests` beyond the limits.
     func response(
         _ space: ConfigSpace, first: @escaping @Sendable (LiveSpace) -> ServerSentEvent?,
@@ -58,7 +58,7 @@ final class EventStreams: Sendable {
             })
     }
 
-    /// Changes, and nil now and then.
+    /// The changes, and nil at every heartbeat.
     private static func signs(_ changes: AsyncStream<LiveSpace>) -> AsyncStream<LiveSpace?> {
         let (stream, continuation) = AsyncStream.makeStream(of: LiveSpace?.self, bufferingPolicy: .bufferingNewest(4))
         let task = Task {
@@ -88,10 +88,10 @@ final class EventStreams: Sendable {
     private func enter(_ space: ConfigSpace) throws {
         try counts.withLock { counts in
             guard counts.values.reduce(0, +) < limits.streams else {
-                throw HTTPProblem(.unavailable, "This copy has all the streams it may have.")
+                throw HTTPProblem(.unavailable, "This instance has reached its limit of event streams; try again later.")
             }
             guard counts[space.appID, default: 0] < limits.streamsPerApp else {
-                throw HTTPProblem(.tooManyRequests, "The app has \(limits.streamsPerApp) streams here.")
+                throw HTTPProblem(.tooManyRequests, "The app has reached its limit of \(limits.streamsPerApp) event streams on this instance.")
             }
             counts[space.appID, default: 0] += 1
         }
@@ -113,11 +113,11 @@ final class EventStreams: Sendable {
     }
 }
 
-/// An event of a stream.
+/// A server-sent event.
 struct ServerSentEvent: Sendable {
     var id: String?
     var event: String
-    /// Without line breaks.
+    /// Must not contain line breaks.
     var data: String
 
     var text: String { (id.map { "id: \($0)\n" } ?? "") + "event: \(event)\ndata: \(data)\n\n" }

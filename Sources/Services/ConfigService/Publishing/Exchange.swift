@@ -4,7 +4,7 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// Documents in and out, many at a time.
+/// Exports and imports many documents at a time.
 struct Exchange: Sendable {
     static let maximumDocuments = 1_000
     static let maximumSizeInBytes = 16 << 20
@@ -19,9 +19,9 @@ struct Exchange: Sendable {
         let live: String?
     }
 
-    /// `{"documents":[{"kind","name","draft","live"}]}`: drafts and live versions.
+    /// Drafts and live versions as `{"documents":[{"kind","name","draft","live"}]}`.
     ///
-    /// - Throws: `limit-exceeded` beyond what `take` takes.
+    /// - Throws: `limit-exceeded` if there is more than `take` accepts.
     func export(_ kinds: [DocumentKind], of space: ConfigSpace) async throws -> String {
         let condition: PostgresQuery = """
             FROM config.documents AS d LEFT JOIN config.versions AS v ON v.document_id = d.id AND v.version = d.live_version
@@ -34,7 +34,7 @@ struct Exchange: Sendable {
         guard try row.decode(0, as: Int.self) <= Self.maximumDocuments,
             try row.decode(1, as: Int.self) <= Self.maximumSizeInBytes - (1 << 20)
         else {
-            throw HTTPProblem(.limitExceeded, "This is more than can be exported at once: name kinds.", field: "kind")
+            throw HTTPProblem(.limitExceeded, "There are too many documents to export at once; select some with kind.", field: "kind")
         }
         let rows = try await postgres.query(
             "SELECT d.kind, d.name, d.draft, v.content \(condition) ORDER BY d.kind, d.name")
@@ -47,13 +47,13 @@ struct Exchange: Sendable {
         return #"{"documents":["# + documents.joined(separator: ",") + "]}"
     }
 
-    /// Stores all drafts, or nothing; publishes those that have something live, each on its own, when asked to, with
-    /// what they are checked against first.
+    /// Stores all drafts or none. If `publishing` is set, also publishes the documents that have a live version, each
+    /// in its own transaction, in the order of their dependencies.
     ///
-    /// - Parameter replacing: documents that are there get the draft, too.
-    /// - Returns: JSON objects of the published versions.
-    /// - Throws: `conflict` naming a document that is there, `limit-exceeded`; `document-refused`, behind which nothing
-    ///   more is published.
+    /// - Parameter replacing: Whether drafts of existing documents are replaced.
+    /// - Returns: The published versions as JSON objects.
+    /// - Throws: `conflict` naming an existing document; `limit-exceeded`; `document-refused`, after which no more
+    ///   documents are published.
     func take(_ items: [Item], into space: ConfigSpace, replacing: Bool, publishing: Bool, by author: Author)
         async throws -> [String]
     {
@@ -71,7 +71,7 @@ struct Exchange: Sendable {
                 guard replacing || document.draft == nil else {
                     throw HTTPProblem(
                         .conflict,
-                        "There is a \(item.key.kind.rawValue) \(item.key.name): send replace=true to replace its draft."
+                        "The \(item.key.kind.rawValue) \(item.key.name) already exists; send replace=true to replace its draft."
                     )
                 }
                 try await DocumentStore.setDraft(draft, of: document.id, by: author, transaction)
@@ -89,7 +89,7 @@ struct Exchange: Sendable {
             } catch let problem as HTTPProblem where problem.code == .documentRefused {
                 throw HTTPProblem(
                     .documentRefused,
-                    "All drafts are stored and \(versions.count) documents published, but not the \(item.key.kind.rawValue) \(item.key.name): see findings.",
+                    "All drafts were stored and \(versions.count) documents published, but the \(item.key.kind.rawValue) \(item.key.name) was refused; see findings.",
                     findings: problem.findings ?? [])
             }
         }
@@ -98,6 +98,6 @@ struct Exchange: Sendable {
 }
 
 extension DocumentKind {
-    /// Experiments need configurations and flags, definitions need translations and flags.
+    /// Experiments are checked against configurations and flags, definitions against translations and flags.
     fileprivate var isCheckedAgainstOthers: Bool { self == .experiment || self == .definition }
 }

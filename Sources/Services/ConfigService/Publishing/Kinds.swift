@@ -1,4 +1,4 @@
-/// The kinds of documents that this service knows.
+/// The document kinds of this service.
 struct Kinds: Sendable {
     private let kinds: [DocumentKind: any PublishedKind]
 

@@ -4,13 +4,13 @@ import MartletAPI
 import MartletCore
 import MartletPostgres
 
-/// Reads what is live.
+/// Reads live documents.
 struct LiveDocumentStore: Sendable {
     let postgres: PostgresClient
     let kinds: Kinds
     let logger: Logger
 
-    /// The generations of spaces; one in which nothing was ever published has none.
+    /// The generations of spaces. Spaces in which nothing was ever published are missing.
     func generations(of spaces: [ConfigSpace]) async throws -> [ConfigSpace: Int64] {
         let rows = try await postgres.query(
             """
@@ -25,9 +25,9 @@ struct LiveDocumentStore: Sendable {
         return generations
     }
 
-    /// What is live, of which only what `known` has not is read whole.
+    /// The live documents of a space. Reads the contents of only those that `known` does not have.
     ///
-    /// A generation may be older than the documents: then the space is simply read once more.
+    /// The generation may be older than the documents; the space is then simply read once more.
     func read(_ space: ConfigSpace, known: LiveSpace?) async throws -> LiveSpace {
         let generation = try await generations(of: [space])[space] ?? 0
         var live: [LiveDocument] = []
@@ -74,7 +74,7 @@ struct LiveDocumentStore: Sendable {
         }
     }
 
-    /// Nil for one that this program cannot read: clients go without it, and the log says why.
+    /// Nil if this program cannot read the document. The failure is logged, and clients do not get the document.
     private func document(_ entry: Entry, known: LiveSpace?) async throws -> LiveDocument? {
         if let document = known?.version(entry.version, of: entry.key), document.sha256 == entry.sha256 {
             return document
@@ -92,7 +92,7 @@ struct LiveDocumentStore: Sendable {
                 content: bytes, compiled: compiled)
         } catch {
             logger.error(
-                "A published document cannot be read.",
+                "Could not read a published document; clients do not get it.",
                 metadata: [
                     "document.kind": "\(entry.key.kind.rawValue)", "document.name": "\(entry.key.name)",
                     "document.version": "\(entry.version)",

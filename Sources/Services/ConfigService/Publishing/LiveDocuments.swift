@@ -6,12 +6,11 @@ import MartletPostgres
 import ServiceLifecycle
 import Synchronization
 
-/// What is live in the spaces that were asked for, in memory.
+/// The live documents of the spaces in use, in memory.
 ///
-/// A space is read when it is first asked for. Then notifications say when to read it again, and so does a look every
-/// `interval`, should one get lost; who asks meanwhile gets what there was before. So a read costs no query once its
-/// space is known, and goes on while the database is away. Beyond the limits the space that was not asked for the
-/// longest is forgotten.
+/// A space is loaded on first use. It is read again on a notification, and after a poll every `interval` in case a
+/// notification was lost; until then callers get the previous state. So reading a loaded space costs no query and works
+/// while the database is unavailable. Beyond the limits, the least recently used space is evicted.
 final class LiveDocuments: Service {
     static let channel = "martlet_config"
     private static let interval: Duration = .seconds(1)
@@ -23,11 +22,11 @@ final class LiveDocuments: Service {
 
     private struct Entry {
         var current: LiveSpace
-        /// Which read it came from.
+        /// The number of the read that produced `current`.
         var read: Int
         var lastUsed: ContinuousClock.Instant
         var followers: [Int: AsyncStream<LiveSpace>.Continuation] = [:]
-        /// Is being read; true: once more afterwards.
+        /// Nil if no read is in progress; true if another read must follow the current one.
         var isStale: Bool?
     }
 
@@ -58,9 +57,9 @@ final class LiveDocuments: Service {
         self.logger = logger
     }
 
-    /// What is live in a space.
+    /// The live documents of a space.
     ///
-    /// - Throws: as the database, when the space has not been read yet.
+    /// - Throws: Database errors if the space has not been loaded yet.
     func current(_ space: ConfigSpace) async throws -> LiveSpace {
         let found: Found = state.withLock { state in
             if let known = state.entries[space]?.current {
@@ -78,15 +77,15 @@ final class LiveDocuments: Service {
         }
     }
 
-    /// What is live whenever that changes, from the next change on; only the newest, for who does not keep up.
+    /// The current state and a stream of the states after it. A slow reader gets only the newest one.
     ///
-    /// - Throws: as `current`.
+    /// - Throws: The errors of `current`.
     func changes(_ space: ConfigSpace) async throws -> (now: LiveSpace, AsyncStream<LiveSpace>) {
         while true {
             let now = try await current(space)
             let (stream, continuation) = AsyncStream.makeStream(
                 of: LiveSpace.self, bufferingPolicy: .bufferingNewest(1))
-            // Forgotten or changed since: once more.
+            // Retries if the space was evicted or changed in the meantime.
             let number: Int? = state.withLock { state in
                 guard state.entries[space]?.current === now else { return nil }
                 state.lastFollower += 1
@@ -113,14 +112,15 @@ final class LiveDocuments: Service {
         }
     }
 
-    /// Reads a space again and returns when what was published before the call is there, or the database is not.
+    /// Reads a loaded space again. On return, everything published before the call is visible, unless the database is
+    /// unavailable.
     func catchUp(_ space: ConfigSpace) async {
         guard let known = known(space) else { return }
         let number = nextRead()
         if let read = try? await store.read(space, known: known) { take(read, number) }
     }
 
-    /// Something was published in the space, here or elsewhere.
+    /// Schedules a new read of a space after a publication, here or on another instance.
     func refresh(_ space: ConfigSpace) {
         let isIdle = state.withLock { state in
             guard let entry = state.entries[space] else { return false }
@@ -160,7 +160,7 @@ final class LiveDocuments: Service {
                 let number = nextRead()
                 take(try await store.read(space, known: known(space)), number)
             } catch {
-                logger.debug("live documents not read", metadata: ["error.cause": "\(error)"])
+                logger.debug("Could not read live documents; keeping the previous ones.", metadata: ["error.cause": "\(error)"])
             }
         } while state.withLock({ state in
             let isDue = state.entries[space]?.isStale == true
@@ -176,8 +176,8 @@ final class LiveDocuments: Service {
         }
     }
 
-    /// Of two reads at once the one that began first may be there last: it is left out. Had it seen more, that is
-    /// another generation, which the next look finds.
+    /// Ignores the result if a read that began later has already finished. If the ignored read saw newer data, the
+    /// generation differs and the next poll finds it.
     private func take(_ read: LiveSpace, _ number: Int) {
         let followers: [AsyncStream<LiveSpace>.Continuation] = state.withLock { state in
             guard let entry = state.entries[read.space], entry.read < number else { return [] }
@@ -191,7 +191,7 @@ final class LiveDocuments: Service {
         for follower in followers { follower.yield(read) }
     }
 
-    /// The least recently used that nobody follows.
+    /// Evicts the least recently used spaces that have no followers.
     private func forgetSome(_ state: inout State, but space: ConfigSpace) {
         var size = state.entries.values.reduce(0) { $0 + $1.current.sizeInBytes }
         guard state.entries.count > limits.spaces || size > limits.sizeInBytes else { return }
@@ -230,16 +230,17 @@ final class LiveDocuments: Service {
         guard !known.isEmpty else { return }
         do {
             let generations = try await store.generations(of: Array(known.keys))
-            // Another, not only a greater one: after a restore they begin again from an older one.
+            // Any difference counts, not only a larger number: after a restore, generations start again from an older
+            // one.
             for (space, generation) in known where generations[space, default: 0] != generation { refresh(space) }
         } catch {
-            logger.debug("generations not read", metadata: ["error.cause": "\(error)"])
+            logger.debug("Could not read the generations of spaces; retrying at the next poll.", metadata: ["error.cause": "\(error)"])
         }
     }
 }
 
 extension LiveSpace {
-    /// Whether both have the same versions of the same documents.
+    /// Whether both contain the same versions of the same documents.
     fileprivate func isSame(as other: LiveSpace) -> Bool {
         documents.map { PinnedVersion(key: $0.key, version: $0.version) }
             == other.documents.map { PinnedVersion(key: $0.key, version: $0.version) }

@@ -3,17 +3,17 @@ import MartletCore
 import NIOCore
 import Synchronization
 
-/// A published version as clients get it.
+/// A published version as served to clients.
 final class LiveDocument: Sendable {
     let key: DocumentKey
     let version: Int
-    /// Of the document since it was made last: see `DocumentStore.Document`.
+    /// The first version since the document was last created; see `DocumentStore.Document`.
     let firstVersion: Int
     /// When the version was published.
     let published: Date
     /// JSON text.
     let stored: StoredContent
-    /// What the kind made of it.
+    /// The result of the kind's `compile`.
     let compiled: any Sendable
 
     init(
@@ -28,17 +28,17 @@ final class LiveDocument: Sendable {
         self.compiled = compiled
     }
 
-    /// Of the content, in hexadecimal digits.
+    /// The digest of the content, in hexadecimal.
     var sha256: String { stored.sha256 }
     var content: ByteBuffer { stored.bytes }
-    /// What is in memory for it, without what the kind made.
+    /// The memory used, without `compiled`.
     var sizeInBytes: Int { stored.sizeInBytes }
 }
 
-/// All that is live in a space at one moment.
+/// A snapshot of all live documents of a space.
 final class LiveSpace: Sendable {
     let space: ConfigSpace
-    /// Grows with everything that is published in the space.
+    /// Increases with every publication in the space.
     let generation: Int64
     private let live: [DocumentKey: LiveDocument]
     private let pinned: [PinnedVersion: LiveDocument]
@@ -58,16 +58,16 @@ final class LiveSpace: Sendable {
 
     subscript(key: DocumentKey) -> LiveDocument? { live[key] }
 
-    /// By name.
+    /// Ordered by name.
     func documents(of kind: DocumentKind) -> [LiveDocument] { byKind[kind] ?? [] }
 
-    /// A version that is live or that a live document pins.
+    /// A version that is live or pinned by a live document.
     func version(_ version: Int, of key: DocumentKey) -> LiveDocument? {
         if let document = live[key], document.version == version { return document }
         return pinned[PinnedVersion(key: key, version: version)]
     }
 
-    /// What is made of the space once, by whoever asks for it first.
+    /// A value derived from the space, computed once on first use.
     func derived<Value: Sendable>(_ make: (LiveSpace) -> Value) -> Value {
         let key = ObjectIdentifier(Value.self)
         if let known = made.withLock({ $0[key] }) as? Value { return known }

@@ -3,41 +3,41 @@ import MartletCore
 
 typealias Finding = Problem.Finding
 
-/// A version of another document that has to stay in memory.
+/// A version of another document that must be kept in memory.
 struct PinnedVersion: Hashable, Sendable {
     let key: DocumentKey
     let version: Int
 }
 
-/// What a kind of documents adds to publishing. Pure: values in, values out.
+/// The part of publishing that depends on a document's kind. Pure functions of values.
 protocol PublishedKind: Sendable {
-    /// Of a document's JSON text, without blanks.
+    /// The maximum size of a document as JSON text without whitespace.
     var maximumSizeInBytes: Int { get }
-    /// In one space.
+    /// The maximum number of documents in a space.
     var maximumDocuments: Int { get }
 
-    /// What is wrong with a name of this kind, in a sentence; nil: nothing.
+    /// A sentence about what is wrong with a name for this kind; nil if it is valid.
     func problem(withName name: String) -> String?
 
-    /// All that is wrong or doubtful with a document. An error keeps it from being published; a draft may have some.
+    /// All errors and doubtful places in a document. Errors prevent publication; drafts may have them.
     ///
-    /// - Parameter space: what is live beside it.
+    /// - Parameter space: The other live documents.
     func check(_ document: JSONValue, named name: String, in space: LiveSpace) -> [Finding]
 
-    /// What clients are answered from, made once for each version and copy.
+    /// The form that clients are served from, made once per version and instance.
     ///
-    /// - Throws: for a document that `check` would find errors in.
+    /// - Throws: An error for a document in which `check` would find errors.
     func compile(_ document: JSONValue, named name: String) throws -> any Sendable
 
-    /// What a content of another space becomes when it is brought into this one.
+    /// The content to store here when a content is brought in from another space.
     ///
-    /// - Parameter live: what is live of the document here; nil: nothing.
+    /// - Parameter live: The live content of the document here; nil if there is none.
     func transferred(_ content: JSONValue, onto live: JSONValue?) -> JSONValue
 
-    /// Versions of other documents that have to be there as long as this one is live.
+    /// The versions of other documents that must be available as long as this one is live.
     func pins(_ document: JSONValue) -> [PinnedVersion]
 
-    /// The same, for a kind that needs other versions of the document itself.
+    /// The same, for a kind that also needs other versions of the document itself.
     func pins(_ document: JSONValue, named name: String) -> [PinnedVersion]
 }
 

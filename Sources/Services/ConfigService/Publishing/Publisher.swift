@@ -4,22 +4,22 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// Makes documents live: checks them, stores versions, and tells every copy.
+/// Makes documents live: checks them, stores versions and notifies all instances.
 ///
-/// Everything that is published in a space takes turns, so that what is checked against is what is live.
+/// Publications in a space are serialized, so a document is always checked against what is live.
 struct Publisher: Sendable {
     let postgres: PostgresClient
     let kinds: Kinds
     let live: LiveDocuments
 
-    /// A version that is live now.
+    /// A version that is now live.
     struct Published: Sendable {
         let version: Int
-        /// With the warnings.
+        /// The version as JSON, including the warnings.
         let json: String
     }
 
-    /// What a call publishes.
+    /// The common parameters of a publication.
     struct Request: Sendable {
         var key: DocumentKey
         var space: ConfigSpace
@@ -29,8 +29,8 @@ struct Publisher: Sendable {
 
     /// Publishes the draft.
     ///
-    /// - Returns: JSON of the version.
-    /// - Throws: `document-not-found`, `precondition-failed`, `document-refused` with what was found.
+    /// - Returns: The version as JSON.
+    /// - Throws: `document-not-found`, `precondition-failed`, `document-refused` with the findings.
     func publish(_ request: Request, if condition: DraftCondition) async throws -> String {
         try await run(request) { document, space, transaction in
             try condition.check(document)
@@ -39,10 +39,10 @@ struct Publisher: Sendable {
         }
     }
 
-    /// Publishes an older version's content as a new version. The draft stays.
+    /// Publishes an older version's content as a new version. The draft is not changed.
     ///
-    /// - Throws: `document-not-found`, `version-not-found`, `document-refused` when this program cannot read the
-    ///   version any more.
+    /// - Throws: `document-not-found`, `version-not-found`, `document-refused` if this program can no longer read the
+    ///   version.
     func rollBack(_ request: Request, to version: Int) async throws -> String {
         try await run(request) { document, space, transaction in
             guard let content = try await VersionStore.content(version, of: request.key, in: request.space, transaction)
@@ -55,9 +55,9 @@ struct Publisher: Sendable {
         }
     }
 
-    /// Holds the document back: clients find none.
+    /// Withdraws the live version, so that clients no longer find the document.
     ///
-    /// - Throws: `document-not-found`, `conflict` when it is not live.
+    /// - Throws: `document-not-found`, `conflict` if the document is not live.
     func withdraw(_ request: Request) async throws {
         _ = try await run(request) { document, _, transaction in
             guard document.liveVersion != nil else { throw HTTPProblem(.conflict, "The document is not live.") }
@@ -66,10 +66,10 @@ struct Publisher: Sendable {
         }
     }
 
-    /// Publishes what is live in another environment of the app. The draft follows, unless it has changes that were not
-    /// published.
+    /// Publishes what is live in another environment of the app. The draft is updated too, unless it has unpublished
+    /// changes.
     ///
-    /// - Parameter version: of the other environment; nil: its live one.
+    /// - Parameter version: The version in the other environment; nil for its live one.
     /// - Throws: `document-not-found`, `version-not-found`, `document-refused`.
     func promote(_ request: Request, from environment: AppEnvironment, version: Int?, createIfMissing: Bool = true)
         async throws -> String
@@ -99,7 +99,7 @@ struct Publisher: Sendable {
         }
     }
 
-    /// Publishes a content that was brought from another space. The draft stays.
+    /// Publishes a content that was brought in from another space. The draft is not changed.
     func take(_ content: String, _ request: Request) async throws -> String {
         try await run(request) { document, space, transaction in
             try await add(
@@ -111,13 +111,14 @@ struct Publisher: Sendable {
 
     // MARK: In a transaction
 
-    /// Runs `body` with the locks of space and document. What it published is in this copy's memory afterwards.
+    /// Runs `body` with the space and the document locked. On return, its publications are visible in this instance's
+    /// memory.
     func run(
         _ request: Request, createIfMissing: Bool = false,
         _ body: @Sendable (DocumentStore.Document, LiveSpace, PostgresTransaction) async throws -> String
     ) async throws -> String {
-        // Read before the lock is held, so that a transaction waits for no other connection; the generation says
-        // whether it still is so.
+        // The space is read before the lock is taken, so that a transaction never waits for another connection. The
+        // generation shows whether the space is still current.
         var attempts = 0
         while true {
             await live.catchUp(request.space)
@@ -148,9 +149,9 @@ struct Publisher: Sendable {
         }
     }
 
-    /// Checks a content and makes it the next version.
+    /// Checks a content and stores it as the next version.
     ///
-    /// - Parameter checked: what was found already; nil: it is looked for.
+    /// - Parameter checked: Findings already made; nil to check the content here.
     func add(
         _ content: String, _ request: Request, _ document: DocumentStore.Document, _ space: LiveSpace,
         _ origin: VersionStore.Origin, source: Int? = nil,
@@ -174,7 +175,7 @@ struct Publisher: Sendable {
             }
         }
         guard !findings.contains(where: { $0.severity == .error }) else {
-            throw HTTPProblem(.documentRefused, "Nothing was published: see findings.", findings: findings.limited)
+            throw HTTPProblem(.documentRefused, "Nothing was published; see findings.", findings: findings.limited)
         }
         let (version, json) = try await VersionStore.add(
             content, pins: pins, to: document, of: request.key, in: request.space, origin, source: source,
@@ -201,7 +202,7 @@ struct Publisher: Sendable {
         _ document: DocumentStore.Document, _ request: Request, _ transaction: PostgresTransaction
     ) async throws -> Bool {
         guard let draft = document.draft else { return true }
-        // Made just now, or by somebody who has not published it yet.
+        // The document was just created, or by someone who has not published it yet.
         guard document.lastVersion > 0 else { return draft == "{}" }
         return try await VersionStore.content(
             document.liveVersion ?? document.lastVersion, of: request.key, in: request.space, transaction) == draft
@@ -215,7 +216,7 @@ struct Publisher: Sendable {
 }
 
 extension [Finding] {
-    /// What an answer has room for: errors first.
+    /// The findings that fit into an answer, errors first.
     var limited: [Finding] {
         Array((filter { $0.severity == .error } + filter { $0.severity == .warning }).prefix(200))
     }

@@ -4,7 +4,7 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// What is to be published later.
+/// Scheduled publications.
 struct ScheduleStore: Sendable {
     static let maximumWaiting = 100
 
@@ -19,8 +19,8 @@ struct ScheduleStore: Sendable {
         let author: Author
     }
 
-    /// Stores that a draft, as it is now, is to be published. In a transaction that holds the locks of space and
-    /// document.
+    /// Schedules the publication of a draft as it is now. Runs in a transaction that holds the locks of the space and
+    /// the document.
     static func add(
         _ draft: String, of document: DocumentStore.Document, in space: ConfigSpace, at date: Date, note: String,
         by author: Author,
@@ -32,7 +32,7 @@ struct ScheduleStore: Sendable {
             WHERE s.state = 'waiting' AND d.app_id = \(space.appID) AND d.environment = \(space.environment.rawValue)
             """)[0].decode(0)
         guard waiting < maximumWaiting else {
-            throw HTTPProblem(.limitExceeded, "At most \(maximumWaiting) publications may wait for their time.")
+            throw HTTPProblem(.limitExceeded, "At most \(maximumWaiting) publications can be scheduled at a time.")
         }
         let id = UUID(uuidString: UUIDv7.make()) ?? UUID()
         try await transaction.execute(
@@ -45,7 +45,7 @@ struct ScheduleStore: Sendable {
         )[0].decode(0)
     }
 
-    /// JSON objects, newest first, from in front of `before`.
+    /// Publications as JSON objects, the newest first, starting before `before`.
     func list(in space: ConfigSpace, kinds: [DocumentKind], before: UUID?, limit: Int) async throws -> [(
         id: UUID, json: String
     )] {
@@ -59,7 +59,7 @@ struct ScheduleStore: Sendable {
         return try rows.map { (try $0.decode(0), try $0.decode(1)) }
     }
 
-    /// - Returns: JSON of it; nil: nothing of the kinds waits by this id.
+    /// - Returns: The cancelled publication as JSON; nil if none of these kinds is waiting under this id.
     func cancel(_ id: UUID, in space: ConfigSpace, kinds: [DocumentKind]) async throws -> String? {
         try await postgres.query(
             """
@@ -71,7 +71,7 @@ struct ScheduleStore: Sendable {
         ).first?.decode(0)
     }
 
-    /// What should have been published by now, the earliest first.
+    /// The publications that are due, the earliest first.
     func due(limit: Int) async throws -> [Due] {
         let rows = try await postgres.query(
             """
@@ -91,7 +91,8 @@ struct ScheduleStore: Sendable {
         }
     }
 
-    /// Takes one that waits, in the transaction that publishes it. False: another copy did, or it was cancelled.
+    /// Marks a waiting publication as published, in the transaction that publishes it. Returns false if another
+    /// instance published it or it was cancelled.
     static func complete(_ id: UUID, _ transaction: PostgresTransaction) async throws -> Bool {
         try await transaction.execute(
             "UPDATE config.schedules SET state = 'published', finished = now() WHERE id = \(id) AND state = 'waiting'")
@@ -110,7 +111,7 @@ struct ScheduleStore: Sendable {
             """)
     }
 
-    /// Of the rows `s` and `d`.
+    /// The JSON of the rows `s` and `d`.
     private static let json: PostgresQuery = """
         jsonb_build_object(
             'id', s.id, 'kind', d.kind, 'name', d.name, 'at', \(PostgresQuery.rfc3339("s.due")), 'note', s.note, 'author', s.author, 'state', s.state,

@@ -3,8 +3,8 @@ import MartletAPI
 import MartletHTTP
 import ServiceLifecycle
 
-/// Publishes what is due, about once a second. Any copy may: the one that marks a row first does it, in one
-/// transaction.
+/// Publishes scheduled documents, about once a second. Every instance runs it; the first one to mark a row publishes
+/// it, in one transaction.
 struct Scheduler: Service {
     private static let interval: Duration = .seconds(1)
 
@@ -18,23 +18,23 @@ struct Scheduler: Service {
                 do {
                     for due in try await schedules.due(limit: 20) { await attempt(due) }
                 } catch {
-                    logger.debug("schedules not read", metadata: ["error.cause": "\(error)"])
+                    logger.debug("Could not read due publications; retrying.", metadata: ["error.cause": "\(error)"])
                 }
                 try? await Task.sleep(for: Self.interval)
             }
         }
     }
 
-    /// One that fails for now does not hold up those behind it.
+    /// A temporary failure does not hold up the publications after this one.
     private func attempt(_ due: ScheduleStore.Due) async {
         do {
             try await publish(due)
         } catch {
-            logger.warning("What is due could not be published yet.", metadata: ["error.cause": "\(error)"])
+            logger.warning("Could not publish a scheduled document; retrying.", metadata: ["error.cause": "\(error)"])
         }
     }
 
-    /// What is refused will be refused again: it is marked as failed. What could not be done now is tried again.
+    /// Marks a refused publication as failed, because it would be refused again. Other failures are retried.
     private func publish(_ due: ScheduleStore.Due) async throws {
         do {
             try await publisher.publish(due)
@@ -43,7 +43,7 @@ struct Scheduler: Service {
             try await schedules.fail(
                 due.id, because: ([problem.detail ?? problem.code.title] + findings).joined(separator: "\n"))
             logger.warning(
-                "What was scheduled could not be published.",
+                "A scheduled document was refused; its publication has failed.",
                 metadata: [
                     "document.kind": "\(due.key.kind.rawValue)", "document.name": "\(due.key.name)",
                     "error.cause": "\(problem.code.rawValue)",
@@ -53,8 +53,8 @@ struct Scheduler: Service {
 }
 
 extension Publisher {
-    /// Publishes a draft as it was when its publication was scheduled; nothing, when that was done or cancelled
-    /// meanwhile.
+    /// Publishes the draft as it was when it was scheduled. Does nothing if it was published or cancelled in the
+    /// meantime.
     fileprivate func publish(_ due: ScheduleStore.Due) async throws {
         let request = Request(key: due.key, space: due.space, note: due.note, author: due.author)
         _ = try await run(request) { document, space, transaction in

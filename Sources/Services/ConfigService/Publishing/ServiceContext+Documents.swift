@@ -4,7 +4,7 @@ import MartletCore
 import MartletHTTP
 
 extension ServiceContext {
-    /// Whose documents are asked for.
+    /// The space whose documents are requested.
     var space: ConfigSpace {
         get throws {
             let principal = try principal
@@ -13,7 +13,7 @@ extension ServiceContext {
         }
     }
 
-    /// The kind in the path. What is none is nothing at all.
+    /// The document kind named in the path; an unknown kind is `not-found`.
     ///
     /// - Throws: `not-found`.
     func kind(_ kinds: Kinds) throws -> DocumentKind {
@@ -23,9 +23,9 @@ extension ServiceContext {
         return kind
     }
 
-    /// The document in the path and the one who manages it, when they may do `action`.
+    /// The document in the path and its author, who must be allowed to do `action`.
     ///
-    /// - Throws: as `documentKey` and `author`.
+    /// - Throws: The errors of `documentKey` and `author`.
     func managed(_ kinds: Kinds, may action: StaffAction) throws -> (key: DocumentKey, author: Author) {
         let key = try documentKey(kinds)
         return (key, try author(may: action, key.kind.area))

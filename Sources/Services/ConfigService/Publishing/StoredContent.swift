@@ -3,15 +3,15 @@ import MartletCompression
 import MartletCore
 import NIOCore
 
-/// Bytes that are made once and handed out often.
+/// Immutable bytes that are served often, with their digest and compressed form.
 struct StoredContent: Sendable {
-    /// Of the bytes, in hexadecimal digits.
+    /// The digest of the bytes, in hexadecimal.
     let sha256: String
     let bytes: ByteBuffer
-    /// Nil where compressing gains nothing.
+    /// Nil if compression gains nothing.
     let gzip: ByteBuffer?
 
-    /// - Parameter sha256: of the bytes, where it is known.
+    /// - Parameter sha256: The digest of the bytes, if it is known.
     init(_ bytes: [UInt8], sha256: String? = nil) {
         self.sha256 = sha256 ?? Hexadecimal.text(SHA256.hash(data: bytes))
         self.bytes = ByteBuffer(bytes: bytes)

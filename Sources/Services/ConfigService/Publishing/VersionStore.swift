@@ -4,16 +4,16 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// Published versions of documents, which never change.
+/// Published versions of documents, which are immutable.
 struct VersionStore: Sendable {
     let postgres: PostgresClient
 
-    /// Why a version was made. The raw value stands in the database.
+    /// Why a version was made. The raw value appears in the database.
     enum Origin: String, Sendable {
         case publish, rollback, promote, schedule, `import`
     }
 
-    /// JSON objects of versions without their contents, from the newest down, from in front of `before`.
+    /// Versions without their contents as JSON objects, the newest first, starting before `before`.
     func list(_ key: DocumentKey, in space: ConfigSpace, before: Int?, limit: Int) async throws -> [(
         version: Int, json: String
     )] {
@@ -25,7 +25,7 @@ struct VersionStore: Sendable {
         return try rows.map { (Int(try $0.decode(0, as: Int32.self)), try $0.decode(1)) }
     }
 
-    /// A version with its content, as JSON objects; nil: there is none.
+    /// A version and its content as JSON objects; nil if there is none.
     func read(_ version: Int, of key: DocumentKey, in space: ConfigSpace) async throws -> (
         json: String, content: String
     )? {
@@ -58,9 +58,10 @@ struct VersionStore: Sendable {
         return missing
     }
 
-    /// Makes the next version of a document, live at once. In a transaction that holds the locks of space and document.
+    /// Adds the next version of a document and makes it live. Runs in a transaction that holds the locks of the space
+    /// and the document.
     ///
-    /// - Returns: JSON of the version. What is live already makes no other one.
+    /// - Returns: The version as JSON. Content that is already live does not make a new version.
     static func add(
         _ content: String, pins: [PinnedVersion], to document: DocumentStore.Document, of key: DocumentKey,
         in space: ConfigSpace, _ origin: Origin,
@@ -94,7 +95,7 @@ struct VersionStore: Sendable {
         )
     }
 
-    /// Holds a document back.
+    /// Withdraws a document's live version.
     static func withdraw(_ document: DocumentStore.Document, in space: ConfigSpace, _ transaction: PostgresTransaction)
         async throws
     {
@@ -103,7 +104,7 @@ struct VersionStore: Sendable {
         try await announce(space, transaction)
     }
 
-    /// Tells all copies, with the commit, that something else is live.
+    /// Notifies all instances, when the transaction commits, that the live documents have changed.
     static func announce(_ space: ConfigSpace, _ transaction: PostgresTransaction) async throws {
         try await transaction.execute(
             """
@@ -122,7 +123,7 @@ struct VersionStore: Sendable {
         """
     }
 
-    /// Of the rows `v` and `d`.
+    /// The JSON of the rows `v` and `d`.
     private static func json(isNew: Bool = true) -> PostgresQuery {
         """
         jsonb_build_object(

@@ -5,7 +5,7 @@ import MartletHTTP
 import MartletLocalization
 
 extension ServiceContext {
-    /// The translations in the path; other kinds have no keys.
+    /// The translations in the path. Other kinds of documents have no keys.
     ///
     /// - Throws: `not-found`, `invalid-name`.
     func translationKey(_ kinds: Kinds) throws -> DocumentKey {
@@ -15,10 +15,11 @@ extension ServiceContext {
 }
 
 extension DocumentStore {
-    /// The catalogue of the draft, of what is live, or of a version by its number, as the parameter `version` says:
-    /// `draft` if it does not.
+    /// The catalogue named by the parameter `version`: the draft (`draft`, the default), the live version or a version
+    /// by its number.
     ///
-    /// - Throws: `document-not-found`, `version-not-found`, `document-refused` for a draft that is no catalogue.
+    /// - Throws: `document-not-found`, `version-not-found`, `document-refused` for a draft that is not a valid
+    ///   catalogue.
     func catalogue(_ key: DocumentKey, in space: ConfigSpace, _ request: Request, _ versions: VersionStore) async throws
         -> Catalogue
     {
@@ -35,19 +36,19 @@ extension DocumentStore {
 }
 
 extension Catalogue {
-    /// - Throws: `document-refused` with what keeps it from being a catalogue.
+    /// - Throws: `document-refused` with the reason why the draft is not a valid catalogue.
     init(draft: String) throws {
         do {
             try self.init(try JSONValue(parsing: draft.utf8))
         } catch let fault as LocalizationFault {
             throw HTTPProblem(
-                .documentRefused, "The draft is no catalogue: correct it first.", findings: [Finding(fault)])
+                .documentRefused, "The draft is not a valid catalogue; correct it first.", findings: [Finding(fault)])
         }
     }
 
-    /// The text that is stored.
+    /// The catalogue as the text of a draft.
     ///
-    /// - Throws: `invalid-body` beyond the limits of a catalogue, `payload-too-large`.
+    /// - Throws: `invalid-body` if it exceeds the limits of a catalogue, `payload-too-large`.
     func draft() throws -> String {
         let json = json()
         do {
@@ -58,7 +59,8 @@ extension Catalogue {
         return try json.draft(upTo: LocalizationLimits.documentSizeInBytes)
     }
 
-    /// Turns a language on or off. Where none is declared, all are on: they are declared first.
+    /// Turns a language on or off. A catalogue that declares no languages has all of them on, so they are declared
+    /// first.
     mutating func declare(_ language: LanguageTag, isPublished: Bool) {
         if languages.isEmpty { for other in allLanguages { languages[other] = Language(isPublished: true) } }
         languages[language, default: Language(isPublished: isPublished)].isPublished = isPublished
@@ -74,26 +76,26 @@ extension Catalogue.Changes {
 }
 
 extension Request {
-    /// A language tag of the query.
+    /// A language tag from the query.
     ///
     /// - Throws: `invalid-parameter`.
     func language(_ name: Substring) throws -> LanguageTag? {
         guard let text = uri.queryParameters[name] else { return nil }
         guard let language = LanguageTag(String(text)) else {
-            throw HTTPProblem(.invalidParameter, "It must be a language tag such as de or pt-BR.", field: String(name))
+            throw HTTPProblem(.invalidParameter, "This must be a language tag such as de or pt-BR.", field: String(name))
         }
         return language
     }
 
-    /// One of a few words of the query.
+    /// A word from the query, one of a fixed set.
     ///
-    /// - Throws: `invalid-parameter` listing them.
+    /// - Throws: `invalid-parameter` with the allowed words.
     func choice<Choice: RawRepresentable & CaseIterable>(_ name: Substring, _: Choice.Type) throws -> Choice?
     where Choice.RawValue == String {
         guard let text = uri.queryParameters[name] else { return nil }
         guard let choice = Choice(rawValue: String(text)) else {
             throw HTTPProblem(
-                .invalidParameter, "It must be one of \(Choice.allCases.map(\.rawValue).joined(separator: ", ")).",
+                .invalidParameter, "This must be one of \(Choice.allCases.map(\.rawValue).joined(separator: ", ")).",
                 field: String(name))
         }
         return choice

@@ -1,6 +1,6 @@
 import MartletCore
 
-/// The translations that are live in a space, in the order of their app versions.
+/// The live translations of a space, ordered by app version.
 private struct TranslationIndex: Sendable {
     let entries: [(sortKey: String, document: LiveDocument)]
 
@@ -12,7 +12,7 @@ private struct TranslationIndex: Sendable {
 }
 
 extension LiveSpace {
-    /// Those of an app version: its own, else those of the newest version that is not above it.
+    /// The translations of an app version: its own, otherwise those of the newest earlier version.
     func translations(for appVersion: String) -> LiveDocument? {
         if let own = self[DocumentKey(.translation, appVersion)] { return own }
         guard let version = VersionNumber(appVersion) else { return nil }

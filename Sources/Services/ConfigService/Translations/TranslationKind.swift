@@ -2,12 +2,12 @@ import MartletAPI
 import MartletCore
 import MartletLocalization
 
-/// The texts of an app version in all of its languages: a document is a `Catalogue`, its name the app version.
+/// The texts of an app version in all its languages: a document is a `Catalogue` named after the app version.
 struct TranslationKind: PublishedKind {
     var maximumSizeInBytes: Int { LocalizationLimits.documentSizeInBytes }
 
     func problem(withName name: String) -> String? {
-        name.contains("~") ? "Translations are called as the app version: one name without ~." : nil
+        name.contains("~") ? "Translations must be named after the app version, without ~." : nil
     }
 
     func check(_ document: JSONValue, named name: String, in space: LiveSpace) -> [Finding] {

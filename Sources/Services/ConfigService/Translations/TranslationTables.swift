@@ -3,10 +3,10 @@ import MartletHTTP
 import MartletLocalization
 import Synchronization
 
-/// What clients get of a catalogue: a table for each language, made when it is first asked for.
+/// The tables that clients get from a catalogue, one per language, made on first use.
 ///
-/// With 200 languages the tables are many times the catalogue, for each has every key. So only `maximumSizeInBytes` of
-/// them are kept.
+/// With 200 languages the tables are many times larger than the catalogue, because each contains every key. So at most
+/// `maximumSizeInBytes` of them are kept.
 final class TranslationTables: Sendable {
     static let maximumSizeInBytes = 4 << 20
 
@@ -20,13 +20,13 @@ final class TranslationTables: Sendable {
             stored = StoredContent(Array(json.text.utf8))
         }
 
-        /// Changes with the content of this language alone.
+        /// Changes only with the content of this language.
         var tag: EntityTag { EntityTag(text: stored.sha256) }
     }
 
     private let catalogue: Catalogue
     private let published: Set<LanguageTag>
-    /// The pseudo-locale's tag, unless the catalogue has texts of its own for it.
+    /// The pseudo-locale's tag; nil if the catalogue has its own texts for it.
     private let pseudoLocale: LanguageTag?
     private let tables = Mutex<[LanguageTag: Table]>([:])
 
@@ -37,10 +37,9 @@ final class TranslationTables: Sendable {
         pseudoLocale = LanguageTag(PseudoLocale.language).flatMap { languages.contains($0) ? nil : $0 }
     }
 
-    /// The table for a reader of a language: that language's, or its next parent's that is published. Nil: there is
-    /// none.
+    /// The table for a language: its own, or that of the nearest parent that is published. Nil if there is none.
     ///
-    /// - Parameter withPseudoLocale: whether `en-XA` is one of the languages.
+    /// - Parameter withPseudoLocale: Whether `en-XA` is one of the languages.
     func table(for language: LanguageTag, withPseudoLocale: Bool) -> Table? {
         let isPseudo = withPseudoLocale && language == pseudoLocale
         guard let found = isPseudo ? language : language.closest(in: published) else { return nil }

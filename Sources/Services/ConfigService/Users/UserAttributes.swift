@@ -3,10 +3,10 @@ import MartletCore
 import MartletFlags
 import MartletHTTP
 
-/// Lets conditions look at what other services know of a user, beside `user.id`: the roles in storage (`user.roles`),
-/// and of auth `user.profile`, `user.emailVerified` and `user.anonymous`.
+/// Adds attributes from other services for use in conditions: the user's roles from storage (`user.roles`), and
+/// `user.profile`, `user.emailVerified` and `user.anonymous` from auth.
 struct UserAttributes: Sendable {
-    /// What somebody has to be asked for.
+    /// The attributes that must be requested from other services.
     struct Needs: Sendable, Equatable {
         var roles = false
         var profile = false
@@ -20,21 +20,21 @@ struct UserAttributes: Sendable {
     let profiles: UserProfiles
     let logger: Logger
 
-    /// The attributes with what is known of the user whom the gateway knows, whatever the caller said of them.
+    /// The attributes with those of the user known to the gateway, whatever the caller claims.
     ///
-    /// Nobody is asked where nothing looks at it, or nobody is signed in. What cannot be asked for is marked as
-    /// unknown, so that no condition on it holds.
+    /// No service is called if `needs` is empty or no user is signed in. Attributes that cannot be loaded are marked as
+    /// unknown, so that no condition on them matches.
     func adding(to attributes: FlagAttributes, of principal: Principal, _ needs: Needs) async -> FlagAttributes {
         guard needs != Needs(), let id = principal.userID else { return attributes }
         var attributes = attributes
         var user: [String: FlagValue] = ["id": .string(id)]
-        // What an earlier look-up of this request found.
+        // Keeps attributes that this request has already loaded.
         if case .object(let known)? = attributes["user"], known["id"] == .string(id) { user = known }
         if needs.roles {
             do {
                 user["roles"] = .array(try await roles.roles(of: principal).map { .string($0) })
             } catch {
-                logger.debug("roles of a user not read", metadata: ["error.cause": "\(error)"])
+                logger.debug("Could not load a user's roles; conditions on them do not match.", metadata: ["error.cause": "\(error)"])
                 attributes.areRolesUnknown = true
             }
         }
@@ -43,7 +43,7 @@ struct UserAttributes: Sendable {
                 let known = try await profiles.value(of: principal) ?? .object([])
                 for name in FlagAttributes.ofAuth { user[name] = known[name].map { FlagValue($0) } ?? .null }
             } catch {
-                logger.debug("profile of a user not read", metadata: ["error.cause": "\(error)"])
+                logger.debug("Could not load a user's profile; conditions on it do not match.", metadata: ["error.cause": "\(error)"])
                 attributes.isProfileUnknown = true
             }
         }
@@ -57,13 +57,13 @@ extension Condition {
 }
 
 extension LiveSpace {
-    /// What decides who takes part in an experiment that is running.
+    /// The attributes that decide participation in running experiments.
     var needsOfExperiments: UserAttributes.Needs { derived(ExperimentNeeds.init).all }
 
-    /// What decides what flags answer.
+    /// The attributes that decide the values of flags.
     var needsOfFlags: UserAttributes.Needs { needsOfRules | (flags == nil ? .init() : needsOfExperiments) }
 
-    /// The same without experiments.
+    /// The attributes that decide the values of flags without experiments.
     var needsOfRules: UserAttributes.Needs {
         flags.map { .init(roles: $0.flags.asksForRoles, profile: $0.flags.asksForProfile) } ?? .init()
     }

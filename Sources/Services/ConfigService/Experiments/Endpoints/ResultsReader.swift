@@ -5,7 +5,7 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// What the calls about results have in common.
+/// The common steps of the endpoints for results.
 struct ResultsReader: Sendable {
     let documents: DocumentStore
     let live: LiveDocuments
@@ -15,7 +15,8 @@ struct ResultsReader: Sendable {
     let kinds: Kinds
     let logger: Logger
 
-    /// The experiment in the path as it is published, or its draft while it never was; `id` is what exposures call it.
+    /// The experiment in the path: its published version, or its draft if it was never published. `id` is its id in
+    /// exposures.
     ///
     /// - Throws: `document-not-found`, `document-refused` for a draft with errors.
     func experiment(_ context: ServiceContext, may action: StaffAction) async throws -> (
@@ -34,12 +35,12 @@ struct ResultsReader: Sendable {
         }
         let (experiment, findings) = ExperimentKind.read(try JSONValue(parsing: draft.utf8))
         guard !findings.contains(where: { $0.severity == .error }) else {
-            throw HTTPProblem(.documentRefused, "The draft has errors: see findings.", findings: findings.limited)
+            throw HTTPProblem(.documentRefused, "The draft has errors; see findings.", findings: findings.limited)
         }
         return (key.name, ExperimentDocument.id(of: key.name, from: document.firstVersion), experiment)
     }
 
-    /// What was observed by a day.
+    /// The observations of one metric up to a day.
     struct Day: Sendable {
         let metric: String
         let day: String
@@ -51,7 +52,7 @@ struct ResultsReader: Sendable {
         let experiment = measured.experiment
         return try await observations.list(measured.id, bucketVersion: experiment.bucketVersion, in: space).compactMap {
             row in
-            // What was observed when the experiment had other variations or metrics is left out.
+            // Observations from before the variations or metrics changed are left out.
             guard let metric = experiment.metrics.first(where: { $0.name == row.metric }),
                 metric.hasSums(from: row.source),
                 let content = try? JSONValue(parsing: row.content.utf8),
@@ -61,8 +62,9 @@ struct ResultsReader: Sendable {
         }
     }
 
-    /// Asks analytics for what the experiment's metrics name and is not known well enough, as far as it gets, and keeps
-    /// the answers as today's. Of an experiment that is over what was kept a day later stays: events do not.
+    /// Asks analytics for the metrics whose values are missing or out of date, as many as the time allows, and stores
+    /// the answers under today's date. Values stored a day after the end of an experiment are final, because events are
+    /// not kept forever.
     func measure(_ measured: MeasuredExperiment, named name: String, in space: ConfigSpace, at now: Date = Date())
         async throws -> Measurement
     {
@@ -96,7 +98,7 @@ struct ResultsReader: Sendable {
             }, seen: found.values.max { $0.asOf < $1.asOf }?.seen)
     }
 
-    /// What is kept of metrics that name an event, the last of each.
+    /// The most recent stored values of the metrics that name an event.
     private func kept(
         of measured: MeasuredExperiment, in space: ConfigSpace
     ) async throws -> [String: (asOf: Date, seen: MeasuredExperiment.Seen?)] {
@@ -112,7 +114,7 @@ struct ResultsReader: Sendable {
         return Dictionary(pairs) { $1 }
     }
 
-    /// Keeps what analytics answered of a metric, unless it cannot be.
+    /// Stores analytics' answer for a metric if it is plausible.
     private func keep(
         _ sums: ExperimentSums, of question: ExperimentQuestion.Metric, _ measured: MeasuredExperiment,
         in space: ConfigSpace, asOf date: Date
@@ -124,7 +126,7 @@ struct ResultsReader: Sendable {
             _ = try metric.observations(content, of: experiment.variations, field: metric.name)
         } catch {
             logger.warning(
-                "what analytics says of an experiment is not kept",
+                "Analytics returned sums that no values can have; the metric keeps its previous results.",
                 metadata: ["experiment.metric": "\(metric.name)", "error.cause": "\(error)"])
             return .unusable
         }

@@ -3,8 +3,8 @@ import MartletAPI
 import MartletHTTP
 import NIOCore
 
-/// What experiments have of end users: which variations they were given. Devices are nobody's: who uses one is not
-/// known here.
+/// Data that experiments hold on end users: the variations they were given. Exposures of devices are not included,
+/// because this service does not know who uses a device.
 struct ExperimentUserData: UserDataHolder {
     static let rowsPerSlice = 500
 
@@ -20,7 +20,7 @@ struct ExperimentUserData: UserDataHolder {
     func export(_ request: UserDataRequest) async throws -> UserDataPortion {
         let (user, space) = try Self.owner(request)
         guard let after = request.after.map({ Int($0) }) ?? 0, after >= 0 else {
-            throw HTTPProblem(.invalidBody, "There is no such place to go on.", field: "after")
+            throw HTTPProblem(.invalidBody, "This is not a position from an earlier export.", field: "after")
         }
         let rows = try await exposures.export(user: user, in: space, after: after, limit: Self.rowsPerSlice)
         var lines = ByteBuffer()
@@ -30,10 +30,10 @@ struct ExperimentUserData: UserDataHolder {
 
     private static func owner(_ request: UserDataRequest) throws -> (user: String, space: ConfigSpace) {
         guard (1...32).contains(request.app.utf8.count) else {
-            throw HTTPProblem(.invalidBody, "This is no app's id.", field: "app")
+            throw HTTPProblem(.invalidBody, "This must be the id of an app.", field: "app")
         }
         guard let user = UUID(uuidString: request.user) else {
-            throw HTTPProblem(.invalidBody, "This is no user's id.", field: "user")
+            throw HTTPProblem(.invalidBody, "This must be the id of a user.", field: "user")
         }
         return (user.uuidString.lowercased(), ConfigSpace(appID: request.app, environment: request.environment))
     }

@@ -5,26 +5,26 @@ import MartletHTTP
 import ServiceLifecycle
 import Synchronization
 
-/// A unit that was given something of an experiment.
+/// A unit that was given a variation of an experiment.
 struct Exposure: Sendable, Hashable {
     let space: ConfigSpace
-    /// Its id: see `ExperimentDocument.id(of:from:)`.
+    /// The experiment's id; see `ExperimentDocument.id(of:from:)`.
     let experiment: String
     let bucketVersion: Int
     let variation: String
-    /// `user:<id>` or `device:<id>`, hashed: see `ExposureStore.unit(_:_:)`.
+    /// The hash of `user:<id>` or `device:<id>`; see `ExposureStore.unit(_:_:)`.
     let unit: String
 }
 
-/// Writes exposures down behind the answers that they belong to, many at a time.
+/// Writes exposures in batches, after their answers have been sent.
 ///
-/// What this copy has written lately it does not write again; the table keeps each once in any case. While the database
-/// is away as many wait as there is room for. Those beyond are counted and forgotten: they come again with the unit's
-/// next request.
+/// Exposures that this instance wrote recently are skipped; in any case the table keeps each only once. While the
+/// database is unavailable, exposures wait in memory up to a limit. Exposures beyond the limit are counted and dropped;
+/// the unit's next request records them again.
 final class ExposureLog: Service {
     static let maximumWaiting = 20_000
     static let maximumPerStatement = 1_000
-    /// What is known as written: two generations of this many.
+    /// The number of exposures per generation that are remembered as written; there are two generations.
     static let maximumKnown = 50_000
     private static let pause: Duration = .milliseconds(500)
     private static let cleaningPause: Duration = .seconds(10)
@@ -34,7 +34,7 @@ final class ExposureLog: Service {
         var known: Set<Exposure> = []
         var knownBefore: Set<Exposure> = []
 
-        /// False: there is no room.
+        /// Returns false if the queue is full.
         mutating func take(_ exposure: Exposure, _ date: Date) -> Bool {
             guard !known.contains(exposure), !knownBefore.contains(exposure) else { return true }
             guard waiting.count < ExposureLog.maximumWaiting else { return false }
@@ -77,22 +77,22 @@ final class ExposureLog: Service {
                 try? await Task.sleep(for: Self.pause)
             }
         }
-        // What was answered last, as long as the database takes it. A task of its own, as this one is cancelled.
+        // Writes the last exposures if the database accepts them. Uses a new task, because this one is cancelled.
         await Task { await self.flush() }.value
     }
 
-    /// Takes away what belongs to experiments that were deleted, and what was on its way while a user was erased. Any
-    /// copy may.
+    /// Deletes exposures of deleted experiments, and exposures that were being written while their user was erased. Any
+    /// instance may do this.
     func clean() async {
         do {
             while try await store.clean(limit: Self.maximumPerStatement) == Self.maximumPerStatement, !Task.isCancelled
             {}
         } catch {
-            logger.debug("exposures not cleaned", metadata: ["error.cause": "\(error)"])
+            logger.debug("Could not delete obsolete exposures; retrying later.", metadata: ["error.cause": "\(error)"])
         }
     }
 
-    /// Writes what waits. What cannot be written waits on.
+    /// Writes the queued exposures. Those that cannot be written stay in the queue.
     func flush() async {
         while true {
             let batch = state.withLock { state in
@@ -104,7 +104,7 @@ final class ExposureLog: Service {
                 try await store.add(batch)
             } catch {
                 logger.debug(
-                    "exposures not written", metadata: ["exposures": "\(batch.count)", "error.cause": "\(error)"])
+                    "Could not write exposures; retrying later.", metadata: ["exposures": "\(batch.count)", "error.cause": "\(error)"])
                 return state.withLock { $0.waiting.insert(contentsOf: batch, at: 0) }
             }
         }

@@ -3,27 +3,26 @@ import MartletAPI
 import MartletCore
 import MartletPostgres
 
-/// Which units were given which variations, and when first.
+/// The variations that each unit was given, with the time of the first exposure.
 struct ExposureStore: Sendable {
     let postgres: PostgresClient
 
-    /// How many units an experiment has.
+    /// The number of exposed units of an experiment.
     struct Count: Sendable, Equatable {
-        /// By variation, without those below.
+        /// Units by variation, without those counted in `multiple`.
         var units: [String: Int] = [:]
-        /// That were given more than one variation: they belong to none.
+        /// Units that were given more than one variation and count for none.
         var multiple = 0
-        /// When the first unit was given something; nil: none was.
+        /// The time of the first exposure; nil if there is none.
         var since: Date?
     }
 
-    /// What stands for a unit in the table: the first 128 bits of SHA-256 of `user:<id>` or `device:<id>`, in
-    /// hexadecimal digits.
+    /// The unit's key in the table: the first 128 bits of the SHA-256 of `user:<id>` or `device:<id>`, in hexadecimal.
     static func unit(_ kind: ExperimentDocument.Unit, _ id: String) -> String {
         Hexadecimal.text(Credential.digest(of: kind.rawValue + ":" + id).prefix(16))
     }
 
-    /// Adds those that are not there, but for experiments that have ended and users who were erased.
+    /// Adds new exposures, except for experiments that have ended and users who were erased. Idempotent.
     func add(_ exposures: [(exposure: Exposure, date: Date)]) async throws {
         let all = exposures.map(\.exposure)
         try await postgres.execute(
@@ -41,7 +40,7 @@ struct ExposureStore: Sendable {
             """)
     }
 
-    /// Experiment → bucket version → the variation that the unit was given first.
+    /// The unit's first variation by experiment and bucket version.
     func history(of unit: ExperimentUnit, experiments: [String], in space: ConfigSpace) async throws -> [String: [Int:
         String]]
     {
@@ -86,11 +85,11 @@ struct ExposureStore: Sendable {
 
     // MARK: Of one user
 
-    /// As the user, and as the device that OpenFeature's targeting key with the user's id is taken for.
+    /// The user's keys: as a user, and as a device, because OpenFeature's targeting key may hold a user's id.
     private static func units(of user: String) -> [String] { [unit(.user, user), unit(.device, user)] }
 
-    /// Deletes at most `limit` exposures of a user; returns how many. That the user was erased is remembered for what
-    /// is not written yet.
+    /// Deletes at most `limit` exposures of a user and returns their number. Marks the user as erased, so that
+    /// exposures not yet written are dropped.
     func erase(user id: String, in space: ConfigSpace, limit: Int) async throws -> Int {
         try await postgres.execute(
             """
@@ -108,7 +107,7 @@ struct ExposureStore: Sendable {
         ).count
     }
 
-    /// JSON objects of a user's exposures, from behind `after`, a number of rows.
+    /// A user's exposures as JSON objects, skipping the first `after` rows.
     func export(user id: String, in space: ConfigSpace, after: Int, limit: Int) async throws -> [String] {
         try await postgres.query(
             """
@@ -120,11 +119,12 @@ struct ExposureStore: Sendable {
         ).map { try $0.decode(0) }
     }
 
-    // MARK: What is gone
+    // MARK: Deleted experiments and erased users
 
-    /// The experiment is deleted: what is written of it goes, and nothing is added. In a transaction.
+    /// Marks an experiment as ended: `clean` deletes its exposures, and no new ones are added. Runs in the caller's
+    /// transaction.
     ///
-    /// - Parameter experiment: its id.
+    /// - Parameter experiment: The experiment's id.
     static func end(_ experiment: String, in space: ConfigSpace, _ transaction: PostgresTransaction) async throws {
         try await transaction.execute(
             """
@@ -133,10 +133,10 @@ struct ExposureStore: Sendable {
             """)
     }
 
-    /// Deletes exposures of ended experiments, and those that were just being written when their user was erased: at
+    /// Deletes exposures of ended experiments, and exposures that were written while their user was being erased; at
     /// most `limit` of each.
     ///
-    /// - Returns: the larger of both numbers.
+    /// - Returns: The larger of the two numbers.
     func clean(limit: Int) async throws -> Int {
         let exposures = try await postgres.query(
             """

@@ -4,60 +4,61 @@ import MartletHTTP
 import NIOCore
 import Synchronization
 
-/// Asks analytics what it counted of an experiment's metrics that name an event: a few at a time, each call for a
-/// limited time.
+/// Asks analytics for the sums of an experiment's metrics that name an event. Each call asks for a few metrics and has
+/// a time limit.
 ///
-/// What is answered is for the caller to keep, so that whoever asks again goes on with the others. What is too much in
-/// company is asked for alone, and alone not again for a while.
+/// The caller stores the answers, so that a later call continues with the remaining metrics. Metrics that are too
+/// expensive together are asked for one at a time; a metric that is too expensive by itself is skipped for a while.
 final class Conversions: Sendable {
-    /// Why there are no new sums.
+    /// Why a metric has no new sums.
     enum Problem: String, Error {
         case unavailable
-        /// Analytics did not get through the events in its time.
+        /// Analytics could not process the events in time.
         case tooLarge = "too-large"
-        /// No values can have the sums that it answered.
+        /// No values can have the returned sums.
         case unusable
     }
 
     struct Limits: Sendable {
-        /// Metrics in a call.
+        /// The number of metrics per call.
         var metrics = 3
-        /// Of a call. Analytics gives up after 24 seconds.
+        /// The time limit of a call. Analytics gives up after 24 seconds.
         var call: Duration = .seconds(25)
-        /// How long after the first call the last one begins. Somebody waits for both, and the gateway a minute.
+        /// No call starts later than this after the first one. The client waits for all of them, and the gateway's
+        /// limit is a minute.
         var lastCall: Duration = .seconds(15)
-        /// Experiments at a time: those beyond are not asked about.
+        /// The number of experiments at a time; further ones are not asked about.
         var experiments = 4
-        /// What was answered is not asked again for so long.
+        /// How long an answer stays valid, in seconds.
         var validity: TimeInterval = 30
-        /// What was too much by itself is not asked again for so long, and what was too much in company is asked for
-        /// alone.
+        /// How long a metric that was too expensive by itself is not asked for again, and one that was too expensive
+        /// together with others is asked for alone.
         var pause: Duration = .seconds(300)
     }
 
-    /// Whose metrics they are.
+    /// The experiment that the metrics belong to.
     struct Subject: Hashable {
         var space: ConfigSpace
         var experiment: String
         var bucketVersion: Int
     }
 
-    /// A metric of which there is no new answer.
+    /// A metric that needs a new answer.
     struct Wanted: Sendable {
         var metric: ExperimentQuestion.Metric
-        /// When it was answered last; nil: never.
+        /// The time of the last answer; nil if there is none.
         var asOf: Date?
     }
 
     private struct Heavy: Hashable {
         var subject: Subject
-        /// The metric's question.
+        /// The text of the metric's question.
         var question: String
     }
 
     private struct State {
         var underWay: Set<Subject> = []
-        /// What was too much, and whether by itself.
+        /// Metrics that were too expensive, and whether they were asked for alone.
         var heavy: [Heavy: (isAlone: Bool, until: ContinuousClock.Instant)] = [:]
     }
 
@@ -81,14 +82,13 @@ final class Conversions: Sendable {
         }
     }
 
-    /// Asks for metrics, those first that were never answered, then those whose answer is oldest, until they are there
-    /// or the time is over.
+    /// Asks for metrics until all are answered or the time is up: first those without an answer, then those with the
+    /// oldest one.
     ///
     /// - Parameters:
-    ///   - question: without metrics.
-    ///   - keep: takes the sums of a metric; what it throws ends the asking.
-    /// - Returns: what there is to say of metrics that have no new sums. Others that are not there were not asked for
-    ///   yet.
+    ///   - question: The question without its metrics.
+    ///   - keep: Stores the sums of a metric. Its errors are rethrown and end the loop.
+    /// - Returns: The problems by metric. Metrics that were not asked for yet have neither sums nor a problem.
     func sums(
         of wanted: [Wanted], _ question: ExperimentQuestion, of subject: Subject,
         keep: (ExperimentQuestion.Metric, ExperimentSums) async throws -> Problem?
@@ -113,7 +113,7 @@ final class Conversions: Sendable {
                     pieces += part.metrics.map { [$0] }
                 }
             } catch let problem as Problem {
-                // The next one would not be answered either.
+                // Further calls would fail too.
                 for metric in part.metrics { problems[metric.name] = problem }
                 break
             }
@@ -121,7 +121,7 @@ final class Conversions: Sendable {
         return problems
     }
 
-    /// Nil for metrics that have to be asked for alone.
+    /// Groups the metrics into calls. Metrics that were too expensive together are asked for alone.
     private func plan(_ wanted: [Wanted], _ subject: Subject) -> (
         pieces: [[ExperimentQuestion.Metric]], problems: [String: Problem]
     ) {
@@ -144,7 +144,7 @@ final class Conversions: Sendable {
         return (pieces + alone.map { [$0] }, problems)
     }
 
-    /// False while somebody else asks the same, or too much is asked.
+    /// Returns false if the same experiment is already being asked about or too many are.
     private func begin(_ subject: Subject) -> Bool {
         state.withLock { $0.underWay.count < limits.experiments && $0.underWay.insert(subject).inserted }
     }
@@ -180,7 +180,7 @@ final class Conversions: Sendable {
 }
 
 extension ExperimentQuestion.Metric {
-    /// JSON, the same for the same question.
+    /// JSON, identical for identical questions.
     var text: String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]

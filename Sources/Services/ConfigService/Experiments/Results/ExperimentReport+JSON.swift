@@ -2,7 +2,7 @@ import MartletCore
 import MartletStatistics
 
 extension JSONValue {
-    /// Null for what is no finite number.
+    /// Null if the number is not finite.
     static func real(_ number: Double?) -> JSONValue {
         guard let number, number.isFinite else { return .null }
         return .number("\(number)")
@@ -12,7 +12,7 @@ extension JSONValue {
 }
 
 extension ExperimentReport {
-    /// What `results` answers, but for where the data are from.
+    /// The members of the `results` answer, without those about the source of the data.
     var members: [JSONValue.Member] {
         [
             .init("units", .object(experiment.variations.map { .init($0.key, .count(units[$0.key] ?? 0)) })),
@@ -88,7 +88,7 @@ extension MetricReport {
         }
     }
 
-    /// To win is to be better, which may mean less.
+    /// The probability of being better; for some metrics, less is better.
     private func json(_ belief: Belief, _ alpha: Double) -> JSONValue {
         let isLess = metric.isLessBetter
         return .object([

@@ -1,22 +1,23 @@
 import MartletStatistics
 
-/// What the data say of an experiment, and whether they may be believed.
+/// The results of an experiment and the checks of their validity.
 struct ExperimentReport: Sendable {
-    /// What to do now.
+    /// A recommended action.
     struct Hint: Sendable {
         enum Advice: String, Sendable {
-            /// The assignment or the counting is broken.
+            /// The assignment or the counting is broken, so the results are not valid.
             case distrust
-            /// It is too early to tell.
+            /// There is not enough data yet.
             case wait
-            /// A variation is better.
+            /// Choose the variation: it is better than the control.
             case take
-            /// The control is better than every variation, or an effect that matters would have been found by now.
+            /// Keep the control: it is better than every variation, or an effect that matters would have been found by
+            /// now.
             case stay
         }
 
         let advice: Advice
-        /// The variation to take.
+        /// The variation to choose.
         var variation: String?
         let reason: String
     }
@@ -27,17 +28,17 @@ struct ExperimentReport: Sendable {
         let message: String
     }
 
-    /// The fewest units of a variation of which the chi-squared test is good.
+    /// The minimum number of units per variation for the chi-squared test to be valid.
     private static let minimumForRatio = 8.0
 
     let experiment: ExperimentDocument
-    /// By variation.
+    /// The number of units by variation.
     let units: [String: Int]
-    /// Units that were given more than one variation and belong to none.
+    /// Units that were given more than one variation and count for none.
     let multipleExposures: Int
-    /// Nil: analytics was not asked, or did not answer.
+    /// Nil if analytics was not asked or did not answer.
     let seen: MeasuredExperiment.Seen?
-    /// Nil: too few to tell, or some were given their variation by other weights.
+    /// Nil if there are too few units, or if the weights changed while the experiment ran.
     let sampleRatioP: Double?
     private(set) var metrics: [MetricReport]
 
@@ -61,7 +62,7 @@ struct ExperimentReport: Sendable {
         correct()
     }
 
-    /// Holm's correction over every comparison there is.
+    /// Applies Holm's correction over all comparisons.
     private mutating func correct() {
         let places = metrics.indices.flatMap { metric in metrics[metric].comparisons.indices.map { (metric, $0) } }
             .filter { metrics[$0].comparisons[$1].main != nil }
@@ -80,12 +81,12 @@ struct ExperimentReport: Sendable {
         let rails = experiment.guardRails
         let least = experiment.variations.map { units[$0.key] ?? 0 }.min() ?? 0
         let ratio = sampleRatioP.map {
-            "The probability of such a split by chance is \($0); below \(rails.sampleRatioThreshold) something is broken."
+            "The probability of such a split by chance is \($0); a value below \(rails.sampleRatioThreshold) means that something is broken."
         }
         return [
             GuardRail(
                 code: "enough-data", isMet: least >= rails.minimumUnits,
-                message: "The smallest variation has \(least) units of \(rails.minimumUnits)."),
+                message: "The smallest variation has \(least) of the required \(rails.minimumUnits) units."),
             GuardRail(code: "sample-ratio", isMet: !isSplitBroken, message: ratio ?? unknownRatio),
             GuardRail(
                 code: "single-variation", isMet: multipleExposures * 100 <= units.values.reduce(multipleExposures, +),
@@ -95,17 +96,17 @@ struct ExperimentReport: Sendable {
         ] + (seen.map(guardRails) ?? [])
     }
 
-    /// Whether those who were seen are those who were given something.
+    /// Checks that the units seen by analytics match the exposed units.
     private func guardRails(_ seen: MeasuredExperiment.Seen) -> [GuardRail] {
         let all = seen.units.values.reduce(seen.multipleExposures, +)
         let strange = experiment.variations.first { (seen.units[$0.key] ?? 0) > (units[$0.key] ?? 0) * 101 / 100 + 1 }
         let message =
             if let strange {
-                "Events of \(seen.units[strange.key] ?? 0) persons say \(strange.key), which only \(units[strange.key] ?? 0) units were given: persons are no units, or events say what is long over."
+                "Analytics saw \(seen.units[strange.key] ?? 0) persons with \(strange.key), but only \(units[strange.key] ?? 0) units were given it. Either persons are not the units, or events report outdated variations."
             } else if all == 0 {
-                "No event says which variation its person was given: send what the header Experiments says along, and events by the unit's id."
+                "No event reports a variation. Send the value of the header Experiments with events, and identify persons by the unit's id."
             } else {
-                "\(all) persons of \(units.values.reduce(multipleExposures, +)) units were seen."
+                "Analytics saw \(all) persons of \(units.values.reduce(multipleExposures, +)) units."
             }
         return [
             GuardRail(
@@ -114,23 +115,23 @@ struct ExperimentReport: Sendable {
             GuardRail(
                 code: "single-variation-seen", isMet: seen.multipleExposures * 100 <= all,
                 message:
-                    "Events of \(seen.multipleExposures) persons say more than one variation; they count with 0. More than 1 % is suspicious."
+                    "Events of \(seen.multipleExposures) persons report more than one variation; these persons count as 0. More than 1 % is suspicious."
             ),
         ]
     }
 
     private var unknownRatio: String {
         experiment.phase > 0
-            ? "Who takes part was changed while it ran (phase \(experiment.phase)): units are split by the weights of then and of now, which cannot be tested."
-            : "There are too few units to tell whether they are split by the weights."
+            ? "Participation changed while the experiment ran (phase \(experiment.phase)). Units are split by old and new weights, which cannot be tested."
+            : "There are too few units to test whether they are split by the weights."
     }
 
     private var isSplitBroken: Bool { sampleRatioP.map { $0 < experiment.guardRails.sampleRatioThreshold } ?? false }
 
     // MARK: Hints
 
-    /// By the first metric.
-    var hint: Hint { metrics.first.map(hint) ?? Hint(advice: .wait, reason: "Nothing was observed of any metric yet.") }
+    /// The recommendation, based on the first metric.
+    var hint: Hint { metrics.first.map(hint) ?? Hint(advice: .wait, reason: "There are no observations of any metric yet.") }
 
     func hint(of report: MetricReport) -> Hint {
         if let broken = guardRails.first(where: { !$0.isMet && $0.code != "enough-data" }) {
@@ -139,7 +140,7 @@ struct ExperimentReport: Sendable {
         if let early = guardRails.first(where: { !$0.isMet }) { return Hint(advice: .wait, reason: early.message) }
         let least = report.comparisons.map(\.treatment.value.count).reduce(report.control.value.count, min)
         guard least >= experiment.guardRails.minimumUnits else {
-            return Hint(advice: .wait, reason: "The metric was observed of \(least) units in its smallest variation.")
+            return Hint(advice: .wait, reason: "The metric has only \(least) observed units in its smallest variation.")
         }
         let alpha = experiment.guardRails.alpha
         let sign: Double = report.metric.isLessBetter ? -1 : 1
@@ -156,12 +157,12 @@ struct ExperimentReport: Sendable {
         if let minimum = report.metric.minimumEffect, report.comparisons.allSatisfy({ excludes(minimum, $0, sign) }) {
             return Hint(
                 advice: .stay,
-                reason: "The sequential intervals exclude that any variation is better by \(minimum) or more.")
+                reason: "The sequential intervals rule out that any variation is better by \(minimum) or more.")
         }
         let needed = report.comparisons.compactMap(\.neededUnits).max().map {
-            " \($0) units of control and variation are needed for the smallest effect that matters."
+            " Control and variation together need \($0) units to detect the smallest effect that matters."
         }
-        return Hint(advice: .wait, reason: "Nothing can be told from chance yet." + (needed ?? ""))
+        return Hint(advice: .wait, reason: "No difference can be distinguished from chance yet." + (needed ?? ""))
     }
 
     private func excludes(_ minimum: Double, _ comparison: Comparison, _ sign: Double) -> Bool {

@@ -2,34 +2,34 @@ import Foundation
 import MartletAPI
 import MartletCore
 
-/// Who was given what of an experiment (config's exposures) beside what they did (analytics' events).
+/// An experiment with its exposures and the events that analytics counted for it.
 ///
-/// A unit of analytics is a person with an event that says its variation; what it did before does not count. Who was
-/// given a variation and sent no such event did nothing that is counted: it is a unit with 0. So units are as many as
-/// were given the variation, or were seen with it, if those are more.
+/// A unit in analytics is a person with an event that reports its variation; earlier events do not count. A unit that
+/// was given a variation but has no such event counts as 0. So the number of units is the number of exposed units, or
+/// the number seen by analytics if that is larger.
 struct MeasuredExperiment: Sendable {
-    /// What analytics saw; nil where it was not asked, or did not answer.
+    /// The units that analytics saw; nil if it was not asked or did not answer.
     struct Seen: Sendable {
         var units: [String: Int]
         var multipleExposures: Int
     }
 
-    /// Until when events of an experiment that is over may still come.
+    /// How long after the end of an experiment its events may still arrive, in seconds.
     static let patience: TimeInterval = 86_400
     private static let maximumDays = 800.0
 
     let experiment: ExperimentDocument
-    /// What exposures call it.
+    /// The experiment's id in exposures.
     let id: String
     let exposures: ExposureStore.Count
 
-    /// What analytics is to be asked; nil: nothing, as no metric names an event, or nobody was given anything yet.
+    /// The question for analytics; nil if no metric names an event or no unit was exposed yet.
     func question(named name: String, in space: ConfigSpace, at now: Date) -> ExperimentQuestion? {
         let metrics = experiment.metrics.compactMap(\.question)
         guard !metrics.isEmpty, let since = exposures.since else { return nil }
         let end = min(experiment.over ?? now, now)
         let from = max(since.timeIntervalSince1970, end.timeIntervalSince1970 - Self.maximumDays * 86_400 + 86_400)
-        // The second that is not over counts: its events may have been answered.
+        // The current second is included, because its events may already count.
         let question = ExperimentQuestion(
             appID: space.appID, environment: space.environment, experiment: name,
             variations: experiment.variations.map(\.key),
@@ -37,10 +37,10 @@ struct MeasuredExperiment: Sendable {
         return question.to > question.from ? question : nil
     }
 
-    /// Whether what was kept at `date` is all that there will be.
+    /// Whether values stored at `date` are final.
     func isComplete(at date: Date) -> Bool { experiment.over.map { date > $0 + Self.patience } ?? false }
 
-    /// Sums of a metric by variation, as `PUT …/metrics/{metric}/observations` takes them.
+    /// The sums of a metric by variation, in the form that `PUT …/metrics/{metric}/observations` accepts.
     func content(of sums: [String: ExperimentSums.Sums]) -> JSONValue {
         .object(
             experiment.variations.map { variation in
@@ -64,7 +64,7 @@ struct MeasuredExperiment: Sendable {
 }
 
 extension ExperimentDocument {
-    /// When it ended or will end; nil: nobody knows.
+    /// When the experiment ended or will end; nil if that is not known.
     var over: Date? {
         let ends = [end, state == .running || state == .draft ? nil : stoppedAt, state == .decided ? decidedAt : nil]
         return ends.compactMap(\.self).min()
@@ -72,8 +72,8 @@ extension ExperimentDocument {
 }
 
 extension ExperimentDocument.Metric {
-    /// Whether sums are of this metric: those that were sent of one that names no event, and those that analytics
-    /// answered to the same question.
+    /// Whether sums from this source belong to the metric: sent sums if the metric names no event, otherwise analytics'
+    /// answers to the same question.
     func hasSums(from source: ObservationStore.Source) -> Bool {
         switch source {
         case .author: event == nil
@@ -81,7 +81,7 @@ extension ExperimentDocument.Metric {
         }
     }
 
-    /// As analytics is asked for it; nil: its sums are sent.
+    /// The metric's question for analytics; nil if its sums are sent to the API.
     fileprivate var question: ExperimentQuestion.Metric? {
         guard let event else { return nil }
         let kind: ExperimentQuestion.Metric.Kind =

@@ -2,12 +2,12 @@ import Foundation
 import MartletAPI
 import MartletCore
 
-/// What came of asking analytics: which metrics are there, and why others are not.
+/// The state of each metric after asking analytics, and why some have no values.
 struct Measurement: Sendable {
     enum State: String, Sendable {
-        /// As of half a minute ago at most, or all that there will be.
+        /// At most half a minute old, or final.
         case current
-        /// It was not its turn: whoever asks again goes on with it.
+        /// Not asked for yet; the next request continues with it.
         case pending
         case failed
     }
@@ -15,12 +15,12 @@ struct Measurement: Sendable {
     struct Metric: Sendable {
         let name: String
         var state: State
-        /// Of the sums that are shown; nil: there are none.
+        /// The time of the sums shown; nil if there are none.
         var asOf: Date?
         var problem: Conversions.Problem?
     }
 
-    /// Those that name an event, in their order; empty where nobody was given anything yet.
+    /// The metrics that name an event, in order; empty if no unit was exposed yet.
     var metrics: [Metric] = []
     var seen: MeasuredExperiment.Seen?
 
@@ -29,7 +29,7 @@ struct Measurement: Sendable {
         return problems.contains(.unavailable) ? .unavailable : problems.first
     }
 
-    /// Null where no metric names an event, or nobody was given anything yet.
+    /// Null if no metric names an event or no unit was exposed yet.
     var json: JSONValue {
         guard !metrics.isEmpty else { return .null }
         return .object([
@@ -57,12 +57,12 @@ extension MeasuredExperiment.Seen {
         .object(units.sorted { $0.key < $1.key }.map { .init($0.key, .count($0.value)) })
     }
 
-    /// For keeping.
+    /// The stored form.
     var text: String {
         JSONValue.object([.init("units", Self.json(units)), .init("multipleExposures", .count(multipleExposures))]).text
     }
 
-    /// Nil for what is no such text.
+    /// Nil if the text is not in the stored form.
     init?(_ text: String) {
         struct Stored: Decodable {
             var units: [String: Int]

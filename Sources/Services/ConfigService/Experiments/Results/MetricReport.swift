@@ -1,8 +1,8 @@
 import MartletStatistics
 
-/// What the data say of one variation and one metric, against the control, which is the first variation.
+/// The results of one metric for one variation, compared with the control, which is the first variation.
 struct Comparison: Sendable {
-    /// An effect on one scale, tested in each of the ways.
+    /// An effect on one scale with the results of each test.
     struct Scaled: Sendable {
         let effect: Effect
         let fixed: TestResult
@@ -15,19 +15,19 @@ struct Comparison: Sendable {
     let absolute: Result<Scaled, Effect.Obstacle>
     let relative: Result<Scaled, Effect.Obstacle>
     let adjustment: Adjustment?
-    /// Relative: found with the power asked for by a test at this size.
+    /// The smallest relative effect that a test of this size detects with the requested power.
     let smallestEffect: Double?
-    /// Of both variations together, to find the metric's `minimumEffect`.
+    /// The number of units in both variations together to detect the metric's `minimumEffect`.
     let neededUnits: Int?
-    /// Corrected over all metrics and variations (Holm).
+    /// The p-value corrected over all metrics and variations (Holm).
     var fixedHolm: Double?
     var sequentialHolm: Double?
 
-    /// The relative scale, or the absolute one where the control's mean is 0.
+    /// The relative scale, or the absolute one if the control's mean is 0.
     var main: Scaled? { (try? relative.get()) ?? (try? absolute.get()) }
 }
 
-/// What the data say of one metric.
+/// The results of one metric.
 struct MetricReport: Sendable {
     let metric: ExperimentDocument.Metric
     let control: Observation

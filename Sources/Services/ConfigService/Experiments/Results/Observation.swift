@@ -3,10 +3,10 @@ import MartletCore
 import MartletHTTP
 import MartletStatistics
 
-/// What was observed of a metric in one variation: sums over its units.
+/// The observed sums of a metric over the units of one variation.
 struct Observation: Sendable {
     var value: Sums
-    /// Of a ratio the denominator, of an adjusted metric the covariate.
+    /// The denominator of a ratio or the covariate of an adjusted metric.
     var other: Sums?
     var sumOfProducts = 0.0
 
@@ -15,15 +15,15 @@ struct Observation: Sendable {
 
 extension ExperimentDocument.Metric {
     private static let maximumUnits = 1_000_000_000_000
-    /// Analytics adds up numbers of at most 10¹²; the squares of some million by one unit still fit.
+    /// Analytics adds numbers up to 10¹²; the squares of some millions of them by one unit are below this limit.
     private static let maximumNumber = 1e60
 
-    /// Which member the second value has; nil: there is none.
+    /// The name of the member with the second value; nil if there is none.
     private var otherName: String? { kind == .ratio ? "denominator" : hasCovariate ? "covariate" : nil }
 
-    /// Reads `{"<variation>":{"units","sum","sumOfSquares",…}}`, every variation of which must be there.
+    /// Reads `{"<variation>":{"units","sum","sumOfSquares",…}}`, which must include every variation.
     ///
-    /// - Throws: `invalid-body`, naming the field.
+    /// - Throws: `invalid-body` with the field.
     func observations(_ value: JSONValue?, of variations: [ExperimentDocument.Variation], field: String) throws
         -> [String: Observation]
     {
@@ -50,7 +50,7 @@ extension ExperimentDocument.Metric {
         guard case .number(let literal)? = value["units"], let units = Int(literal),
             (0...Self.maximumUnits).contains(units)
         else {
-            throw HTTPProblem(.invalidBody, "This must be a whole number, not negative.", field: field + ".units")
+            throw HTTPProblem(.invalidBody, "This must be a whole number of at least 0.", field: field + ".units")
         }
         var observation = Observation(value: try Self.sums(value, units, hasSquares: kind != .proportion, field))
         guard let otherName else { return observation }
@@ -61,7 +61,7 @@ extension ExperimentDocument.Metric {
         let other = try Self.sums(second, units, hasSquares: true, "\(field).\(otherName)")
         observation.other = other
         observation.sumOfProducts = try Self.number(value["sumOfProducts"], field + ".sumOfProducts")
-        // |cov(X, Y)| ≤ σ(X) σ(Y), by Cauchy and Schwarz; of a proportion σ has no Bessel's correction.
+        // |cov(X, Y)| ≤ σ(X) σ(Y) by Cauchy and Schwarz. The σ of a proportion has no Bessel's correction.
         let limit = (observation.value.variance * other.variance).squareRoot()
         guard let pair = observation.paired,
             abs(pair.covariance) <= limit * 1.01 + 1e-9 * abs(observation.sumOfProducts) / Double(max(1, units))
@@ -78,7 +78,7 @@ extension ExperimentDocument.Metric {
         guard hasSquares else {
             guard sum >= 0, sum <= Double(units) else {
                 throw HTTPProblem(
-                    .invalidBody, "A proportion's sum is from 0 to the number of units.", field: field + ".sum")
+                    .invalidBody, "A proportion's sum must be from 0 to the number of units.", field: field + ".sum")
             }
             return Sums(count: units, sum: sum)
         }
@@ -86,7 +86,7 @@ extension ExperimentDocument.Metric {
         let least = units == 0 ? 0 : sum * sum / Double(units)
         guard squares >= least * (1 - 1e-9), units > 0 || (sum == 0 && squares == 0) else {
             throw HTTPProblem(
-                .invalidBody, "No \(units) values with this sum have so small a sum of squares.",
+                .invalidBody, "No \(units) values with this sum can have such a small sum of squares.",
                 field: field + ".sumOfSquares")
         }
         return Sums(count: units, sum: sum, sumOfSquares: squares)
@@ -95,7 +95,7 @@ extension ExperimentDocument.Metric {
     private static func number(_ value: JSONValue?, _ field: String) throws -> Double {
         guard case .number(let literal)? = value, let number = Double(literal), abs(number) <= maximumNumber else {
             throw HTTPProblem(
-                .invalidBody, value == nil ? "This field is required." : "This must be a number, at most 1e60.",
+                .invalidBody, value == nil ? "This field is required." : "This must be a number of at most 1e60.",
                 field: field)
         }
         return number
@@ -106,7 +106,7 @@ extension ExperimentDocument.Metric {
             throw HTTPProblem(.invalidBody, "This must be an object.", field: field)
         }
         for member in members where !known.contains(member.name) {
-            throw HTTPProblem(.invalidBody, "This field is not known here.", field: field + "." + member.name)
+            throw HTTPProblem(.invalidBody, "This field is unknown.", field: field + "." + member.name)
         }
     }
 }

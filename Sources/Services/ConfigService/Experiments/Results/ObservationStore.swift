@@ -4,32 +4,32 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// What was observed of metrics, a row a day.
+/// Observations of metrics, one row per metric and day.
 struct ObservationStore: Sendable {
-    /// Of a metric, in results.
+    /// The maximum number of days per metric in results.
     static let maximumDays = 100
 
     let postgres: PostgresClient
 
     struct Row: Sendable {
         let metric: String
-        /// `2026-11-22`
+        /// For example `2026-11-22`.
         let day: String
         let asOf: Date
-        /// JSON, as it came.
+        /// The JSON as received.
         let content: String
         let source: Source
     }
 
-    /// Where sums are from.
+    /// The origin of the sums.
     enum Source: Sendable, Equatable {
-        /// They were sent.
+        /// Sent to the API.
         case author(Author)
-        /// Analytics was asked.
+        /// Answered by analytics.
         ///
         /// - Parameters:
-        ///   - question: see `ExperimentQuestion.Metric.text`; nil: it is not known any more.
-        ///   - seen: JSON of whom it saw.
+        ///   - question: See `ExperimentQuestion.Metric.text`; nil if it is no longer known.
+        ///   - seen: The units that analytics saw, as JSON.
         case analytics(question: String?, seen: String?)
 
         fileprivate static let analyticsAuthor = Author(text: "analytics")
@@ -48,8 +48,8 @@ struct ObservationStore: Sendable {
         }
     }
 
-    /// Sets a day's observation of a metric; an older one of the same day goes. Of an experiment that was deleted
-    /// nothing is kept.
+    /// Stores a day's observation of a metric, replacing an earlier one of the same day. Ignored if the experiment was
+    /// deleted.
     func set(
         _ content: String, of metric: String, experiment: String, bucketVersion: Int, in space: ConfigSpace,
         asOf date: Date, from source: Source
@@ -68,9 +68,9 @@ struct ObservationStore: Sendable {
             """)
     }
 
-    /// Deletes all of an experiment.
+    /// Deletes all observations of an experiment.
     ///
-    /// - Parameter experiment: its id.
+    /// - Parameter experiment: The experiment's id.
     static func delete(of experiment: String, in space: ConfigSpace, _ transaction: PostgresTransaction) async throws {
         try await transaction.execute(
             """
@@ -79,12 +79,12 @@ struct ObservationStore: Sendable {
             """)
     }
 
-    /// The last days of every metric, in order.
+    /// The most recent days of every metric, in order.
     func list(_ experiment: String, bucketVersion: Int, in space: ConfigSpace) async throws -> [Row] {
         try await list(experiment, bucketVersion, in: space, days: Self.maximumDays)
     }
 
-    /// The last day of every metric.
+    /// The most recent day of every metric.
     func latest(_ experiment: String, bucketVersion: Int, in space: ConfigSpace) async throws -> [Row] {
         try await list(experiment, bucketVersion, in: space, days: 1)
     }
