@@ -3,24 +3,24 @@ import MartletCore
 public import MartletHTTP
 public import MartletMail
 
-/// What the operator may say of the auth service, beside its database and the internal secret.
+/// The operator's options for the auth service, apart from its database and the internal secret.
 public struct AuthOptions: Sendable {
-    /// Passwords hashed at a time, each 19 MiB.
+    /// The number of passwords hashed at a time; each takes 19 MiB.
     public var passwordConcurrency = PasswordHasher.defaultConcurrency
-    /// Where clients reach the gateway.
+    /// The URL at which clients reach the gateway.
     public var publicURL = URL(string: "http://127.0.0.1:8080")!
     public var store = StoreSettings()
     public var mail = MailSettings()
-    /// Every other service, in the order in which data of a user is handed out.
+    /// All other services, in the order in which a user's data is exported.
     public var services: [ServiceAddress] = []
-    /// What a user may have gathered.
+    /// The maximum size of a user's export.
     public var exportLimitInBytes = 64 << 20
-    /// Whether identity providers may be at private addresses.
+    /// Whether identity providers may have private addresses.
     public var arePrivateProvidersAllowed = false
 
     public init() {}
 
-    /// Reads what the description of `AuthService` names.
+    /// Reads the settings listed at `AuthService`.
     ///
     /// - Throws: `SettingsError`.
     init(_ settings: Settings) throws {

@@ -6,14 +6,15 @@ import MartletJobs
 public import MartletPostgres
 public import ServiceLifecycle
 
-/// Apps with their keys, the feed by which gateways know them, and the end users of apps.
+/// Apps and their keys, the key ring feed for gateways, and the end users of apps.
 ///
 /// Settings: `database.url` (secret; role `martlet_auth`), `database.connections` (4), `internal.secret` (secret),
-/// `password.concurrency` (half the cores: passwords hashed at a time, each 19 MiB), `public.url`
-/// (http://127.0.0.1:8080: where clients reach the gateway), `services.<name>` (each other service's usual port on this
-/// machine), `export.limit.bytes` (64 MiB: what a user may have gathered), `identity.private.allowed` (false: identity
-/// providers may be at private addresses), `store.lookup.url` (https://itunes.apple.com/lookup) and
-/// `store.icon.domains` (mzstatic.com): see `StoreSettings`; and those of `MailSettings`.
+/// `password.concurrency` (half the cores; the number of passwords hashed at a time, each taking 19 MiB), `public.url`
+/// (http://127.0.0.1:8080; the URL at which clients reach the gateway), `services.<name>` (each other service's usual
+/// port on this machine), `export.limit.bytes` (64 MiB; the maximum size of a user's export),
+/// `identity.private.allowed` (false; whether identity providers may have private addresses), `store.lookup.url`
+/// (https://itunes.apple.com/lookup) and `store.icon.domains` (mzstatic.com; see `StoreSettings`), and those of
+/// `MailSettings`.
 public struct AuthService: ServiceDefinition {
     public static let name = ServiceName.auth.rawValue
     public static let defaultPort = ServiceName.auth.port
@@ -33,11 +34,11 @@ public struct AuthService: ServiceDefinition {
     let secondFactors: SecondFactorStore
     let signIns: SignIns
     let revocations: RevocationFeed
-    /// The last step of ways to sign in without a password.
+    /// The last step of signing in without a password.
     let completion: SignInCompletion
-    /// Makes the service's own keys from the internal secret.
+    /// Derives the service's own keys from the internal secret.
     let keys: ServerKeys
-    /// Where clients reach the gateway, without a slash at its end.
+    /// The URL at which clients reach the gateway, without a trailing slash.
     let publicURL: String
     /// The people who run the server.
     let staffParts: StaffParts
@@ -48,10 +49,10 @@ public struct AuthService: ServiceDefinition {
     /// Deletions and exports of accounts.
     let userDataJobs: UserDataJobs
     let mailing: Mailing
-    /// Signing in by identity providers.
+    /// Signing in with identity providers.
     let federation: Federation
     private let worker: JobWorker
-    /// A service that does not answer holds up nothing but what it is told.
+    /// A separate worker, so that a service that does not answer delays only its own notifications.
     private let signOutWorker: JobWorker
 
     public init(settings: Settings, logger: Logger) throws {
@@ -129,7 +130,7 @@ public struct AuthService: ServiceDefinition {
     public var userData: any UserDataHolder { userDataJobs.account }
 
     public func isReady() async -> Bool {
-        // It signs nothing before the keys for it are published.
+        // Ready only once the keys that it signs with are published.
         postgres.isReady && hasher.isRunning && !feed.idTokenKeys.isEmpty && revocations.isReady
             && signIns.signingKeys.isReady
     }

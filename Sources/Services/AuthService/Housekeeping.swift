@@ -1,8 +1,8 @@
 import Logging
 import MartletJobs
 
-/// Deletes, every hour, what nobody needs any more: sessions, revocations, counted attempts, authorization codes, ways
-/// to providers, where users signed in, what was mailed, receipts.
+/// Deletes expired data every hour: sessions, revocations, counted attempts, authorization codes, provider sign-in
+/// flows, sign-in addresses, mail proofs and counts, receipts.
 struct Housekeeping: PeriodicWork {
     let interval: Duration = .seconds(3_600)
 

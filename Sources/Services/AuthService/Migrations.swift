@@ -2,9 +2,9 @@ import MartletJobs
 public import MartletPostgres
 
 extension AuthService {
-    /// The schema `auth`, step by step. A file is never edited once released.
+    /// The migrations of the schema `auth`. A file is never edited once released.
     ///
-    /// The compiler plug-in puts `_` for the leading digit of a file's name: `001_…` is `_01_…`.
+    /// The compiler plug-in replaces a file name's leading digit with `_` and the digit: `001_…` becomes `_01_…`.
     public static let migrations: [Migration] = [
         Migration(number: 1, name: "apps", sql: PackageResources._01_apps_sql),
         Migration(number: 2, name: "users", sql: PackageResources._02_users_sql),

@@ -5,17 +5,17 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// The staff member who changes an app: what they may do counts, and what they did is written down with it.
+/// The staff member who changes an app. Their rights apply, and they are named in the audit log.
 struct AppAuthor: Sendable {
     let staff: StaffGrant
-    /// Where they ask from, as the gateway says.
+    /// The client's address as reported by the gateway.
     let address: String
 
-    /// Writes into the audit log, in the transaction of what was done.
+    /// Writes an entry to the audit log, in the transaction of the change.
     ///
     /// - Parameters:
-    ///   - before: how it was, as JSON text; nil: it was not.
-    ///   - after: how it is now.
+    ///   - before: The former state as JSON text; nil if there was none.
+    ///   - after: The new state; nil if there is none.
     func record(
         _ action: String, of appID: String, target: String? = nil, before: String? = nil, after: String? = nil,
         _ transaction: PostgresTransaction
@@ -27,15 +27,15 @@ struct AppAuthor: Sendable {
         try await transaction.execute(AuditStore.insertion(of: entry))
     }
 
-    /// A master key opens what its scopes say, so only who may do all of that gets to see the text of one, or widens
-    /// one.
+    /// Checks that the staff member holds every right that a master key with these scopes gives. Required to see such a
+    /// key's text or to widen its scopes.
     ///
     /// - Throws: `forbidden`.
     func checkMayOpen(_ kind: CredentialKind, scopes: [String]?, of appID: String) throws {
         guard let area = missingArea(for: kind, scopes, appID) else { return }
         throw HTTPProblem(
             .forbidden,
-            "A master key needs every right in the area \(area.rawValue) that it would give: limit its scopes.")
+            "This master key would give rights in the area \(area.rawValue) that you do not have; limit its scopes.")
     }
 
     func mayOpen(_ kind: CredentialKind, scopes: [String]?, of appID: String) -> Bool {
@@ -58,7 +58,7 @@ struct AppAuthor: Sendable {
 }
 
 extension KeyArea {
-    /// Whose rights are those that a key for this area gives.
+    /// The staff areas whose rights a key for this area gives.
     fileprivate var staffAreas: [StaffArea] {
         switch self {
         case .storage, .files, .functions: [.storage]
@@ -71,7 +71,7 @@ extension KeyArea {
 }
 
 extension ServiceContext {
-    /// The id of the app in the path. What is no id is no app's.
+    /// The id of the app in the path. A malformed id is `app-not-found`.
     ///
     /// - Throws: `app-not-found`.
     private var appInPath: String {
@@ -83,18 +83,18 @@ extension ServiceContext {
         }
     }
 
-    /// The app in the path, when the staff member who asks may read about it.
+    /// The app in the path, if the calling staff member may read it.
     ///
-    /// - Throws: `forbidden` and as `staff(may:_:in:)` does, whether the app exists or not.
+    /// - Throws: `forbidden` and the errors of `staff(may:_:in:)`, whether the app exists or not.
     func readableApp() throws -> String {
         let id = try appInPath
         try staff(may: .read, .applications, in: id)
         return id
     }
 
-    /// The app in the path, and the staff member who asks, when they may do `action` with it.
+    /// The app in the path and the calling staff member, if they may do `action` with it.
     ///
-    /// - Throws: as `readableApp`.
+    /// - Throws: The errors of `readableApp`.
     func changeableApp(_ request: Request, _ action: StaffAction = .update) throws -> (id: String, author: AppAuthor) {
         let id = try appInPath
         return (id, AppAuthor(staff: try staff(may: action, .applications, in: id), address: request.staffAddress))

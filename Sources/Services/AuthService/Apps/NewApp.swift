@@ -2,19 +2,19 @@ import MartletAPI
 import MartletCore
 public import MartletPostgres
 
-/// An app with one credential of each kind, as whoever made it sees it this once.
+/// An app with one credential of each kind. The texts are shown only to its creator, and only once.
 public struct NewApp: Codable, Sendable {
     public var appId: String
     public var appNumber: Int
     public var appKey: String
     public var secret: String
-    /// Nil: whoever made it may not have one.
+    /// Nil if the creator may not have a master key.
     public var masterKey: String?
     public var testAppKey: String
     public var ingestKey: String
     public var evaluationKey: String
 
-    /// As the operator, who is in the audit log.
+    /// Creates an app as the operator, with an entry in the audit log.
     public static func create(name: String, in postgres: PostgresClient) async throws -> NewApp {
         try await postgres.withTransaction { transaction in
             let app = try await AppStore.create(name: name, transaction)
@@ -26,7 +26,7 @@ public struct NewApp: Codable, Sendable {
         }
     }
 
-    /// Makes a set of credentials for an app that is there.
+    /// Creates a set of credentials for an existing app.
     public init(credentialsOf app: App, in postgres: PostgresClient) async throws {
         self = try await postgres.withTransaction { try await NewApp(credentialsOf: app, $0) }
     }

@@ -6,14 +6,14 @@ import MartletHTTP
 import NIOCore
 import NIOHTTP1
 
-/// Where a store tells what it knows of an app.
+/// Settings for looking up apps in a store.
 public struct StoreSettings: Sendable {
-    /// Answers as Apple's does:
+    /// The look-up service. Its answers must have the form of Apple's:
     /// https://developer.apple.com/library/archive/documentation/AudioVideo/Conceptual/iTuneSearchAPI/LookupExamples.html
     var lookupURL = URL(string: "https://itunes.apple.com/lookup")!
-    /// Domains that icons may be at, beside the look-up's own address.
+    /// The domains that icons may be fetched from, in addition to the look-up's own host.
     var iconDomains = ["mzstatic.com"]
-    /// For a look-up, and for an icon.
+    /// The time limit of a look-up and of fetching an icon.
     var timeout: Duration = .seconds(10)
 
     public init() {}
@@ -27,7 +27,7 @@ public struct StoreSettings: Sendable {
     }
 }
 
-/// What a store's public record says of an app. It is foreign: what is not as it should be is left out.
+/// A store's public record of an app. The data is untrusted; invalid values are left out.
 struct StoreRecord: Sendable, Equatable {
     static let maximumNameLength = 200
 
@@ -57,7 +57,7 @@ struct StoreRecord: Sendable, Equatable {
             ?? text("artworkUrl60", upTo: 2_048)
     }
 
-    /// For the staff.
+    /// The record as shown to staff.
     var json: JSONValue {
         func value(_ text: String?) -> JSONValue { text.map { JSONValue.string($0) } ?? .null }
         return .object([
@@ -68,10 +68,10 @@ struct StoreRecord: Sendable, Equatable {
     }
 }
 
-/// Asks a store for an app's public record, and fetches the icon that it names.
+/// Fetches an app's public record from a store, and the icon that it names.
 ///
-/// One address is asked, that of the settings; an icon is fetched from there or by https from the domains of the
-/// settings.
+/// Only the look-up address from the settings is called. Icons are fetched from the same host, or by https from the
+/// domains in the settings.
 struct StoreLookup: Sendable {
     private static let maximumRecordSizeInBytes = 1 << 20
 
@@ -87,8 +87,8 @@ struct StoreLookup: Sendable {
         case bundleID(String)
     }
 
-    /// - Parameter country: of the store, two letters (ISO 3166-1 alpha-2).
-    /// - Returns: nil: the store has no such app there.
+    /// - Parameter country: The country of the store, two letters (ISO 3166-1 alpha-2).
+    /// - Returns: Nil if the store has no such app in that country.
     /// - Throws: `upstream-failed`, `upstream-timeout`.
     func record(_ key: Key, country: String) async throws -> StoreRecord? {
         guard var address = URLComponents(url: settings.lookupURL, resolvingAgainstBaseURL: true) else {
@@ -106,19 +106,21 @@ struct StoreLookup: Sendable {
         guard let answer = try? JSONValue(parsing: body.readableBytesView), case .array(let results) = answer["results"]
         else {
             throw HTTPProblem(
-                .upstreamFailed, "The store's answer was not understood.", cause: "not a look-up's answer")
+                .upstreamFailed, "The store's answer could not be understood.",
+                cause: "The answer is not a look-up result.")
         }
         return results.first.map { StoreRecord($0) }
     }
 
-    /// - Throws: `upstream-failed` also for what is no picture or is elsewhere, `upstream-timeout`.
+    /// - Throws: `upstream-failed`, also if the answer is not a picture or the address is not allowed;
+    ///   `upstream-timeout`.
     func icon(at text: String) async throws -> Picture {
         guard let url = URL(string: text), url.user() == nil, mayFetch(url) else {
             throw HTTPProblem(.upstreamFailed, "The icon is at an address that is not allowed (store.icon.domains).")
         }
         let body = try await fetch(text, upTo: Picture.maximumIconSizeInBytes)
         guard let picture = Picture(Data(body.readableBytesView)) else {
-            throw HTTPProblem(.upstreamFailed, "The icon is neither PNG nor JPEG nor WebP.")
+            throw HTTPProblem(.upstreamFailed, "The icon must be a PNG, JPEG or WebP picture.")
         }
         return picture
     }

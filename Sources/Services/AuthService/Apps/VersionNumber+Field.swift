@@ -8,7 +8,7 @@ extension VersionNumber {
         guard let number = VersionNumber(text) else {
             throw HTTPProblem(
                 .invalidBody,
-                "A version is 1 to 4 whole numbers with dots between them, perhaps with a pre-release: 1.10.2 or 2.0-beta.1.",
+                "A version must be 1 to 4 whole numbers separated by dots, optionally with a pre-release, such as 1.10.2 or 2.0-beta.1.",
                 field: field)
         }
         self = number

@@ -2,29 +2,29 @@ import Crypto
 import Foundation
 import MartletCore
 
-/// The authorization code flow with a provider (RFC 6749 §4.1, with PKCE of RFC 7636 and a nonce of OpenID Connect Core
+/// The authorization code flow with a provider (RFC 6749 §4.1), with PKCE (RFC 7636) and a nonce (OpenID Connect Core
 /// 1.0 §3.1.2.1).
 struct CodeFlow: Sendable {
     let directory: ProviderDirectory
     let verifier: IDTokenVerifier
     let client: ProviderClient
-    /// Makes nonce and code verifier of the state, so that neither is stored.
+    /// Derives the nonce and code verifier from the state, so that neither is stored.
     let key: SymmetricKey
-    /// Where clients reach the gateway.
+    /// The URL at which clients reach the gateway.
     let publicURL: String
     let now: @Sendable () -> Date
 
-    /// What the provider has to know and calls back; nil: the app's server has not said by which app key.
+    /// The callback URL to register with the provider; nil if the settings name no app key.
     func callbackURL(of provider: RegisteredProvider) -> String? { provider.callbackPath.map { publicURL + $0 } }
 
-    /// Where to send the user.
+    /// The URL to send the user to.
     ///
     /// - Throws: `ProviderFailure`.
     func authorizationURL(of provider: RegisteredProvider, state: String) async throws -> String {
         let settings = provider.settings
         let addresses = try await directory.addresses(of: settings)
         guard let address = addresses.authorization else { throw ProviderFailure.missing("authorization endpoint") }
-        // Whatever an issuer publishes, the app opens nothing but a web page.
+        // The app must only open a web page, whatever address an issuer publishes.
         try client.host(of: address)
         guard let callback = callbackURL(of: provider) else { throw ProviderFailure.missing("appKey") }
         var fields = [
@@ -33,21 +33,21 @@ struct CodeFlow: Sendable {
             ("code_challenge", CodeChallenge.s256(codeVerifier(state))), ("code_challenge_method", "S256"),
         ]
         if settings.kind.givesIDTokenForCode { fields.append(("nonce", nonce(state))) }
-        // Apple gives name and address no other way.
+        // Apple returns the name and address only in a posted form.
         if settings.kind == .apple, !settings.scopes.isEmpty { fields.append(("response_mode", "form_post")) }
         return address + (address.contains("?") ? "&" : "?") + FormBody.encode(fields)
     }
 
-    /// Who came back, after the provider was asked.
+    /// The identity of the returning user, as confirmed by the provider.
     ///
-    /// - Parameter answer: the provider's parameters.
+    /// - Parameter answer: The parameters that the provider sent.
     /// - Throws: `ProviderFailure`, `IDTokenRefusal`.
     func identity(from answer: [String: String], state: String, of provider: RegisteredProvider) async throws
         -> ProvenIdentity
     {
         let settings = provider.settings
         let addresses = try await directory.addresses(of: settings)
-        // RFC 9207: who says that they are another one is not who was asked.
+        // RFC 9207: a different issuer means that the answer is not from the provider that was asked.
         if let issuer = answer["iss"], issuer != addresses.issuer { throw ProviderFailure.refused("iss") }
         guard let code = answer["code"], let callback = callbackURL(of: provider) else {
             throw ProviderFailure.notUnderstood
@@ -76,7 +76,7 @@ struct CodeFlow: Sendable {
         }
     }
 
-    /// Apple's token for the code that an app on a device got along with the id token.
+    /// Apple's refresh token for the code that an app received on the device along with the id token.
     ///
     /// - Throws: `ProviderFailure`, `IDTokenRefusal`.
     func refreshToken(forAppCode code: String, clientID: String, subject: String, _ provider: RegisteredProvider)
@@ -91,7 +91,7 @@ struct CodeFlow: Sendable {
         return tokens.string("refresh_token").map { RevocableToken(token: $0, clientID: clientID) }
     }
 
-    /// RFC 7009, as Apple has it.
+    /// Revokes a token (RFC 7009) in the way Apple requires.
     ///
     /// - Throws: `ProviderFailure`.
     func revoke(_ token: RevocableToken, at provider: RegisteredProvider) async throws {
@@ -105,7 +105,7 @@ struct CodeFlow: Sendable {
         }
     }
 
-    // MARK: What is made of the state
+    // MARK: Values derived from the state
 
     private func nonce(_ state: String) -> String { derive("nonce", state) }
 
@@ -116,14 +116,14 @@ struct CodeFlow: Sendable {
         Base64URL.encode(HMAC<SHA256>.authenticationCode(for: Data("\(purpose) \(state)".utf8), using: key))
     }
 
-    // MARK: Asking the provider
+    // MARK: Requests to the provider
 
     private func tokens(
         for form: [(String, String)], clientID: String, _ provider: RegisteredProvider, _ addresses: ProviderAddresses
     ) async throws -> JSONValue {
         guard let address = addresses.token else { throw ProviderFailure.missing("token endpoint") }
         let answer = try await post(address, form, clientID: clientID, provider, addresses)
-        // GitHub says with 200 that it refused.
+        // GitHub reports errors with status 200.
         if let code = answer.json?.string("error") { throw ProviderFailure.refused(code) }
         guard answer.status == 200 else { throw ProviderFailure.status(answer.status) }
         guard let tokens = answer.json else { throw ProviderFailure.notUnderstood }
@@ -144,7 +144,7 @@ struct CodeFlow: Sendable {
             address, form: form + [("client_id", clientID), ("client_secret", secret.withValue { $0 })])
     }
 
-    /// Nil: a public client, which PKCE alone protects.
+    /// Nil for a public client, which only PKCE protects.
     private func clientSecret(_ clientID: String, _ provider: RegisteredProvider, _ addresses: ProviderAddresses)
         async throws -> Secret?
     {
@@ -157,9 +157,9 @@ struct CodeFlow: Sendable {
             clientID: clientID, teamID: teamID, keyID: keyID, privateKey: key, audience: addresses.issuer, at: now())
     }
 
-    // MARK: Who it is
+    // MARK: Identities
 
-    /// Where the id token says no address, the user info does (OpenID Connect Core 1.0 §5.3).
+    /// Takes the address from the user info if the id token has none (OpenID Connect Core 1.0 §5.3).
     private func addUserInfo(
         _ tokens: JSONValue, to identity: inout ProvenIdentity, _ provider: RegisteredProvider,
         _ addresses: ProviderAddresses
@@ -175,7 +175,8 @@ struct CodeFlow: Sendable {
             name: identity.name ?? info.string("name"))
     }
 
-    /// The number says who it is: names change hands. Of the addresses, the primary one counts when it is verified.
+    /// The number is the subject, because names change hands. Of the addresses, the primary one is used if it is
+    /// verified.
     private func gitHubIdentity(_ tokens: JSONValue, _ provider: RegisteredProvider, _ addresses: ProviderAddresses)
         async throws -> ProvenIdentity
     {
@@ -195,7 +196,7 @@ struct CodeFlow: Sendable {
             name: user.string("name"))
     }
 
-    /// Facebook does not say whether it has verified an address, so it has not.
+    /// Facebook does not tell whether an address is verified, so it counts as unverified.
     private func facebookIdentity(_ tokens: JSONValue, _ provider: RegisteredProvider, _ addresses: ProviderAddresses)
         async throws -> ProvenIdentity
     {
@@ -203,8 +204,8 @@ struct CodeFlow: Sendable {
         else {
             throw ProviderFailure.notUnderstood
         }
-        // https://developers.facebook.com/docs/graph-api/guides/secure-requests: a token that was stolen elsewhere is
-        // of no use here.
+        // https://developers.facebook.com/docs/graph-api/guides/secure-requests: the proof makes a token stolen
+        // elsewhere useless here.
         let proof = Hexadecimal.text(
             secret.withValue {
                 HMAC<SHA256>.authenticationCode(for: Data(token.utf8), using: SymmetricKey(data: Data($0.utf8)))
@@ -217,8 +218,8 @@ struct CodeFlow: Sendable {
             isEmailVerified: false, name: user.string("name"))
     }
 
-    /// Of the form that Apple posts the first time: `{"name":{"firstName":"…","lastName":"…"}}`. Said by the browser,
-    /// so it proves nothing.
+    /// The name in the form that Apple posts the first time: `{"name":{"firstName":"…","lastName":"…"}}`. It comes
+    /// through the browser, so it proves nothing.
     private static func appleName(_ text: String?) -> String? {
         guard let text, let name = (try? JSONValue(parsing: text.utf8))?["name"] else { return nil }
         let full = [name.string("firstName"), name.string("lastName")].compactMap(\.self).joined(separator: " ")

@@ -2,16 +2,16 @@ import Foundation
 import MartletCore
 import MartletHTTP
 
-/// What issuers publish, kept: discovery documents and key sets.
+/// Cached documents of issuers: discovery documents and key sets.
 ///
-/// A copy is good for an hour. After that it goes on to be used for a day while the issuer cannot be reached. Whoever
-/// misses something in a copy may have it fetched anew, at most once a minute; so is what could not be fetched.
+/// A copy is fresh for an hour. After that it is used for up to a day while the issuer cannot be reached. A caller that
+/// misses something in a copy can have it fetched again, at most once a minute.
 actor DocumentCache {
     static let maximumCount = 500
     private static let freshFor: TimeInterval = 3_600
     private static let usableFor: TimeInterval = 86_400
     private static let pauseBetweenFetches: TimeInterval = 60
-    /// There is no copy to go on with.
+    /// Applies when there is no usable copy.
     private static let pauseAfterFailure: TimeInterval = 5
 
     private struct Entry {
@@ -32,8 +32,9 @@ actor DocumentCache {
         self.fetch = fetch
     }
 
-    /// - Parameter isSufficient: whether a copy has what is looked for. What comes back may still not.
-    /// - Throws: `ProviderFailure` when there is no copy and none to be had.
+    /// - Parameter isSufficient: Whether a copy contains what the caller needs; if not, it is fetched again. The
+    ///   returned document may still not satisfy this.
+    /// - Throws: `ProviderFailure` if there is no copy and none can be fetched.
     func document(at url: String, isSufficient: @Sendable (JSONValue) -> Bool = { _ in true }) async throws -> JSONValue
     {
         let time = now()
@@ -57,7 +58,7 @@ actor DocumentCache {
         }
     }
 
-    /// Those who ask meanwhile wait for the same answer.
+    /// Concurrent callers wait for the same answer.
     private func refresh(_ url: String, at time: Date) async throws -> JSONValue {
         if let underWay = entries[url]?.underWay { return try await underWay.value }
         makeRoom()

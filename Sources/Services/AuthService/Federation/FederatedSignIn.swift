@@ -3,13 +3,13 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// Signs in whoever has shown who they are elsewhere, with the account that this leads to, or a new one.
+/// Signs a user in with a proven identity from elsewhere, to the matching account or a new one.
 ///
-/// An account is found by the identity; else by the address, when provider and account have both verified it. An
-/// account with the address that nobody has verified is handed over to the owner of the address, and whoever made it is
+/// The account is found by the identity, or else by the address if both the provider and the account have verified it.
+/// An account with the same but unverified address is handed over to the owner of the address, and its creator is
 /// locked out (see `IdentityStore.claim`).
 struct FederatedSignIn: Sendable {
-    /// Others may sign in at the same time, so that what was looked up is not so any more.
+    /// Concurrent sign-ins can change the account between the look-up and its use.
     private static let maximumAttempts = 3
 
     let federation: Federation
@@ -18,7 +18,7 @@ struct FederatedSignIn: Sendable {
     let completion: SignInCompletion
     let settings: AppSettingsStore
 
-    /// - Parameter code: of the second factor.
+    /// - Parameter code: The code of the second factor.
     func signIn(
         _ proof: SignInProof, code: String?, session: NewSession, _ request: Request, _ context: ServiceContext
     ) async throws -> Response {
@@ -52,18 +52,18 @@ struct FederatedSignIn: Sendable {
             try await proof.finish()
             return response
         }
-        throw HTTPProblem(.conflict, "This account changed while it was signed in to: try again.")
+        throw HTTPProblem(.conflict, "The account changed during the sign-in; try again.")
     }
 
-    /// Nil: somebody was faster.
+    /// Nil if a concurrent request was faster.
     private func signUp(_ identity: ProvenIdentity, _ session: NewSession, in space: UserSpace) async throws
         -> Response?
     {
-        // A provider's word for the address is as good as a mail; an invitation cannot be shown here.
+        // An address verified by the provider counts as verified by mail. An invitation cannot be given here.
         let settings = try await settings.current(in: space).settings
         try settings.checkSignUpWithoutInvitation()
         try settings.check(identity.verifiedEmail)
-        // What people are called is not for everybody to see unless they say so.
+        // The name goes into the private profile: it is not public unless the user makes it so.
         let name = identity.name.map { #"{"name":\#(JSONValue.quote($0))}"# }
         let user = NewUser(
             email: identity.verifiedEmail, privateProfile: name ?? "{}", isEmailVerified: identity.verifiedEmail != nil,

@@ -3,7 +3,7 @@ import Logging
 import MartletJobs
 import MartletPostgres
 
-/// What signing in by identity providers takes.
+/// The parts needed for signing in with identity providers.
 struct Federation: Sendable {
     let providers: IdentityProviderStore
     let identities: IdentityStore
@@ -31,7 +31,7 @@ struct Federation: Sendable {
         revocation = TokenRevocation(identities: identities, jobs: jobs)
     }
 
-    /// The work that `revocation` leaves behind.
+    /// The job that `revocation` enqueues.
     var revokeToken: RevokeProviderToken {
         RevokeProviderToken(providers: providers, identities: identities, codeFlow: codeFlow)
     }

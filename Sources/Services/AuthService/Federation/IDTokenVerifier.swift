@@ -2,31 +2,31 @@ import Foundation
 import JWTKit
 import MartletCore
 
-/// An id token that was verified.
+/// A verified id token.
 struct ProvenIDToken: Sendable {
     var subject: String
-    /// Which of the client ids it is for.
+    /// The client id that the token was issued for.
     var clientID: String
     var email: String?
     var isEmailVerified: Bool
     var name: String?
-    /// When it stops to count.
+    /// When the token expires.
     var expires: Date
 }
 
-/// Why an id token was refused, in words for the app's developer.
+/// The reason for refusing an id token, written for the app's developer.
 struct IDTokenRefusal: Error, Equatable {
     let sentence: String
 
     init(_ sentence: String) { self.sentence = sentence }
 }
 
-/// What an id token must have been made for (OpenID Connect Core 1.0 §15.5.2).
+/// The nonce that an id token must contain (OpenID Connect Core 1.0 §15.5.2).
 enum ExpectedNonce: Sendable {
-    /// What we asked for ourselves.
+    /// A nonce that Martlet sent itself.
     case own(String)
-    /// What an app chose. The token has its SHA-256 in hexadecimal digits: whoever has the token reads what is in it,
-    /// and shows something only by what is not.
+    /// A nonce that an app chose. The token contains its SHA-256 in hexadecimal, so that whoever holds only the token
+    /// cannot show the nonce.
     case hashed(String)
 
     func isShown(by claim: String?) -> Bool {
@@ -39,15 +39,15 @@ enum ExpectedNonce: Sendable {
 
 /// Checks id tokens (OpenID Connect Core 1.0 §3.1.3.7).
 ///
-/// The algorithm is one of `keyTypes` and fits the key, the key one of the issuer's by its id: a token has no say in
-/// either.
+/// The algorithm must be one of `keyTypes` and fit the key, and the key must be one of the issuer's, found by its id.
+/// The token itself has no influence on either.
 struct IDTokenVerifier: Sendable {
     static let maximumLengthInBytes = 16 << 10
-    /// What clocks may differ by.
+    /// The tolerated clock difference.
     private static let leeway: TimeInterval = 60
-    /// However long the issuer lets it live: so long has to be remembered that it was used.
+    /// The maximum age of a token, whatever its expiry, and so the longest time that its use must be remembered.
     private static let maximumAge: TimeInterval = 86_400
-    /// Algorithms, and the type and curve of their keys (RFC 7518 §6, RFC 8037 §2).
+    /// The algorithms with the type and curve of their keys (RFC 7518 §6, RFC 8037 §2).
     private static let keyTypes: [String: (type: String, curve: String?)] = [
         "RS256": ("RSA", nil), "ES256": ("EC", "P-256"), "EdDSA": ("OKP", "Ed25519"),
     ]
@@ -55,9 +55,8 @@ struct IDTokenVerifier: Sendable {
     let documents: DocumentCache
     let now: @Sendable () -> Date
 
-    /// - Parameter nonce: what the token must have been made for; nil: the token was not asked for with one, or it is
-    ///   not known.
-    /// - Throws: `IDTokenRefusal`; `ProviderFailure` when the issuer's keys are not to be had.
+    /// - Parameter nonce: The expected nonce; nil if the token was requested without one or the nonce is not known.
+    /// - Throws: `IDTokenRefusal`; `ProviderFailure` if the issuer's keys cannot be fetched.
     func verify(_ text: String, of addresses: ProviderAddresses, for clientIDs: [String], nonce: ExpectedNonce?)
         async throws -> ProvenIDToken
     {
@@ -66,11 +65,11 @@ struct IDTokenVerifier: Sendable {
             throw IDTokenRefusal("The id token is of another issuer.")
         }
         guard let clientID = claims.audience.clientIDs.first(where: clientIDs.contains) else {
-            throw IDTokenRefusal("The id token is for none of the provider's client ids.")
+            throw IDTokenRefusal("The id token was not issued for any of the provider's client ids.")
         }
         if claims.audience.clientIDs.count > 1 || claims.authorizedParty != nil {
             guard let party = claims.authorizedParty, clientIDs.contains(party) else {
-                throw IDTokenRefusal("The id token's azp is none of the provider's client ids.")
+                throw IDTokenRefusal("The id token's azp is not one of the provider's client ids.")
             }
         }
         let time = now().timeIntervalSince1970
@@ -81,11 +80,11 @@ struct IDTokenVerifier: Sendable {
             throw IDTokenRefusal("The id token is not valid yet.")
         }
         if let nonce, !nonce.isShown(by: claims.nonce) { throw IDTokenRefusal("The id token has another nonce.") }
-        // ASCII, says OpenID Connect Core 1.0 §2.
+        // OpenID Connect Core 1.0 §2 requires ASCII.
         guard (1...255).contains(claims.subject.utf8.count),
             claims.subject.utf8.allSatisfy({ (0x20...0x7e).contains($0) })
         else {
-            throw IDTokenRefusal("The id token has no subject.")
+            throw IDTokenRefusal("The id token's sub must be 1 to 255 ASCII characters.")
         }
         return ProvenIDToken(
             subject: claims.subject, clientID: clientID, email: claims.email,
@@ -94,26 +93,25 @@ struct IDTokenVerifier: Sendable {
             expires: Date(timeIntervalSince1970: min(claims.expires, claims.issued + Self.maximumAge) + Self.leeway))
     }
 
-    /// Google's tokens name it with and without `https://`.
+    /// Google's tokens name the issuer with or without `https://`.
     private static func isIssuer(_ claimed: String, _ issuer: String) -> Bool {
         claimed == issuer || (issuer == "https://accounts.google.com" && claimed == "accounts.google.com")
     }
 
     // MARK: Form
 
-    /// Refuses what cannot be an id token whatever the issuer's keys are, so that the issuer need not be asked.
-    ///
+    /// Refuses malformed id tokens before the issuer's keys are fetched.
     /// - Throws: `IDTokenRefusal`.
     static func checkForm(of text: String) throws { _ = try Header(of: text) }
 
-    /// What a token says of its signature (RFC 7515 §4.1).
+    /// The parts of a token's header that describe its signature (RFC 7515 §4.1).
     private struct Header {
         let algorithm: String
         let keyType: (type: String, curve: String?)
         let keyID: String?
 
-        /// - Throws: `IDTokenRefusal` for what is too long, not of three parts, without the claims that are required,
-        ///   or not signed by one of the algorithms.
+        /// - Throws: `IDTokenRefusal` if the text is too long, does not have three parts, lacks required claims or is
+        ///   not signed with one of the algorithms.
         init(of text: String) throws {
             guard text.utf8.count <= maximumLengthInBytes else {
                 throw IDTokenRefusal("The id token is longer than 16 KiB.")
@@ -150,11 +148,11 @@ struct IDTokenVerifier: Sendable {
                     && key.string("use") ?? "sig" == "sig"
                     && key.string("alg") ?? algorithm == algorithm && (keyID == nil || key.string("kid") == keyID)
             }
-            // Without an id, there must be no choice.
+            // Without a key id, only one key may fit.
             return keyID == nil && keys.count > 1 ? nil : keys.first
         }
         let set = try await documents.document(at: address) { fitting($0) != nil }
-        // Without a set of keys a good token cannot be told from a bad one.
+        // Without a key set, a valid token cannot be told from an invalid one.
         guard case .array = set["keys"] else { throw ProviderFailure.notUnderstood }
         guard let key = fitting(set) else {
             throw IDTokenRefusal("The id token is signed with a key that the issuer does not publish.")
@@ -164,7 +162,7 @@ struct IDTokenVerifier: Sendable {
             jwk.algorithm = JWK.Algorithm(rawValue: algorithm)
             jwk.privateExponent = nil
             jwk.keyIdentifier = JWKIdentifier(string: keyID ?? "key")
-            // A collection of the one key that was chosen.
+            // A collection with only the chosen key.
             let keys = JWTKeyCollection()
             try await keys.add(jwk: jwk)
             return try await keys.verify(text, as: Claims.self)
@@ -173,8 +171,8 @@ struct IDTokenVerifier: Sendable {
         }
     }
 
-    /// One text or a list of them (RFC 7519 §4.1.3). JWTKit's own stops the process over an empty list, which a
-    /// stranger can send: the claims are read before the signature.
+    /// One string or a list of strings (RFC 7519 §4.1.3). JWTKit's own type traps on an empty list, which a stranger
+    /// could send because the claims are decoded before the signature is checked.
     private struct Audience: Codable, Sendable {
         var clientIDs: [String]
 
@@ -198,7 +196,7 @@ struct IDTokenVerifier: Sendable {
         var notBefore: Double?
         var nonce: String?
         var email: String?
-        /// Apple writes it as a string.
+        /// Apple writes the value as a string.
         var isEmailVerified: BoolClaim?
         var name: String?
 
@@ -214,12 +212,12 @@ struct IDTokenVerifier: Sendable {
             case isEmailVerified = "email_verified"
         }
 
-        /// What the claims say is the verifier's to judge.
+        /// The claims are checked by `IDTokenVerifier`.
         func verify(using algorithm: some JWTAlgorithm) {}
     }
 }
 
-/// What Apple takes for a client secret: a token of five minutes, signed with the developer's key
+/// Apple's form of a client secret: a token valid for five minutes, signed with the developer's key
 /// (https://developer.apple.com/documentation/accountorganizationaldatasharing/creating-a-client-secret).
 enum AppleClientSecret {
     private static let lifetime: TimeInterval = 300
@@ -234,7 +232,7 @@ enum AppleClientSecret {
         func verify(using algorithm: some JWTAlgorithm) {}
     }
 
-    /// Whether the text is a private key of P-256 in PEM, as Apple's `.p8` files are.
+    /// Whether the text is a P-256 private key in PEM, like Apple's `.p8` files.
     static func isKey(_ text: Secret) -> Bool { text.withValue { (try? ES256PrivateKey(pem: $0)) != nil } }
 
     static func make(

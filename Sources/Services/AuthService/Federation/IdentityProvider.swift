@@ -1,19 +1,19 @@
 import MartletMail
 
-/// Where users of an app sign in from elsewhere, as the app's server has set it up.
+/// An identity provider's settings, as set up by the app's server.
 struct IdentityProvider: Codable, Sendable, Equatable {
     enum Kind: String, Codable, Sendable, CaseIterable {
         case google, apple, github, facebook
-        /// Any issuer of OpenID Connect, by discovery.
+        /// Any issuer that supports OpenID Connect Discovery.
         case oidc
     }
 
-    /// Addresses in place of those that discovery or we know.
+    /// Addresses that replace the discovered or built-in ones.
     struct Endpoints: Codable, Sendable, Equatable {
         var authorization: String?
         var token: String?
         var userInfo: String?
-        /// GitHub's list of addresses.
+        /// GitHub's endpoint for e-mail addresses.
         var emails: String?
         /// JWK Set (RFC 7517).
         var keys: String?
@@ -21,25 +21,25 @@ struct IdentityProvider: Codable, Sendable, Equatable {
     }
 
     var kind: Kind
-    /// Audiences that id tokens may be for: those of the apps on each system. The first one is that of the code flow.
+    /// The accepted audiences of id tokens, such as the client ids of the app on each system. The code flow uses the
+    /// first one.
     var clientIDs: [String]
     var issuer: String?
     var scopes: [String]
-    /// Where the app may be returned to: each exactly as it is asked for.
+    /// The URLs to which the flow may return to the app; compared exactly.
     var redirectURLs: [String]
-    /// The app key in the address that the provider calls back; nil: no code flow.
+    /// The app key in the provider's callback URL; nil if the code flow is not available.
     var appKey: String?
-    /// Whether an address that the provider calls verified leads to the account that has it.
+    /// Whether an address that the provider calls verified matches an account with that address.
     var trustsEmail: Bool
-    /// Whether an app that hands an id token over has to show the nonce that it was asked for with; nil: as by default,
-    /// it has.
+    /// Whether an app that hands over an id token must show the nonce. Nil means the default, true.
     var nonceRequired: Bool?
-    /// Apple's, of the developer and of the private key.
+    /// Apple's ids of the developer team and of the private key.
     var teamID: String?
     var keyID: String?
     var endpoints: Endpoints
-    /// Of staff: domains whose verified addresses make a staff member without any right of whoever is none yet; nil:
-    /// none.
+    /// For staff only: a person with a verified address in one of these domains becomes a staff member without rights.
+    /// Nil disables this.
     var allowedDomains: [String]?
 }
 
@@ -70,10 +70,10 @@ extension IdentityProvider.Kind {
     /// Whether the issuer publishes its addresses (OpenID Connect Discovery 1.0 §4).
     var isDiscovered: Bool { self == .google || self == .apple || self == .oidc }
 
-    /// Whether the code flow brings an id token; else the provider is asked who it is.
+    /// Whether the code flow returns an id token. Otherwise the provider is asked for the user.
     var givesIDTokenForCode: Bool { isDiscovered }
 
-    /// Of those that publish none.
+    /// The addresses of providers without discovery.
     ///
     /// https://docs.github.com/en/apps/oauth-apps/building-oauth-apps/authorizing-oauth-apps,
     /// https://developers.facebook.com/docs/facebook-login/guides/advanced/manual-flow and
@@ -96,18 +96,18 @@ extension IdentityProvider.Kind {
     }
 }
 
-/// Who somebody is elsewhere, proved.
+/// A proven identity at a provider.
 struct ProvenIdentity: Codable, Sendable {
-    /// The name under which the app has the provider.
+    /// The app's name for the provider.
     var provider: String
     var issuer: String
     var subject: String
-    /// Well-formed, in lower case.
+    /// Valid and in lower case.
     var email: String?
-    /// As the provider says, and it is trusted in this.
+    /// Whether the provider says so and is trusted with it.
     var isEmailVerified = false
     var name: String?
-    /// Apple's, for the day on which the account goes.
+    /// Apple's refresh token, to be revoked when the account is deleted.
     var refreshToken: RevocableToken?
 
     var verifiedEmail: EmailAddress? { isEmailVerified ? email.flatMap { try? EmailAddress($0) } : nil }
@@ -128,7 +128,7 @@ struct ProvenIdentity: Codable, Sendable {
     }
 }
 
-/// A token that can be revoked by the client that it was made for.
+/// A token that the client it was issued to can revoke.
 struct RevocableToken: Codable, Sendable {
     var token: String
     var clientID: String

@@ -6,8 +6,8 @@ import MartletHTTP
 import NIOCore
 import NIOHTTP1
 
-/// Asks identity providers, by an `OutgoingClient`: only by https and at addresses of the public internet; where the
-/// settings allow private ones, also by http on this machine.
+/// Calls identity providers through an `OutgoingClient`: only by https and at public addresses. If the settings allow
+/// private addresses, also by http on this machine.
 struct ProviderClient: Sendable {
     static let maximumAnswerSizeInBytes = 256 << 10
     private static let timeout: Duration = .seconds(10)
@@ -16,7 +16,7 @@ struct ProviderClient: Sendable {
     private let client: OutgoingClient
     private let semaphore = AsyncSemaphore(
         limit: 32, maximumWaiting: 256,
-        refusal: HTTPProblem(.unavailable, "Too many people sign in at this moment: try again."))
+        refusal: HTTPProblem(.unavailable, "Too many sign-ins are in progress; try again."))
 
     init(arePrivateAddressesAllowed: Bool) {
         self.arePrivateAddressesAllowed = arePrivateAddressesAllowed
@@ -25,12 +25,12 @@ struct ProviderClient: Sendable {
 
     struct Answer: Sendable {
         var status: Int
-        /// Nil when it is no JSON.
+        /// Nil if the body is not JSON.
         var json: JSONValue?
     }
 
-    /// - Parameter token: as bearer token.
-    /// - Throws: `ProviderFailure`, also for every status but 200; `HTTPProblem` when too many wait;
+    /// - Parameter token: The bearer token.
+    /// - Throws: `ProviderFailure`, also for any status but 200; `HTTPProblem` if too many requests are waiting;
     ///   `CancellationError`.
     func get(_ url: String, token: String? = nil) async throws -> JSONValue {
         var request = HTTPClientRequest(url: url)
@@ -41,7 +41,7 @@ struct ProviderClient: Sendable {
         return json
     }
 
-    /// - Parameter basic: user and password (RFC 6749 §2.3.1).
+    /// - Parameter basic: The user and password (RFC 6749 §2.3.1).
     func post(_ url: String, form: [(String, String)], basic: (String, Secret)? = nil) async throws -> Answer {
         var request = HTTPClientRequest(url: url)
         request.method = .POST
@@ -57,7 +57,7 @@ struct ProviderClient: Sendable {
     private func send(_ request: HTTPClientRequest) async throws -> Answer {
         var request = request
         request.headers.add(name: "accept", value: "application/json")
-        // GitHub refuses those who do not say who they are.
+        // GitHub requires a user agent.
         request.headers.add(name: "user-agent", value: "Martlet")
         let complete = request
         try host(of: complete.url)
@@ -69,14 +69,14 @@ struct ProviderClient: Sendable {
         }
     }
 
-    /// Whether the address could be asked.
+    /// Checks that calls to the address are allowed.
     ///
-    /// - Throws: `ProviderFailure`. A name that is not known passes: it may become known.
+    /// - Throws: `ProviderFailure`. A host name that does not resolve passes, because it may resolve later.
     func check(_ url: String) async throws {
         try await Self.tellingFailures { try await client.check(url, isPlainHTTPAllowed: isPlainHTTPAllowed) }
     }
 
-    /// The host in an address of a form that may be asked, or shown to users.
+    /// The host of a URL, if its form allows calling it and showing it to users.
     ///
     /// - Throws: `ProviderFailure`.
     @discardableResult
@@ -99,29 +99,29 @@ struct ProviderClient: Sendable {
     }
 }
 
-/// Names of this machine.
+/// The names of this machine.
 enum Loopback {
     static func contains(_ host: String) -> Bool { ["127.0.0.1", "::1", "[::1]", "localhost"].contains(host) }
 }
 
-/// Why a provider gave no answer that could be used.
+/// Why a provider gave no usable answer.
 enum ProviderFailure: Error, Sendable, Equatable {
     case call(OutgoingFailure)
     case status(Int)
     case notUnderstood
-    /// What it is set up for does not go that far, such as a code flow without an address for it.
+    /// The provider's settings lack something that is needed, such as an address for the code flow.
     case missing(String)
-    /// It said no, with this code (RFC 6749 §5.2).
+    /// The provider refused with this error code (RFC 6749 §5.2).
     case refused(String)
 
-    /// For the log, and for whoever may manage providers.
+    /// The failure as a sentence for the log and for those who manage providers.
     var sentence: String {
         switch self {
         case .call(let failure): failure.cause
-        case .status(let status): "It answered with the status \(status)."
-        case .notUnderstood: "Its answer is not what such a provider answers."
-        case .missing(let what): "Its \(what) is not known."
-        case .refused(let code): "It refused: \(code)."
+        case .status(let status): "The provider answered with the status \(status)."
+        case .notUnderstood: "The provider's answer does not have the expected form."
+        case .missing(let what): "The provider's \(what) is unknown."
+        case .refused(let code): "The provider refused with the error \(code)."
         }
     }
 }
@@ -134,7 +134,7 @@ enum FormBody {
 
     static func encode(_ text: String) -> String { FormFields.encode(text) }
 
-    /// Of a name that comes twice, the first counts. Nil: not in this form.
+    /// If a name occurs twice, the first value counts. Nil if the text is malformed.
     static func decode(_ text: some StringProtocol) -> [String: String]? {
         var fields: [String: String] = [:]
         for pair in text.split(separator: "&") {
@@ -148,12 +148,12 @@ enum FormBody {
 }
 
 extension JSONValue {
-    /// The member's text, where it is a string.
+    /// The value of a member if it is a string.
     func string(_ name: String) -> String? {
         if case .string(let text) = self[name] { text } else { nil }
     }
 
-    /// The elements of a member that is a list; none where it is not.
+    /// The elements of a member if it is a list, otherwise none.
     func list(_ name: String) -> [JSONValue] {
         if case .array(let elements) = self[name] { elements } else { [] }
     }

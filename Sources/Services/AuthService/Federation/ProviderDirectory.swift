@@ -1,6 +1,6 @@
 import MartletCore
 
-/// Where a provider is asked for what.
+/// The endpoint addresses of a provider.
 struct ProviderAddresses: Sendable {
     var issuer: String
     var authorization: String?
@@ -9,11 +9,12 @@ struct ProviderAddresses: Sendable {
     var emails: String?
     var keys: String?
     var revocation: String?
-    /// Whether the client shows its secret as Basic authorization instead of in the form (RFC 6749 §2.3.1).
+    /// Whether the client sends its secret by Basic authentication instead of in the form (RFC 6749 §2.3.1).
     var usesBasicAuthorization = false
 }
 
-/// Finds out where providers are asked for what: as the app's server says, as the issuer publishes, as is known.
+/// Finds the endpoint addresses of providers. The settings take precedence over discovery, and discovery over the
+/// built-in addresses.
 struct ProviderDirectory: Sendable {
     let documents: DocumentCache
 
@@ -31,11 +32,11 @@ struct ProviderDirectory: Sendable {
         return addresses
     }
 
-    /// OpenID Connect Discovery 1.0 §4.
+    /// The discovery document (OpenID Connect Discovery 1.0 §4).
     private func document(of issuer: String) async throws -> JSONValue {
         let base = issuer.hasSuffix("/") ? String(issuer.dropLast()) : issuer
         let document = try await documents.document(at: base + "/.well-known/openid-configuration")
-        // §4.3: who publishes for somebody else is not believed.
+        // §4.3: a document that names another issuer is not trusted.
         guard document.string("issuer") == issuer else { throw ProviderFailure.notUnderstood }
         return document
     }
@@ -57,7 +58,7 @@ extension ProviderAddresses {
                 authorization: document.string("authorization_endpoint"), token: document.string("token_endpoint"),
                 userInfo: document.string("userinfo_endpoint"), keys: document.string("jwks_uri"),
                 revocation: document.string("revocation_endpoint")))
-        // What an issuer says nothing of is Basic (§3).
+        // Basic is the default if the issuer does not list its methods (§3).
         usesBasicAuthorization =
             kind == .oidc
             && !document.list("token_endpoint_auth_methods_supported").contains(.string("client_secret_post"))

@@ -5,36 +5,37 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// Something that shows who somebody is elsewhere. It counts once.
+/// A proof of a user's identity at a provider. It can be used once.
 struct SignInProof: Sendable {
     var identity: ProvenIdentity
-    /// Takes it; false: it has been taken meanwhile.
+    /// Consumes the proof. Returns false if it has been consumed already.
     var take: @Sendable () async throws -> Bool
-    /// What is left to do when it was taken.
+    /// Completes the work after the proof was consumed.
     var finish: @Sendable () async throws -> Void = {}
 }
 
 extension Federation {
-    /// The members of a body that are a proof.
+    /// The body members that make up a proof.
     static let codeFields: Set<String> = ["code", "codeVerifier"]
     static let idTokenFields: Set<String> = ["provider", "idToken", "nonce", "authorizationCode", "name"]
 
-    /// What `OAuthCallback` handed out, shown with the verifier of the challenge that the app began with (RFC 7636
-    /// §4.6).
+    /// The proof for a code from `OAuthCallback`, shown with the verifier for the code challenge that the app began
+    /// with (RFC 7636 §4.6).
     ///
     /// - Throws: `invalid-token`, `invalid-body`.
     func proof(ofCode fields: BodyFields, in space: UserSpace) async throws -> SignInProof {
         let (code, verifier) = (try fields.requiredString("code"), try fields.requiredString("codeVerifier"))
         guard let found = try await flows.look(at: code, in: space) else {
-            throw HTTPProblem(.invalidToken, "The code is wrong, used up or too old.")
+            throw HTTPProblem(.invalidToken, "The code is wrong, was used before or has expired.")
         }
         guard (43...128).contains(verifier.utf8.count), let challenge = Base64URL.decode(found.codeChallenge),
             SHA256.hash(data: Data(verifier.utf8)) == challenge
         else {
-            // Whoever has the code and not the verifier has it from somewhere else.
+            // A caller with the code but without the verifier has stolen the code, so it is consumed.
             _ = try await flows.take(code: code)
             throw HTTPProblem(
-                .invalidToken, "The code was asked for with another code challenge.", field: "codeVerifier")
+                .invalidToken, "The verifier does not match the code challenge that the code was requested with.",
+                field: "codeVerifier")
         }
         return SignInProof(
             identity: found.identity, take: { try await flows.take(code: code) },
@@ -45,9 +46,10 @@ extension Federation {
             })
     }
 
-    /// The id token that an app got on the device.
+    /// The proof for an id token that an app received on the device.
     ///
-    /// - Throws: `invalid-token` saying why, `invalid-body`; `unavailable` when the provider's keys are not to be had.
+    /// - Throws: `invalid-token` with the reason, `invalid-body`; `unavailable` if the provider's keys cannot be
+    ///   fetched.
     func proof(ofIDToken fields: BodyFields, _ context: ServiceContext, in space: UserSpace) async throws -> SignInProof
     {
         let name = try fields.requiredString("provider")
@@ -56,7 +58,7 @@ extension Federation {
             try fields.string("nonce"), try fields.string("authorizationCode"), try fields.string("name")
         )
         guard let provider = try await providers.find(name, in: space) else {
-            throw HTTPProblem(.invalidBody, "The app has no such provider.", field: "provider")
+            throw HTTPProblem(.invalidBody, "The app has no provider with this name.", field: "provider")
         }
         guard provider.settings.kind != .github else {
             throw HTTPProblem(.invalidBody, "GitHub has no id tokens.", field: "provider")
@@ -64,11 +66,11 @@ extension Federation {
         guard nonce != nil || !provider.settings.isNonceRequired else {
             throw HTTPProblem(
                 .invalidBody,
-                "This provider's id tokens are asked for with the SHA-256 of a nonce, which is sent here.",
+                "This provider requires a nonce: request the id token with the nonce's SHA-256 and send the nonce here.",
                 field: "nonce")
         }
         guard code == nil || provider.settings.kind == .apple else {
-            throw HTTPProblem(.invalidBody, "This goes with Apple's id tokens only.", field: "authorizationCode")
+            throw HTTPProblem(.invalidBody, "This is only allowed with Apple's id tokens.", field: "authorizationCode")
         }
         do {
             try IDTokenVerifier.checkForm(of: text)
@@ -89,11 +91,11 @@ extension Federation {
         } catch let refusal as IDTokenRefusal {
             throw HTTPProblem(.invalidToken, refusal.sentence, field: "idToken")
         } catch let failure as ProviderFailure {
-            throw HTTPProblem(.unavailable, "The provider could not be asked for its keys.", cause: failure.sentence)
+            throw HTTPProblem(.unavailable, "The provider's keys could not be fetched.", cause: failure.sentence)
         }
     }
 
-    /// Without it the user is signed in all the same, and only the revocation at the end has nothing to revoke.
+    /// A failure does not prevent the sign-in; there is then no token to revoke when the account is deleted.
     private func keepToken(
         forAppCode code: String, clientID: String, _ identity: ProvenIdentity, _ provider: RegisteredProvider,
         in space: UserSpace
@@ -104,14 +106,14 @@ extension Federation {
             if let token { try await identities.keep(token, of: identity, in: space) }
         } catch let failure as ProviderFailure {
             providers.logger.warning(
-                "Apple gave no refresh token: there will be nothing to revoke when the user goes.",
+                "Could not get a refresh token from Apple; none will be revoked when the user is deleted.",
                 metadata: [
                     "app.id": "\(space.appID)", "provider.name": "\(provider.name)",
                     "error.cause": "\(failure.sentence)",
                 ])
         } catch let refusal as IDTokenRefusal {
             providers.logger.warning(
-                "Apple answered with an id token that is none of the user's.",
+                "Refused Apple's id token for a refresh token; none will be revoked when the user is deleted.",
                 metadata: [
                     "app.id": "\(space.appID)", "provider.name": "\(provider.name)",
                     "error.cause": "\(refusal.sentence)",

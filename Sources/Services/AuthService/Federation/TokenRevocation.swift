@@ -4,16 +4,16 @@ import MartletCore
 import MartletJobs
 import MartletPostgres
 
-/// Tells providers that an account has gone, as the App Store demands of apps with Sign in with Apple (guideline 5.1.1
-/// v). Apple wants its token revoked (https://developer.apple.com/documentation/signinwithapplerestapi/revoke-tokens);
-/// the others want nothing.
+/// Revokes providers' tokens when an account is deleted, as the App Store requires of apps with Sign in with Apple
+/// (guideline 5.1.1 v, https://developer.apple.com/documentation/signinwithapplerestapi/revoke-tokens). Other providers
+/// do not require it.
 struct TokenRevocation: Sendable {
     let identities: IdentityStore
     let jobs: JobQueue
 
-    /// Begins it as part of the transaction that deletes the user or the identity, before the deletion.
+    /// Enqueues the revocations, in the transaction that deletes the user or the identity and before the deletion.
     ///
-    /// - Parameter provider: nil: of all.
+    /// - Parameter provider: Nil for all providers.
     func begin(of user: UUID, provider: String? = nil, in space: UserSpace, _ transaction: PostgresTransaction)
         async throws
     {
@@ -25,7 +25,7 @@ struct TokenRevocation: Sendable {
     }
 }
 
-/// Revokes one token. Harmless to repeat: to revoke what is revoked is no error (RFC 7009 §2.2).
+/// Revokes one token. Idempotent: revoking a revoked token is not an error (RFC 7009 §2.2).
 struct RevokeProviderToken: JobHandler {
     static let kind = "identity.revoke"
     static let retries = JobRetries(maximumAttempts: 15, firstDelay: .seconds(10), maximumDelay: .seconds(6 * 3_600))
@@ -48,7 +48,7 @@ struct RevokeProviderToken: JobHandler {
             throw JobFailure(code: "unreadable", detail: "The token was sealed under another internal secret.")
         }
         guard let provider = try await providers.find(parameters.provider, in: space) else {
-            throw JobFailure(code: "no-provider", detail: "The provider is not set up any more.")
+            throw JobFailure(code: "no-provider", detail: "The provider is no longer set up.")
         }
         do {
             try await codeFlow.revoke(token, at: provider)

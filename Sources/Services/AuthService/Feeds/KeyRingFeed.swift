@@ -6,16 +6,16 @@ import MartletPostgres
 public import ServiceLifecycle
 import Synchronization
 
-/// The newest key ring in memory, and those who wait for a newer one.
+/// The newest key ring in memory, for callers that wait for a newer one.
 ///
-/// Woken by NOTIFY, and looks by itself every `interval`, in case a notification was lost with a connection.
+/// Woken by NOTIFY, and polls every `interval` in case a notification was lost with a connection.
 public final class KeyRingFeed: Service {
     private static let interval: Duration = .seconds(2)
 
     private struct Newest {
         var ring: KeyRing
         var idTokenKeys: [RSATokenVerifier]
-        /// Whether they are of the ring's version or newer.
+        /// Whether the keys are of the ring's version or newer.
         var hasItsIDTokenKeys = false
     }
 
@@ -33,12 +33,12 @@ public final class KeyRingFeed: Service {
 
     var current: KeyRing? { newest.withLock { $0?.ring } }
 
-    /// Of RS256. No part of the ring: gateways have nothing to do with them.
+    /// The RS256 keys of ID tokens. Not part of the ring, because gateways do not need them.
     var idTokenKeys: [RSATokenVerifier] { newest.withLock { $0?.idTokenKeys } ?? [] }
 
     public func run() async throws {
-        // One look at a time: of two at once the older one could come last, and a key that was revoked would be back
-        // until the next.
+        // One read at a time: if two ran concurrently and the older one finished last, a revoked key would be accepted
+        // until the next read.
         let (looks, look) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         await cancelWhenGracefulShutdown {
             await withDiscardingTaskGroup { group in
@@ -54,10 +54,10 @@ public final class KeyRingFeed: Service {
         }
     }
 
-    /// A ring of another version than `version`, or nil when none came in time or before shutdown, which would wait for
-    /// it.
+    /// A ring with another version than `version`; nil if there is none in time or the service is shutting down.
     ///
-    /// Another, not only a higher one: after a restore from a backup the versions start again from an older one.
+    /// Any other version counts, not only a higher one: after a restore from a backup, versions start again from an
+    /// older one.
     func ring(after version: Int64, wait: Duration) async -> KeyRing? {
         await waiters.wait(wait) { self.current.flatMap { $0.version == version ? nil : $0 } }
     }
@@ -68,17 +68,19 @@ public final class KeyRingFeed: Service {
             let isRead = newest.withLock { $0.map { $0.ring.version == version && $0.hasItsIDTokenKeys } ?? false }
             guard !isRead || hasExpired else { return }
             let ring = try await store.read()
-            // Published before the ID tokens' keys are read: what was revoked must end even if those cannot be read.
+            // Published before the ID tokens' keys are read, so that revocations take effect even if those cannot be
+            // read.
             newest.withLock { $0 = Newest(ring: ring, idTokenKeys: $0?.idTokenKeys ?? []) }
             waiters.wake()
             let idTokenKeys = try await store.idTokenKeys()
             newest.withLock { $0 = Newest(ring: ring, idTokenKeys: idTokenKeys, hasItsIDTokenKeys: true) }
         } catch {
-            logger.debug("key ring not read", metadata: ["error.cause": "\(error)"])
+            logger.debug(
+                "Could not read the key ring; keeping the previous one.", metadata: ["error.cause": "\(error)"])
         }
     }
 
-    /// Whether a credential in memory has run out: gateways check that themselves, this only keeps our copy small.
+    /// Whether a credential in memory has expired. Gateways check this themselves; here it only keeps the copy small.
     private var hasExpired: Bool {
         let now = Date()
         return current?.apps.contains { $0.credentials.contains { $0.expires.map { $0 <= now } ?? false } } ?? false

@@ -6,19 +6,20 @@ import MartletPostgres
 import ServiceLifecycle
 import Synchronization
 
-/// The sessions that ended lately in memory, and those who wait for further ones.
+/// The recently ended sessions in memory, for callers that wait for further ones.
 ///
-/// Woken by NOTIFY, and looks by itself every `interval`, in case a notification was lost with a connection.
+/// Woken by NOTIFY, and polls every `interval` in case a notification was lost with a connection.
 final class RevocationFeed: Service {
     private static let interval: Duration = .seconds(1)
-    /// What gateways hold of them, too. Beyond it the oldest make way for a time by which every token is refused.
+    /// The limit of gateways as well. Beyond it, the oldest entries are replaced by a time before which all tokens are
+    /// refused.
     static let maximumCount = 1_000_000
 
     private struct State {
         var last: Int64 = 0
-        /// In the order of their numbers.
+        /// Ordered by number.
         var entries: [RevocationStore.Entry] = []
-        /// Until when those that made way matter.
+        /// The latest time until which a dropped entry would have mattered.
         var cutOff: Int64?
         var isRead = false
     }
@@ -53,7 +54,7 @@ final class RevocationFeed: Service {
         }
     }
 
-    /// What ended after `number`, all of it when that is not one of ours; nil when nothing did in time.
+    /// The sessions that ended after `number`, or all of them if the number is unknown; nil if none ended in time.
     func revocations(after number: Int64, wait: Duration) async -> Revocations? {
         await waiters.wait(wait) {
             self.state.withLock { state in
@@ -68,13 +69,13 @@ final class RevocationFeed: Service {
         }
     }
 
-    /// Two at once may read the same twice, which does no harm.
+    /// Two concurrent runs may read the same entries, which is harmless.
     private func refresh() async {
         do {
             let (known, isRead) = state.withLock { ($0.last, $0.isRead) }
             let last = try await store.last()
             guard last != known || !isRead else { return }
-            // The numbers started again from an older state, or what they counted was deleted.
+            // The numbers restarted from an older state, or the counted rows were deleted.
             let isReset = last < known
             let fresh = try await store.read(after: isReset ? 0 : known)
             let now = Int64(Date().timeIntervalSince1970)
@@ -91,7 +92,8 @@ final class RevocationFeed: Service {
             }
             waiters.wake()
         } catch {
-            logger.debug("revocations not read", metadata: ["error.cause": "\(error)"])
+            logger.debug(
+                "Could not read revocations; keeping the previous ones.", metadata: ["error.cause": "\(error)"])
         }
     }
 }

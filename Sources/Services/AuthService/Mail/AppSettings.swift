@@ -2,23 +2,23 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// How users of an app sign up, and what is mailed to them: one set for live and one for test.
+/// An app's settings for sign-up and mail, separate for live and test.
 struct AppSettings: Codable, Sendable, Equatable {
-    /// Signing up needs an invitation.
+    /// Signing up requires an invitation.
     var inviteOnly = false
-    /// No sign-up with an address of which everybody can read the mail.
+    /// Refuses sign-up with addresses of disposable mail providers, whose mail everyone can read.
     var refuseDisposable = false
-    /// Who signs in by mail with an unknown address gets an account.
+    /// Signing in by mail with an unknown address creates an account.
     var signUpByMail = false
-    /// Signing up needs an address, and signing in by password or passkey that it has been verified.
+    /// Signing up requires an address, and signing in by password or passkey requires that it is verified.
     var requireVerifiedEmail = false
-    /// Whoever signs up with an address is mailed a code to verify it.
+    /// Mails a verification code to users who sign up with an address.
     var verifyOnSignUp = true
-    /// Users are told of sign-ins from new devices, and of a changed password or address.
+    /// Notifies users by mail of sign-ins from new devices and of changes to their password or address.
     var notices = true
-    /// Where links in mail may lead, each with `{token}` in it; the first is taken where the request names none.
+    /// The URLs that links in mail may lead to, each with `{token}` in it. The first is used if the request names none.
     var linkURLs: [String] = []
-    /// Of mail to whom no better language is known.
+    /// The language of mail to users whose language is not known.
     var language = "en"
     var mailsPerHour = 1_000
 
@@ -26,9 +26,9 @@ struct AppSettings: Codable, Sendable, Equatable {
 
     static let names: Set<String> = Set(CodingKeys.allCases.map(\.rawValue))
 
-    /// All settings: what is not among the fields is as in a new app.
+    /// Reads all settings. Missing fields get their defaults.
     ///
-    /// - Throws: `invalid-body` naming the field.
+    /// - Throws: `invalid-body` with the field.
     init(_ fields: BodyFields) throws {
         inviteOnly = try fields.flag("inviteOnly") ?? inviteOnly
         refuseDisposable = try fields.flag("refuseDisposable") ?? refuseDisposable
@@ -38,7 +38,7 @@ struct AppSettings: Codable, Sendable, Equatable {
         notices = try fields.flag("notices") ?? notices
         linkURLs = try fields.strings("linkURLs") ?? linkURLs
         guard linkURLs.count <= 20, Set(linkURLs).count == linkURLs.count else {
-            throw HTTPProblem(.invalidBody, "There may be 20 different ones.", field: "linkURLs")
+            throw HTTPProblem(.invalidBody, "There must be at most 20 distinct URLs.", field: "linkURLs")
         }
         for url in linkURLs { try MailLink.check(url, field: "linkURLs") }
         language = try fields.string("language").map { try LanguageTag($0, field: "language").text } ?? language
@@ -50,7 +50,7 @@ struct AppSettings: Codable, Sendable, Equatable {
             language, mailsPerHour
     }
 
-    /// What is stored may be of an older version: what it does not say is as in a new app.
+    /// Stored settings may come from an older version; missing members get their defaults.
     init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         func value<Value: Decodable>(_ key: CodingKeys, _ default: Value) throws -> Value {

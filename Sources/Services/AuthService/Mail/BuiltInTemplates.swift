@@ -1,6 +1,6 @@
 import MartletMail
 
-/// What is mailed where the app has no templates of its own: English and German.
+/// The templates, in English and German, for apps without their own.
 enum BuiltInTemplates {
     static let languages = ["en", "de"]
 
@@ -10,9 +10,9 @@ enum BuiltInTemplates {
 
     private struct Words {
         var subject: String
-        /// Paragraphs. In one of them alone a `{{code}}` or `{{link}}` is shown large, or as a button.
+        /// Paragraphs. One that consists only of `{{code}}` or `{{link}}` is shown in large type or as a button.
         var paragraphs: [String]
-        /// On the button.
+        /// The label of the button.
         var action = ""
     }
 
@@ -25,50 +25,50 @@ enum BuiltInTemplates {
             subject: "{{app}}: confirm your e-mail address",
             paragraphs: [
                 "Please confirm that {{email}} is your address at {{app}}. This is your code:", "{{code}}", "{{link}}",
-                "Code and link are good for {{hours}} hours. If you did not ask for this, you need do nothing.",
+                "The code and the link are valid for {{hours}} hours. If you did not request this, you can ignore this mail.",
             ], action: "Confirm the address"),
         .resetPassword: Words(
             subject: "{{app}}: choose a new password",
             paragraphs: [
-                "Somebody, hopefully you, wants to choose a new password for {{email}} at {{app}}. This is the code:",
+                "Someone, hopefully you, has asked to choose a new password for {{email}} at {{app}}. This is the code:",
                 "{{code}}", "{{link}}",
-                "Code and link are good for {{minutes}} minutes. If it was not you, do nothing: the password stays as it is. Give the code to nobody.",
+                "The code and the link are valid for {{minutes}} minutes. If it was not you, ignore this mail and your password stays the same. Do not share the code with anyone.",
             ], action: "Choose a password"),
         .signIn: Words(
             subject: "{{app}}: your code is {{code}}",
             paragraphs: [
-                "With this code you sign in to {{app}}:", "{{code}}", "{{link}}",
-                "Code and link are good once, for {{minutes}} minutes. If you did not ask for this, you need do nothing. Give the code to nobody.",
+                "Use this code to sign in to {{app}}:", "{{code}}", "{{link}}",
+                "The code and the link can be used once, within {{minutes}} minutes. If you did not request this, you can ignore this mail. Do not share the code with anyone.",
             ], action: "Sign in"),
         .changeEmail: Words(
             subject: "{{app}}: confirm your new e-mail address",
             paragraphs: [
-                "Please confirm that {{email}} is to be your new address at {{app}}. This is your code:", "{{code}}",
+                "Please confirm that {{email}} should be your new address at {{app}}. This is your code:", "{{code}}",
                 "{{link}}",
-                "Code and link are good for {{minutes}} minutes. If you did not ask for this, you need do nothing.",
+                "The code and the link are valid for {{minutes}} minutes. If you did not request this, you can ignore this mail.",
             ], action: "Confirm the address"),
         .invitation: Words(
             subject: "You are invited to {{app}}",
             paragraphs: [
                 "You are invited to {{app}}. Sign up with the address {{email}} and this code:", "{{code}}", "{{link}}",
-                "The invitation is good once, for {{hours}} hours.",
+                "The invitation can be used once, within {{hours}} hours.",
             ], action: "Sign up"),
         .emailChanged: Words(
             subject: "{{app}}: your e-mail address was changed",
             paragraphs: [
                 "The address of your account at {{app}} was changed from {{email}} to {{newEmail}} ({{time}}).",
-                "If it was not you, please tell those who run {{app}} at once.",
+                "If it was not you, please contact the support of {{app}} at once.",
             ]),
         .passwordChanged: Words(
             subject: "{{app}}: your password was changed",
             paragraphs: [
                 "The password of your account {{email}} at {{app}} was changed ({{time}}).",
-                "If it was not you, choose a new one at once by “forgot password”, and tell those who run {{app}}.",
+                "If it was not you, choose a new one at once with “forgot password” and contact the support of {{app}}.",
             ]),
         .newDevice: Words(
             subject: "{{app}}: sign-in from a new device",
             paragraphs: [
-                "Somebody has signed in to your account {{email}} at {{app}} from a device that was not used before ({{time}}).{{#device}} It calls itself: {{device}}{{/device}}",
+                "Someone has signed in to your account {{email}} at {{app}} from a new device ({{time}}).{{#device}} It calls itself: {{device}}{{/device}}",
                 "If it was not you, end that session and choose a new password.",
             ]),
     ]

@@ -1,6 +1,6 @@
-/// Providers of addresses that everybody can read, or that are gone after minutes.
+/// Mail providers whose addresses are public or short-lived.
 enum DisposableAddresses {
-    /// Whether the address is at one of them, or below.
+    /// Whether the address belongs to one of these domains or to a subdomain.
     static func contains(_ address: String) -> Bool {
         var domain = address[(address.lastIndex(of: "@").map(address.index(after:)) ?? address.startIndex)...]
         while true {

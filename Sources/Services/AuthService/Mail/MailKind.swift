@@ -1,18 +1,18 @@
-/// What is mailed to users. The names are those of templates.
+/// The kinds of mail to users. The raw values are the names of templates.
 enum MailKind: String, Codable, Sendable, CaseIterable {
-    // With a code, and a link where the app has one
+    // With a code, and a link if the app has one.
     case verifyEmail = "verify-email"
     case resetPassword = "reset-password"
     case signIn = "sign-in"
     case changeEmail = "change-email"
     case invitation
 
-    // To tell something
+    // Notices.
     case emailChanged = "email-changed"
     case passwordChanged = "password-changed"
     case newDevice = "new-device"
 
-    /// How long the proof in it is good; nil: there is none. An invitation says so itself.
+    /// How long the proof in the mail is valid; nil if there is none. An invitation has its own lifetime.
     var proofLifetimeInSeconds: Int64? {
         switch self {
         case .verifyEmail: 24 * 3_600
@@ -24,7 +24,7 @@ enum MailKind: String, Codable, Sendable, CaseIterable {
 
     var hasProof: Bool { proofLifetimeInSeconds != nil || self == .invitation }
 
-    /// What a template may name.
+    /// The values that a template may use.
     var values: Set<String> {
         var names: Set = ["app", "email"]
         if hasProof { names.formUnion(["code", "link", "minutes", "hours"]) }

@@ -2,22 +2,22 @@ import Foundation
 import MartletAPI
 import MartletCore
 
-/// A mail that is to be written and sent: what a job of `SendMail` has in the table. There is no secret in it; what
-/// proves something is made when the mail is written.
+/// A mail to be written and sent: the parameters of a `SendMail` job. It contains no secret, because proofs are made
+/// when the mail is written.
 struct MailOrder: Codable, Sendable {
     var kind: MailKind
     var appID: String
     var environment: AppEnvironment
-    /// Who gets it.
+    /// The recipient's address.
     var email: String
-    /// Whom it is about; nil: whoever has the address, if anybody.
+    /// The user the mail concerns; nil for the user with the address, if any.
     var userID: UUID?
     var invitationID: UUID?
-    /// What the request asked for, the best first.
+    /// The languages from the request, the best first.
     var languages: [String] = []
-    /// One of the app's `linkURLs`; nil: the first.
+    /// One of the app's `linkURLs`; nil for the first.
     var link: String?
-    /// What the template says besides.
+    /// Further values for the template.
     var values: [String: String] = [:]
 
     init(_ kind: MailKind, to email: String, user: UUID? = nil, invitation: UUID? = nil, in space: UserSpace) {
@@ -37,7 +37,7 @@ struct MailOrder: Codable, Sendable {
         return order
     }
 
-    /// For people: `2026-11-22 02:30 UTC`.
+    /// The current time in readable form, such as `2026-11-22 02:30 UTC`.
     static var now: String {
         Date.now.formatted(.iso8601.year().month().day().dateSeparator(.dash)) + " " + clock + " UTC"
     }

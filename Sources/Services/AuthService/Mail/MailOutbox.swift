@@ -4,13 +4,13 @@ import MartletAPI
 import MartletHTTP
 import MartletJobs
 
-/// Takes orders for mail. Who the order is about is looked up when the mail is written, so that placing one tells
-/// nobody whether there is an account, by the answer or by the time that it takes.
+/// Accepts orders for mail. The user is looked up only when the mail is written, so neither the answer nor its timing
+/// reveals whether an account exists.
 struct MailOutbox: Sendable {
     let jobs: JobQueue
     let settings: AppSettingsStore
     let counts: MailCountStore
-    /// Whether the operator has named a mail server for all apps.
+    /// Whether the operator has configured a mail server for all apps.
     let hasMailServer: Bool
     let logger: Logger
 
@@ -19,32 +19,33 @@ struct MailOutbox: Sendable {
         return try await settings.current(in: space).hasMailServer
     }
 
-    /// - Throws: `not-implemented` when there is no mail server; `too-many-requests` when the app has mailed too much
-    ///   in this hour.
+    /// - Throws: `not-implemented` if there is no mail server; `too-many-requests` if the app has sent too much mail
+    ///   this hour.
     func place(_ order: MailOrder) async throws {
         let current = try await settings.current(in: order.space)
         guard hasMailServer || current.hasMailServer else {
             throw HTTPProblem(
                 .notImplemented,
-                "This server sends no mail: the operator sets MARTLET_MAIL_HOST, or the app's server PUT /auth/mail.")
+                "No mail server is configured. The operator can set MARTLET_MAIL_HOST, or the app's server can use PUT /auth/mail."
+            )
         }
         let space = [order.appID, order.environment.rawValue]
         guard try await counts.take(["app"] + space, limit: current.settings.mailsPerHour) else {
             logger.warning(
-                "An app has used up its mail of this hour.",
+                "An app has reached its hourly mail limit; the mail is not sent.",
                 metadata: ["app.id": "\(order.appID)", "mail.kind": "\(order.kind.rawValue)"])
             throw HTTPProblem(
-                .tooManyRequests, "The app has sent all the mail that it may in an hour.", headers: [.retryAfter: "600"]
+                .tooManyRequests, "The app has reached its hourly mail limit.", headers: [.retryAfter: "600"]
             )
         }
         let scope = (["mail"] + space).joined(separator: " ")
-        // A server of the app's own that does not answer keeps one worker waiting, not all.
+        // An app's own mail server that does not answer blocks one worker only.
         let options = JobOptions(
             scope: scope, lane: current.hasMailServer ? scope : nil, priority: order.kind.hasProof ? 10 : 0)
         try await jobs.enqueue(SendMail.self, order, options)
     }
 
-    /// Places an order that nobody asked for: when it cannot be, what the user did is done all the same.
+    /// Places an order for a notice. Never fails: the user's action is complete without it.
     func tell(_ order: MailOrder) async {
         do {
             let areNoticesWanted = try await settings.current(in: order.space).settings.notices
@@ -53,7 +54,7 @@ struct MailOutbox: Sendable {
         } catch {
             let cause = (error as? HTTPProblem)?.code.rawValue ?? "\(error)"
             logger.warning(
-                "A user is not told by mail.",
+                "Could not order a notice to a user; the user is not notified.",
                 metadata: [
                     "app.id": "\(order.appID)", "mail.kind": "\(order.kind.rawValue)", "error.cause": "\(cause)",
                 ])

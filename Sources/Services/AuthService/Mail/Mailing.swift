@@ -5,7 +5,7 @@ import MartletMail
 import MartletPostgres
 import ServiceLifecycle
 
-/// What goes by mail, and what apps say about it.
+/// Mail to users, and the apps' settings for it.
 struct Mailing: Sendable {
     let settings: AppSettingsStore
     let senders: MailSenderStore
@@ -35,7 +35,7 @@ struct Mailing: Sendable {
         self.returned = returned
     }
 
-    /// Mails a code to the address of a new user, if the app wants it verified.
+    /// Mails a verification code to the address of a new user, if the app's settings ask for it.
     func verify(
         _ email: EmailAddress?, of user: UUID, _ settings: AppSettings, _ languages: [String], in space: UserSpace
     ) async {
@@ -45,7 +45,7 @@ struct Mailing: Sendable {
         await outbox.tell(order)
     }
 
-    /// Writes and sends what was ordered.
+    /// The handler that writes and sends ordered mail.
     func handler(users: UserStore, apps: AppStore) -> SendMail {
         SendMail(
             users: users, apps: apps, settings: settings, senders: senders, templates: templates, proofs: proofs,

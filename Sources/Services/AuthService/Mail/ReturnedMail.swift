@@ -5,7 +5,8 @@ import MartletHTTP
 import NIOCore
 import Synchronization
 
-/// Where an app's mail has come back from, because there is no such mailbox. Notifications keeps the list.
+/// The addresses from which an app's mail was returned because the mailbox does not exist. The notifications service
+/// keeps the list.
 final class ReturnedMail: Sendable {
     private struct Question: Encodable {
         var app: String
@@ -17,7 +18,7 @@ final class ReturnedMail: Sendable {
         var isReturned: Bool
     }
 
-    /// Mail that somebody waits for is not held up for long.
+    /// Limits the delay of mail that a user is waiting for.
     private static let patience: Duration = .seconds(2)
 
     private let notifications: ServiceAddress
@@ -25,14 +26,15 @@ final class ReturnedMail: Sendable {
     private let pause: Duration
     private let resting = Mutex<ContinuousClock.Instant?>(nil)
 
-    /// - Parameter pause: so long nobody asks again after there was no answer, so that not each mail waits for one.
+    /// - Parameter pause: How long to wait after a failed call before the next one, so that not every mail waits for
+    ///   the time limit.
     init(notifications: ServiceAddress, calls: ServiceCalls, pause: Duration = .seconds(5)) {
         self.notifications = notifications
         self.calls = calls
         self.pause = pause
     }
 
-    /// Where it is not known, it has not: no sign-in fails because notifications is away.
+    /// Returns false if notifications cannot be reached, so that no sign-in fails because of it.
     ///
     /// - Throws: `CancellationError`.
     func isKnown(from address: String, in space: UserSpace) async throws -> Bool {

@@ -6,15 +6,14 @@ import MartletHTTP
 import MartletJobs
 import MartletMail
 
-/// Writes a mail and hands it to the mail server.
+/// Writes a mail and passes it to the mail server.
 ///
-/// Each attempt makes a proof of its own, which replaces the one before: what lies in the table is never good for
-/// anything.
+/// Each attempt makes a new proof that replaces the previous one, so the stored order never contains a valid proof.
 struct SendMail: JobHandler {
     static let kind = "auth.mail.send"
     static let retries = JobRetries(maximumAttempts: 6, firstDelay: .seconds(15), maximumDelay: .seconds(600))
     static let timeLimit: Duration = .seconds(120)
-    /// Of one app to one recipient.
+    /// The limit for one app and recipient.
     static let mailsPerRecipientAndHour = 20
 
     let users: UserStore
@@ -27,7 +26,7 @@ struct SendMail: JobHandler {
     let counts: MailCountStore
     let server: MailSettings
     let client: SMTPClient
-    /// Nil: nobody knows.
+    /// Nil if returned mail is not tracked.
     let returned: ReturnedMail?
 
     func run(_ order: MailOrder, _ job: RunningJob) async throws -> JobNoResult {
@@ -39,17 +38,17 @@ struct SendMail: JobHandler {
             let counted = ["recipient", space.appID, space.environment.rawValue, order.email]
             let isAllowed = try await counts.take(counted, limit: Self.mailsPerRecipientAndHour)
             guard isAllowed else {
-                throw JobFailure(code: "mail-limit", detail: "The recipient has got too much mail in this hour.")
+                throw JobFailure(code: "mail-limit", detail: "The recipient has reached the hourly limit of mails.")
             }
         }
         if let returned, try await returned.isKnown(from: order.email, in: space) {
             throw JobFailure(
                 code: "mail-returned",
-                detail: "Mail of the app has come back from this address: there is no such mailbox.")
+                detail: "Earlier mail to this address was returned because the mailbox does not exist.")
         }
         let sender = try await senders.find(in: space)
         guard let way = server.way(of: sender, app: app.name) else {
-            throw JobFailure(code: "mail-unavailable", detail: "There is no mail server.")
+            throw JobFailure(code: "mail-unavailable", detail: "No mail server is configured.")
         }
         guard let proof = try await values(order, recipient, settings) else { return JobNoResult() }
         let values = order.values.merging(["app": app.name, "email": order.email]) { $1 }.mapValues(Self.onOneLine)
@@ -70,7 +69,7 @@ struct SendMail: JobHandler {
         return JobNoResult()
     }
 
-    // MARK: Whom
+    // MARK: Recipient
 
     private enum Recipient {
         case user(MailedUser)
@@ -79,7 +78,7 @@ struct SendMail: JobHandler {
         var user: MailedUser? { if case .user(let user) = self { user } else { nil } }
     }
 
-    /// Nil: nobody gets this mail, or nobody any more.
+    /// Nil if no one should get this mail, or no longer.
     private func recipient(of order: MailOrder, _ settings: AppSettings) async throws -> Recipient? {
         switch order.kind {
         case .invitation: return .stranger
@@ -97,23 +96,23 @@ struct SendMail: JobHandler {
         case .verifyEmail:
             return !user.isDisabled && user.email == order.email && !user.isEmailVerified ? .user(user) : nil
         case .changeEmail:
-            // Who has the address already is not written to: they would learn who wants it.
+            // Nothing is mailed to an address that already belongs to an account: its owner would learn who wants it.
             let isFree = try await users.mailed(order.email, in: order.space) == nil
             return isFree && !user.isDisabled ? .user(user) : nil
         default: return .user(user)
         }
     }
 
-    // MARK: What
+    // MARK: Content
 
-    /// Token and code, in the values that a template of this kind takes; nil: the invitation is gone.
+    /// The token and code as values for this kind of template; nil if the invitation no longer exists.
     private func values(_ order: MailOrder, _ recipient: Recipient, _ settings: AppSettings) async throws -> [String:
         String]?
     {
         func proof(_ token: String, _ code: String, _ seconds: Int64) -> [String: String] {
-            // Of an invitation a few seconds are over already.
+            // Rounded up, because a few seconds of an invitation have already passed.
             var values = ["code": code, "minutes": "\((seconds + 59) / 60)", "hours": "\((seconds + 3_599) / 3_600)"]
-            // One that was taken off the list meanwhile is taken no more.
+            // A link that was removed from the settings in the meantime is not used.
             let link = order.link.flatMap { settings.linkURLs.contains($0) ? $0 : nil } ?? settings.linkURLs.first
             values["link"] = link.map { MailLink.fill($0, kind: order.kind, token: token) }
             return values
@@ -131,12 +130,12 @@ struct SendMail: JobHandler {
         return proof(made.token, made.code, seconds)
     }
 
-    /// The app's own templates of the kind, if it has any, else ours; of them the one in the language that the
-    /// recipient reads best.
+    /// The app's own template of the kind if there is one, otherwise the built-in one, in the recipient's preferred
+    /// available language.
     private func template(_ order: MailOrder, _ recipient: Recipient, _ settings: AppSettings) async throws
         -> MailTemplate
     {
-        // A notice may have been caused by somebody else than the one who reads it.
+        // The recipient's own language comes first in a notice, because someone else may have caused it.
         let user = [recipient.user?.language].compactMap(\.self)
         let wanted =
             (order.kind.hasProof ? order.languages + user : user + order.languages) + [settings.language, "en"]
@@ -145,12 +144,12 @@ struct SendMail: JobHandler {
             return try MailTemplate(order.kind, subject: source.subject, text: source.text, html: source.html)
         }
         guard let template = chain.lazy.compactMap({ BuiltInTemplates.template(order.kind, $0) }).first else {
-            throw JobFailure(code: "mail-template", detail: "There is no template.")
+            throw JobFailure(code: "mail-template", detail: "There is no template for this kind of mail.")
         }
         return template
     }
 
-    /// A name that somebody chose must not look like a text of ours.
+    /// Collapses line breaks and control characters, so that a user-chosen name cannot pass for text of the mail.
     private static func onOneLine(_ value: String) -> String {
         let parts = value.split {
             $0.isNewline || $0.unicodeScalars.contains { $0.properties.generalCategory == .control }

@@ -3,35 +3,35 @@ import MartletHTTP
 import MartletMail
 
 extension AppSettings {
-    /// Whether somebody may get an account with this name and address, as far as the app's settings say.
+    /// Checks whether the app's settings allow an account with this address and invitation.
     ///
-    /// - Throws: `invalid-body` naming the field.
+    /// - Throws: `invalid-body` with the field.
     func checkSignUp(email: EmailAddress?, invitation: String?) throws {
         try check(email)
         if inviteOnly, invitation == nil {
-            throw HTTPProblem(.invalidBody, "Signing up needs an invitation.", field: "invitation")
+            throw HTTPProblem(.invalidBody, "Signing up requires an invitation.", field: "invitation")
         }
     }
 
-    /// - Throws: `forbidden` where signing up needs an invitation, and this way has none.
+    /// - Throws: `forbidden` if signing up requires an invitation, which this way of signing up does not have.
     func checkSignUpWithoutInvitation() throws {
-        if inviteOnly { throw HTTPProblem(.forbidden, "Signing up needs an invitation.") }
+        if inviteOnly { throw HTTPProblem(.forbidden, "Signing up requires an invitation.") }
     }
 
-    /// - Throws: `forbidden` where signing up needs an invitation or an address: an anonymous user has neither.
+    /// - Throws: `forbidden` if signing up requires an invitation or an address; an anonymous user has neither.
     func checkAnonymousSignUp() throws {
         try checkSignUpWithoutInvitation()
-        if requireVerifiedEmail { throw HTTPProblem(.forbidden, "Signing up needs an e-mail address.") }
+        if requireVerifiedEmail { throw HTTPProblem(.forbidden, "Signing up requires an e-mail address.") }
     }
 
-    /// - Throws: `forbidden` where the app demands a verified address, and this account has none.
+    /// - Throws: `forbidden` if the app requires a verified address and this account has none.
     func checkSignIn(isEmailVerified: Bool) throws {
         if requireVerifiedEmail, !isEmailVerified {
             throw HTTPProblem(.forbidden, "The e-mail address is not verified yet.")
         }
     }
 
-    /// - Throws: `invalid-body` for an address that the app does not take, and for none where it demands one.
+    /// - Throws: `invalid-body` if the app does not accept the address, or requires one and there is none.
     func check(_ email: EmailAddress?) throws {
         if requireVerifiedEmail, email == nil {
             throw HTTPProblem(.invalidBody, "An e-mail address is required.", field: "email")
@@ -41,7 +41,7 @@ extension AppSettings {
         }
     }
 
-    /// Whether whoever reads an unknown address may get an account by that alone.
+    /// Whether reading the mail of an unknown address is enough to get an account.
     func allowsSignUpByMail(_ email: String) -> Bool {
         signUpByMail && !inviteOnly && !(refuseDisposable && DisposableAddresses.contains(email))
     }

@@ -7,13 +7,13 @@ extension LanguageTag {
     /// - Throws: `invalid-body`.
     init(_ text: String, field: String) throws {
         guard let tag = LanguageTag(text) else {
-            throw HTTPProblem(.invalidBody, "This is not a language, such as en or de-AT.", field: field)
+            throw HTTPProblem(.invalidBody, "This must be a language tag such as en or de-AT.", field: field)
         }
         self = tag
     }
 
-    /// What somebody reads best, first (`Accept-Language`, RFC 9110 §12.5.4); five at most. What is not understood is
-    /// left out.
+    /// The preferred languages in `Accept-Language` (RFC 9110 §12.5.4), the best first, at most five. Invalid parts are
+    /// ignored.
     static func accepted(_ header: String?) -> [LanguageTag] {
         guard let header, header.utf8.count <= 500 else { return [] }
         let weighted = header.split(separator: ",").prefix(20).compactMap { item -> (LanguageTag, Double)? in
@@ -22,7 +22,7 @@ extension LanguageTag {
             let quality = parts.dropFirst().first { $0.hasPrefix("q=") }.flatMap { Double($0.dropFirst(2)) } ?? 1
             return quality > 0 ? (tag, quality) : nil
         }
-        // Equals stay in their order.
+        // Languages of equal weight keep their order.
         return weighted.enumerated().sorted { ($1.element.1, $0.offset) < ($0.element.1, $1.offset) }.prefix(5).map(
             \.element.0)
     }

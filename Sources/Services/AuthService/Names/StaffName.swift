@@ -1,8 +1,8 @@
 import MartletAPI
 import MartletHTTP
 
-/// What a staff member signs in by: 1 to 100 of `a-z 0-9 . _ @ -`, a letter or digit first. Capital letters count as
-/// small ones.
+/// The name that a staff member signs in with: 1 to 100 of `a-z 0-9 . _ @ -`, starting with a letter or digit. Case
+/// does not matter.
 struct StaffName: Sendable, Equatable {
     let text: String
 
@@ -11,7 +11,7 @@ struct StaffName: Sendable, Equatable {
         let small = text.lowercased()
         guard small.wholeMatch(of: /[a-z0-9][a-z0-9._@-]{0,99}/) != nil else {
             throw HTTPProblem(
-                .invalidBody, "A user name is 1 to 100 of a-z 0-9 . _ @ - and begins with a letter or digit.",
+                .invalidBody, "A user name must be 1 to 100 of a-z 0-9 . _ @ - and begin with a letter or digit.",
                 field: field)
         }
         self.text = small

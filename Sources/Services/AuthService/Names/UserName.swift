@@ -1,8 +1,8 @@
 import MartletAPI
 import MartletHTTP
 
-/// A user name: 2 to 64 of `a-z 0-9 . _ -`, a letter or digit first. Capital letters count as small ones; there are no
-/// others, so that no two names look alike.
+/// A user name: 2 to 64 of `a-z 0-9 . _ -`, starting with a letter or digit. Case does not matter. No other letters are
+/// allowed, so that no two names look alike.
 struct UserName: Sendable, Equatable {
     let text: String
 
@@ -19,7 +19,8 @@ struct UserName: Sendable, Equatable {
             !"._-".utf8.contains(first)
         else {
             throw HTTPProblem(
-                .invalidBody, "A user name is 2 to 64 of a-z 0-9 . _ - and begins with a letter or digit.", field: field
+                .invalidBody, "A user name must be 2 to 64 of a-z 0-9 . _ - and begin with a letter or digit.",
+                field: field
             )
         }
         self.text = small

@@ -1,14 +1,14 @@
 import Crypto
 import Foundation
 
-/// What an authenticator says of itself and of the moment (WebAuthn §6.1).
+/// The authenticator's statement about itself and the ceremony (WebAuthn §6.1).
 struct AuthenticatorData: Sendable {
-    /// A credential that was just made (WebAuthn §6.5.1).
+    /// A newly created credential (WebAuthn §6.5.1).
     struct NewCredential: Sendable {
-        /// Which model of authenticator has it; zeros where it does not say.
+        /// The model of the authenticator (AAGUID); zeros if it does not say.
         var model: UUID
         var id: Data
-        /// COSE.
+        /// In COSE format.
         var publicKey: Data
     }
 
@@ -19,14 +19,14 @@ struct AuthenticatorData: Sendable {
     let signCount: Int64
     let newCredential: NewCredential?
 
-    /// Whether somebody was there, and whether it was the one who may use it, by a fingerprint or a PIN.
+    /// Whether a person was present, and whether they proved to be the user, such as by fingerprint or PIN.
     var isUserPresent: Bool { flags & 0x01 != 0 }
     var isUserVerified: Bool { flags & 0x04 != 0 }
-    /// Whether it may be copied to other devices, and is now.
+    /// Whether the credential may be copied to other devices, and whether it is at present.
     private var isBackupEligible: Bool { flags & 0x08 != 0 }
     var isBackedUp: Bool { flags & 0x10 != 0 }
 
-    /// - Throws: `PasskeyRefusal` also for bytes behind what the flags announce.
+    /// - Throws: `PasskeyRefusal`, also for bytes beyond those that the flags announce.
     init(_ data: Data) throws(PasskeyRefusal) {
         let bytes = Array(data)
         guard bytes.count >= Self.fixedLength else { throw Self.refusal }
@@ -36,19 +36,21 @@ struct AuthenticatorData: Sendable {
         var rest = bytes[Self.fixedLength...]
         newCredential = flags & 0x40 != 0 ? try Self.takeCredential(&rest) : nil
         if flags & 0x80 != 0 {
-            // Extensions. None is asked for, but they have to be whole.
+            // Extensions. None is requested, but if present they must be well-formed.
             guard case .map = try Self.take(&rest) else { throw Self.refusal }
         }
         guard rest.isEmpty else { throw Self.refusal }
         guard isBackupEligible || !isBackedUp else { throw Self.refusal }
     }
 
-    /// - Throws: `PasskeyRefusal` unless it was made for the relying party with somebody being there.
+    /// - Throws: `PasskeyRefusal` unless the data is for the relying party and a person was present.
     func check(for party: RelyingParty) throws(PasskeyRefusal) {
         guard relyingPartyIDHash.elementsEqual(SHA256.hash(data: Data(party.id.utf8))) else {
-            throw PasskeyRefusal("The passkey is not one of this relying party.")
+            throw PasskeyRefusal("The passkey belongs to another relying party.")
         }
-        guard isUserPresent else { throw PasskeyRefusal("The authenticator does not say that somebody was there.") }
+        guard isUserPresent else {
+            throw PasskeyRefusal("The authenticator did not confirm that a person was present.")
+        }
     }
 
     private static let refusal = PasskeyRefusal("The authenticator data is not well-formed.")

@@ -1,10 +1,10 @@
 import Foundation
 
-/// A value of CBOR (RFC 8949) as authenticators write it.
+/// A CBOR value (RFC 8949) as written by authenticators.
 ///
-/// Strict, after CTAP2's canonical form (CTAP 2.1 §8): shortest lengths; no indefinite lengths, tags and floating-point
-/// numbers; keys of maps are numbers and texts, none twice. The order of keys is not looked at: nothing depends on it,
-/// and not every authenticator keeps it.
+/// Decoding is strict, following CTAP2's canonical form (CTAP 2.1 §8): shortest lengths; no indefinite lengths, tags or
+/// floating-point numbers; map keys are distinct numbers and strings. The order of keys is not checked: nothing depends
+/// on it, and not every authenticator keeps it.
 indirect enum CBOR: Sendable, Hashable {
     case integer(Int)
     case bytes(Data)
@@ -14,17 +14,17 @@ indirect enum CBOR: Sendable, Hashable {
     case bool(Bool)
     case null
 
-    /// Levels of arrays and maps inside each other. CTAP2 has four; compound attestations one more.
+    /// The maximum nesting of arrays and maps. CTAP2 uses four levels, compound attestations five.
     static let maximumDepth = 6
 
-    /// One value, and nothing behind it.
+    /// Decodes exactly one value; further bytes are an error.
     init(_ bytes: some Sequence<UInt8>) throws(CBORError) {
         var reader = CBORReader(bytes)
         self = try reader.take()
         guard reader.isAtEnd else { throw reader.error(.trailingBytes) }
     }
 
-    /// A member of a map; nil where there is none, and of anything else.
+    /// A member of a map; nil if it is missing or the value is not a map.
     subscript(key: Int) -> CBOR? { self[.integer(key)] }
     subscript(key: String) -> CBOR? { self[.text(key)] }
 
@@ -47,7 +47,7 @@ struct CBORError: Error, Equatable {
     let offset: Int
 }
 
-/// Reads values one after another. What it holds in memory is bounded by the bytes there are.
+/// Reads consecutive values. Its memory use is bounded by the size of the input.
 struct CBORReader {
     private let bytes: [UInt8]
     private(set) var offset = 0
@@ -93,7 +93,7 @@ struct CBORReader {
         return value
     }
 
-    /// The number in a head, by the five bits that say where it is.
+    /// The number encoded in a head; `bits` are its low five bits.
     private mutating func takeArgument(_ bits: UInt8) throws(CBORError) -> Int {
         guard bits >= 24 else { return Int(bits) }
         guard bits <= 27 else { throw error(.notSupported) }
@@ -128,7 +128,7 @@ struct CBORReader {
         return members
     }
 
-    /// Each element has a byte at least.
+    /// Every element takes at least one byte.
     private func check(_ count: Int, _ depth: Int) throws(CBORError) {
         guard depth <= CBOR.maximumDepth else { throw error(.tooDeep) }
         guard count <= bytes.count - offset else { throw error(.endsEarly) }

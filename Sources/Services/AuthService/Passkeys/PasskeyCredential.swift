@@ -4,9 +4,9 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// Why a passkey is not accepted.
+/// Why a passkey is refused.
 struct PasskeyRefusal: Error {
-    /// A sentence without anything secret.
+    /// A sentence that contains no secrets.
     let reason: String
 
     init(_ reason: String) {
@@ -14,12 +14,12 @@ struct PasskeyRefusal: Error {
     }
 }
 
-/// What `navigator.credentials` returns, as `PublicKeyCredential.toJSON()` writes it (WebAuthn §5.1): bytes are
-/// base64url. Members that are not needed are not looked at.
+/// The result of `navigator.credentials` in the form of `PublicKeyCredential.toJSON()` (WebAuthn §5.1), with bytes in
+/// base64url. Members that are not needed are ignored.
 struct PasskeyCredential: Sendable {
-    /// WebAuthn §4 has 16 bytes at least, §5.8.3 1,023 at most.
+    /// WebAuthn §4 requires at least 16 bytes, §5.8.3 at most 1,023.
     static let idLengths = 16...1_023
-    /// Of the longest part; attestations with certificates are some 5 KB.
+    /// The limit of each part; attestations with certificates have some 5 KB.
     private static let maximumPartLength = 32 << 10
     private static let field = "credential"
 
@@ -42,7 +42,7 @@ struct PasskeyCredential: Sendable {
         clientDataJSON = clientData
     }
 
-    /// - Throws: `invalid-body` where the part is missing.
+    /// - Throws: `invalid-body` if the part is missing.
     private func part(_ name: String) throws -> Data {
         guard let bytes = Self.bytes(name, of: response) else { throw Self.malformed }
         return bytes
@@ -60,16 +60,16 @@ struct PasskeyCredential: Sendable {
 
     private var transports: [String] {
         guard case .array(let names)? = response["transports"] else { return [] }
-        // Of the registry (WebAuthn §5.8.4), each once: hints for the next time, no more.
+        // The registered values (WebAuthn §5.8.4), each once. They only serve as hints for the next time.
         let known = ["ble", "hybrid", "internal", "nfc", "smart-card", "usb"]
         return known.filter { names.contains(.string($0)) }
     }
 }
 
-/// A passkey that was just made, as it is to be stored.
+/// A newly created passkey, ready to be stored.
 struct NewPasskey: Sendable {
     var credentialID: Data
-    /// COSE.
+    /// In COSE format.
     var publicKey: Data
     var signCount: Int64
     var isBackedUp: Bool
@@ -78,11 +78,12 @@ struct NewPasskey: Sendable {
 }
 
 extension PasskeyCredential {
-    /// The registration ceremony (WebAuthn §7.1), but for looking the challenge up.
+    /// The registration ceremony (WebAuthn §7.1), except for checking the challenge.
     ///
-    /// No attestation is asked for, and none is relied on: of the formats `none` has to be empty, `packed` without
-    /// certificates has to be signed by the new key, and all others are read as none.
-    /// - Throws: `invalid-body` for what is malformed, `PasskeyRefusal`.
+    /// Attestation is not requested and not relied on. The format `none` must be empty, `packed` without certificates
+    /// must be signed by the new key, and all others are treated like `none`.
+    ///
+    /// - Throws: `invalid-body` for malformed data, `PasskeyRefusal`.
     func registration(for party: RelyingParty) throws -> (challenge: Data, passkey: NewPasskey) {
         let attestation = try part("attestationObject")
         let clientData = try ClientData(clientDataJSON, of: .registration, for: party)
@@ -93,7 +94,7 @@ extension PasskeyCredential {
         let data = try AuthenticatorData(authData)
         try data.check(for: party)
         guard let made = data.newCredential, made.id == id, let cose = try? CBOR(made.publicKey) else {
-            throw PasskeyRefusal("The authenticator data has no credential of this id.")
+            throw PasskeyRefusal("The authenticator data has no credential with this id.")
         }
         let key = try PasskeyPublicKey(cose)
         try Self.check(format, statement, signed: authData + SHA256.hash(data: clientDataJSON), by: key)
@@ -112,7 +113,7 @@ extension PasskeyCredential {
         switch format {
         case "none":
             guard statement == .map([:]) else {
-                throw PasskeyRefusal("An attestation of the format none must be empty.")
+                throw PasskeyRefusal("An attestation with the format none must be empty.")
             }
         case "packed" where statement["x5c"] == nil:
             guard statement["alg"]?.integer == key.algorithm, let signature = statement["sig"]?.bytes,
@@ -124,29 +125,32 @@ extension PasskeyCredential {
         }
     }
 
-    /// What signing in by a passkey has proved.
+    /// The result of signing in with a passkey.
     struct Proof: Sendable {
         var challenge: Data
         var signCount: Int64
         var isUserVerified: Bool
         var isBackedUp: Bool
 
-        /// Whether it counted on since the passkey's last use; those that do not count say 0 (WebAuthn §6.1.1).
+        /// Whether the count has increased since the passkey's last use. Authenticators that do not count send 0
+        /// (WebAuthn §6.1.1).
         func isCounted(after passkey: StoredPasskey) -> Bool {
             signCount > passkey.signCount || (signCount == 0 && passkey.signCount == 0)
         }
     }
 
-    /// The authentication ceremony (WebAuthn §7.2), but for looking the challenge up and counting.
+    /// The authentication ceremony (WebAuthn §7.2), except for checking the challenge and the count.
     ///
-    /// - Parameter passkey: the stored one of this id.
-    /// - Throws: `invalid-body` for what is malformed, `PasskeyRefusal`.
+    /// - Parameter passkey: The stored passkey with this id.
+    /// - Throws: `invalid-body` for malformed data, `PasskeyRefusal`.
     func proof(by passkey: StoredPasskey, for party: RelyingParty) throws -> Proof {
         let (authData, signature, handle) = (
             try part("authenticatorData"), try part("signature"), try part("userHandle")
         )
         let clientData = try ClientData(clientDataJSON, of: .authentication, for: party)
-        guard handle.elementsEqual(passkey.userID.bytes) else { throw PasskeyRefusal("The passkey is another user's.") }
+        guard handle.elementsEqual(passkey.userID.bytes) else {
+            throw PasskeyRefusal("The passkey belongs to another user.")
+        }
         let data = try AuthenticatorData(authData)
         try data.check(for: party)
         let key = try PasskeyPublicKey((try? CBOR(passkey.publicKey)) ?? .null)

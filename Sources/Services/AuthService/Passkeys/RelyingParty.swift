@@ -2,15 +2,15 @@ import Foundation
 import MartletAPI
 import MartletHTTP
 
-/// What an app's passkeys are bound to: a domain, and where the app may run that uses them.
+/// The relying party that an app's passkeys are bound to: a domain and the origins that may use it.
 struct RelyingParty: Sendable, Equatable {
     static let maximumOrigins = 20
 
     /// A domain name in lower case.
     let id: String
-    /// What people are shown.
+    /// The name shown to users.
     let name: String
-    /// `https://…` as browsers and iOS say it, `android:apk-key-hash:…` as Android does. Compared as they are.
+    /// `https://…` as sent by browsers and iOS, `android:apk-key-hash:…` as sent by Android. Compared exactly.
     let origins: [String]
 
     init(id: String, name: String, origins: [String]) {
@@ -23,26 +23,26 @@ struct RelyingParty: Sendable, Equatable {
     init(_ fields: BodyFields) throws {
         id = try fields.requiredString("rpId")
         guard Self.isDomain(id) else {
-            throw HTTPProblem(.invalidBody, "It must be a domain name in lower case.", field: "rpId")
+            throw HTTPProblem(.invalidBody, "This must be a domain name in lower case.", field: "rpId")
         }
         name = try fields.requiredString("rpName")
         guard (1...64).contains(name.unicodeScalars.count) else {
-            throw HTTPProblem(.invalidBody, "It must have 1 to 64 characters.", field: "rpName")
+            throw HTTPProblem(.invalidBody, "This must have 1 to 64 characters.", field: "rpName")
         }
         origins = try fields.strings("origins") ?? []
         guard (1...Self.maximumOrigins).contains(origins.count), Set(origins).count == origins.count else {
             throw HTTPProblem(
-                .invalidBody, "There must be 1 to \(Self.maximumOrigins) origins, none twice.", field: "origins")
+                .invalidBody, "There must be 1 to \(Self.maximumOrigins) distinct origins.", field: "origins")
         }
         for origin in origins where !Self.isOrigin(origin, of: id) {
             throw HTTPProblem(
                 .invalidBody,
-                "\(origin.prefix(100)) is neither https://, with the relying party's domain or one below it, nor android:apk-key-hash:….",
+                "\(origin.prefix(100)) is neither https:// with the relying party's domain or a subdomain nor android:apk-key-hash:….",
                 field: "origins")
         }
     }
 
-    /// `localhost` is for trying things out: browsers count it as safe without TLS.
+    /// `localhost` is accepted for development: browsers treat it as secure without TLS.
     private static func isDomain(_ text: String) -> Bool {
         if text == "localhost" { return true }
         let labels = text.split(separator: ".", omittingEmptySubsequences: false)
@@ -58,14 +58,14 @@ struct RelyingParty: Sendable, Equatable {
                     }
                 }
         }
-        // An IP address is no domain.
+        // An IP address is not a domain.
         return isWellFormed && labels.count >= 2 && text.utf8.count <= 253
             && !(labels.last?.allSatisfy(\.isNumber) ?? true)
     }
 
     private static func isOrigin(_ text: String, of id: String) -> Bool {
         if let hash = text.suffix(behind: "android:apk-key-hash:") {
-            // SHA-256 of the certificate that signs the app, in base64url.
+            // The SHA-256 of the certificate that signs the app, in base64url.
             return Base64URLText.bytes(String(hash), count: 32...32) != nil
         }
         guard let rest = text.suffix(behind: "https://") ?? (id == "localhost" ? text.suffix(behind: "http://") : nil)

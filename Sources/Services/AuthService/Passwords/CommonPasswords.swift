@@ -1,4 +1,4 @@
-/// Passwords of eight or more characters that head every published list of leaked ones, in lower case.
+/// The most common leaked passwords of at least eight characters, in lower case.
 enum CommonPasswords {
     static let all: Set<Substring> = Set(
         """

@@ -2,25 +2,25 @@ import Foundation
 import MartletAPI
 import MartletHTTP
 
-/// A password hash that another server made: bcrypt (`$2a$`, `$2b$`, `$2y$`; cost 4 to 14), Argon2id or Argon2i
-/// (version 19) in the PHC string format, within limits of work, so that nobody's log-in burns minutes or gigabytes.
-/// `PasswordHash.isOutdated` ones are replaced at the first log-in.
+/// A password hash made by another server: bcrypt (`$2a$`, `$2b$`, `$2y$`; cost 4 to 14), or Argon2id or Argon2i
+/// (version 19) in the PHC string format. The amount of work is limited, so that checking a hash never takes minutes or
+/// gigabytes. Hashes that are `PasswordHash.isOutdated` are replaced at the first log-in.
 struct ImportedPasswordHash: Sendable {
     static let bcryptCosts = 4...14
     static let memoryInKiB: ClosedRange<UInt32> = 8...131_072
     static let passes: ClosedRange<UInt32> = 1...16
     static let lanes: ClosedRange<UInt32> = 1...8
-    /// Kibibytes times passes: some half a second of a core.
+    /// The maximum of kibibytes times passes, some half a second on one core.
     static let maximumWork: UInt64 = 262_144
 
     let text: String
 
-    /// - Throws: `invalid-body`; never with the hash in it.
+    /// - Throws: `invalid-body`; the hash never appears in it.
     init(_ text: String, field: String = "passwordHash") throws {
         guard Self.isBcrypt(text) || Self.isArgon2(text) else {
             throw HTTPProblem(
                 .invalidBody,
-                "This is neither bcrypt of cost 4 to 14 nor Argon2id or Argon2i within the limits of docs/how-to/import-users.md.",
+                "This must be bcrypt with a cost of 4 to 14, or Argon2id or Argon2i within the limits of docs/how-to/import-users.md.",
                 field: field)
         }
         self.text = text
@@ -35,7 +35,7 @@ struct ImportedPasswordHash: Sendable {
         return bcryptCosts.contains(cost) && bytes[7...].allSatisfy(isDigit64)
     }
 
-    /// Of bcrypt's own base64.
+    /// Whether the byte is a digit of bcrypt's own base64.
     private static func isDigit64(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
@@ -55,8 +55,7 @@ struct ImportedPasswordHash: Sendable {
     }
 }
 
-/// What an Argon2 hash in the PHC string format (https://github.com/P-H-C/phc-string-format) says of itself, of version
-/// 19 only.
+/// The parameters of an Argon2 hash, version 19, in the PHC string format (https://github.com/P-H-C/phc-string-format).
 struct Argon2Parameters: Sendable {
     var variant: Substring
     var memoryInKiB: UInt32
@@ -65,7 +64,7 @@ struct Argon2Parameters: Sendable {
     var saltLength: Int
     var hashLength: Int
 
-    /// Nil for what is not `$argon2…$v=19$m=…,t=…,p=…$salt$hash`.
+    /// Nil if the text does not have the form `$argon2…$v=19$m=…,t=…,p=…$salt$hash`.
     init?(_ text: String) {
         guard text.utf8.count <= 512 else { return nil }
         let parts = text.split(separator: "$", omittingEmptySubsequences: false)
@@ -83,7 +82,7 @@ struct Argon2Parameters: Sendable {
         )
     }
 
-    /// In decimal digits without a zero in front.
+    /// A decimal number without leading zeros.
     private static func number(_ name: String, _ text: Substring) -> UInt32? {
         guard text.hasPrefix(name), let number = UInt32(text.dropFirst(name.count)),
             String(number) == text.dropFirst(name.count)
@@ -91,7 +90,7 @@ struct Argon2Parameters: Sendable {
         return number
     }
 
-    /// Without padding.
+    /// The number of bytes encoded in unpadded base64.
     private static func length(ofBase64 text: Substring) -> Int? {
         guard !text.utf8.contains(UInt8(ascii: "=")) else { return nil }
         let padding = String(repeating: "=", count: (4 - text.utf8.count % 4) % 4)

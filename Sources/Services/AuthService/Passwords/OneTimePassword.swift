@@ -5,10 +5,10 @@ import Foundation
 enum OneTimePassword {
     static let secretLength = 20
     static let stepInSeconds: Int64 = 30
-    /// Steps that a clock may be wrong by, either way.
+    /// The tolerated clock difference in steps, in either direction.
     static let tolerance: Int64 = 1
 
-    /// - Parameter counter: the event's number, or the time step.
+    /// - Parameter counter: The event counter or time step.
     static func code<Hash: HashFunction>(
         _: Hash.Type = Insecure.SHA1.self, secret: some ContiguousBytes, counter: Int64, digits: Int = 6
     ) -> String {
@@ -23,13 +23,13 @@ enum OneTimePassword {
         return String(repeating: "0", count: digits - text.count) + text
     }
 
-    /// The step that `code` is of, at `time` or about then.
+    /// The time step of `code` if it is close enough to `time`; otherwise nil.
     static func step(of code: String, secret: some ContiguousBytes, at time: Date) -> Int64? {
         let isCode =
             code.utf8.count == 6 && code.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
         guard isCode else { return nil }
         let now = Int64(time.timeIntervalSince1970) / stepInSeconds
-        // All are looked at, the newest first.
+        // All steps are checked, the newest first.
         return (-tolerance...tolerance).reversed().map { now + $0 }.filter {
             isEqual(Self.code(secret: secret, counter: $0), code)
         }.first
@@ -37,12 +37,12 @@ enum OneTimePassword {
 
     private static func isEqual(_ a: String, _ b: String) -> Bool {
         let (a, b) = (Array(a.utf8), Array(b.utf8))
-        // In Swift `|` and `^` have the same precedence.
+        // In Swift, `|` and `^` have the same precedence.
         return a.count == b.count && zip(a, b).reduce(UInt8(0)) { $0 | ($1.0 ^ $1.1) } == 0
     }
 }
 
-/// Base32 without padding (RFC 4648 §6), as authenticator apps take secrets.
+/// Base32 without padding (RFC 4648 §6), the form in which authenticator apps accept secrets.
 enum Base32 {
     static func encode(_ bytes: some Sequence<UInt8>) -> String {
         let digits = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567")

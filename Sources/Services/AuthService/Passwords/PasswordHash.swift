@@ -4,16 +4,17 @@ import Crypto
 import Foundation
 import MartletCore
 
-/// Passwords as Argon2id (RFC 9106) in the PHC string format: m = 19 MiB, t = 2, p = 1, 16 bytes of salt, 32 of hash.
+/// Argon2id password hashes (RFC 9106) in the PHC string format: m = 19 MiB, t = 2, p = 1, 16 bytes of salt, 32 bytes
+/// of hash.
 ///
-/// Hashes of `ImportedPasswordHash` are taken, too.
+/// Also verifies hashes of `ImportedPasswordHash`.
 enum PasswordHash {
     private static let memoryInKiB: UInt32 = 19 * 1024
     private static let passes: UInt32 = 2
     private static let lanes: UInt32 = 1
     private static let hashLength = 32
 
-    /// Takes about 20 ms of one core.
+    /// Takes about 20 ms on one core.
     static func make(of password: Secret) throws -> String {
         let salt = SymmetricKey(size: .bits128).withUnsafeBytes(Array.init)
         let length = argon2_encodedlen(passes, memoryInKiB, lanes, UInt32(salt.count), UInt32(hashLength), Argon2_id)
@@ -26,8 +27,8 @@ enum PasswordHash {
         return String(decoding: encoded.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
-    /// What no password makes but by chance, without the work of making it: checking against it costs as much as
-    /// against any other.
+    /// A hash that no known password matches, made without the work of hashing. Checking a password against it takes as
+    /// long as against any other hash.
     static func makeDecoy() -> String {
         func random(_ length: Int) -> String {
             let bytes = SymmetricKey(size: .init(bitCount: length * 8)).withUnsafeBytes { Data($0) }
@@ -36,7 +37,7 @@ enum PasswordHash {
         return "$argon2id$v=19$m=\(memoryInKiB),t=\(passes),p=\(lanes)$\(random(16))$\(random(hashLength))"
     }
 
-    /// Whether `password` is the one that `encoded` was made of. Takes as long as making it, whatever the answer.
+    /// Whether `encoded` is a hash of `password`. Takes as long as hashing, whatever the answer.
     static func verify(_ password: Secret, against encoded: String) -> Bool {
         password.withValue { text in
             if encoded.hasPrefix("$2") { return verifyBcrypt(text, against: encoded) }
@@ -45,8 +46,8 @@ enum PasswordHash {
         }
     }
 
-    /// Whether the next one who shows the password should get another hash: by another method, or with less work than
-    /// today's.
+    /// Whether the hash should be replaced at the next log-in because it uses another method or less work than current
+    /// ones.
     static func isOutdated(_ encoded: String) -> Bool {
         guard let parameters = Argon2Parameters(encoded) else { return true }
         return parameters.variant != "argon2id" || parameters.memoryInKiB < memoryInKiB || parameters.passes < passes
@@ -54,21 +55,21 @@ enum PasswordHash {
     }
 
     private static func verifyBcrypt(_ password: String, against encoded: String) -> Bool {
-        // bcrypt looks at no more, and at nothing behind a zero, so that others' implementations cut there, too.
+        // bcrypt uses only 72 bytes and stops at a zero byte, so other implementations truncate there as well.
         let bytes = password.utf8.prefix(72)
         guard !bytes.contains(0) else { return false }
         var hash = [CChar](repeating: 0, count: 128)
         let phrase = bytes.map { CChar(bitPattern: $0) } + [0]
         guard martlet_crypt(phrase, encoded, &hash, hash.count) else { return false }
-        // The part behind method, cost and salt, whose spelling may differ in bits that do not count.
+        // Compares only the part after method, cost and salt, because the salt's spelling may differ in unused bits.
         let (made, expected) = (hash.prefix { $0 != 0 }.suffix(31), encoded.utf8.suffix(31))
-        // In Swift `|` and `^` have the same precedence.
+        // In Swift, `|` and `^` have the same precedence.
         return made.count == expected.count
             && zip(made, expected).reduce(UInt8(0)) { $0 | (UInt8(bitPattern: $1.0) ^ $1.1) } == 0
     }
 }
 
-/// libargon2 refused, for want of memory.
+/// libargon2 failed for lack of memory.
 struct PasswordHashError: Error {
     let status: Int32
 }

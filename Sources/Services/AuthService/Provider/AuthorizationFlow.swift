@@ -4,7 +4,7 @@ import Hummingbird
 import MartletAPI
 import MartletHTTP
 
-/// What a person goes through between a client's question and the answer to it: signing in, allowing, going back.
+/// The steps between a client's authorization request and its answer: signing in, consent and the redirect back.
 struct AuthorizationFlow: Sendable {
     let issuers: Issuers
     let clients: ClientStore
@@ -12,8 +12,7 @@ struct AuthorizationFlow: Sendable {
     let grants: GrantStore
     let browsers: Browsers
 
-    /// Reads the request out of the query and hands it on; what is wrong with it becomes a page, or goes back to the
-    /// client.
+    /// Reads the request from the query and passes it to `body`. Errors are shown as a page or returned to the client.
     func answer(
         _ request: Request, _ context: ServiceContext, _ body: (AuthorizationRequest, Issuer) async throws -> Response
     ) async throws -> Response {
@@ -43,18 +42,18 @@ struct AuthorizationFlow: Sendable {
         return response
     }
 
-    /// Goes on with a user who is signed in: asks them, unless they have allowed it before, and sends the browser back.
+    /// Continues with a signed-in user: asks for consent unless it was given before, and redirects back to the client.
     func goOn(
         _ asked: AuthorizationRequest, _ request: Request, as browser: ClientSessionStore.Browser, _ issuer: Issuer
     ) async throws -> Response {
-        // A code that another program intercepts is useless to it without the confidential client's secret.
+        // A program that intercepts a code cannot use it without the confidential client's secret.
         let isAssured = asked.client.isConfidential || RedirectURI.isExclusive(asked.redirectURI)
         let mayGoByMemory = isAssured && !asked.prompts.contains(.consent)
         if mayGoByMemory, try await grants.covers(asked.scopes, of: browser.userID, to: asked.client.id) {
             return try await sendCode(asked, browser, issuer)
         }
         if asked.prompts.contains(.none) {
-            return Self.sendBack(OAuthError(.consentRequired, "The user has to be asked."), asked, issuer)
+            return Self.sendBack(OAuthError(.consentRequired, "The user's consent is required."), asked, issuer)
         }
         let secret = browsers.formSecret(request, issuer)
         let token = browsers.formToken(
@@ -90,7 +89,7 @@ struct AuthorizationFlow: Sendable {
             issuer)
     }
 
-    /// With `iss`, so that a client of several providers knows who answers (RFC 9207).
+    /// Includes `iss`, so that a client of several providers knows which one answered (RFC 9207).
     private static func sendBack(
         _ parameters: [(name: String, value: String)], _ redirectURI: String, state: String?, _ issuer: Issuer
     ) -> Response {
@@ -98,7 +97,7 @@ struct AuthorizationFlow: Sendable {
         return redirect(to: RedirectURI.adding(all, to: redirectURI))
     }
 
-    /// 303: a form that was posted is not posted to the client (RFC 9700 §4.12).
+    /// Uses 303, so that a posted form is not posted again to the client (RFC 9700 §4.12).
     static func redirect(to address: String) -> Response {
         Response(
             status: .seeOther, headers: [.location: address, .cacheControl: "no-store", .referrerPolicy: "no-referrer"])

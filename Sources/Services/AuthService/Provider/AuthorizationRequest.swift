@@ -1,6 +1,6 @@
 import Foundation
 
-/// What a client asks of the user, by way of the browser (RFC 6749 §4.1.1, RFC 7636 §4.3, OpenID Connect Core 1.0
+/// A client's authorization request, sent through the browser (RFC 6749 §4.1.1, RFC 7636 §4.3, OpenID Connect Core 1.0
 /// §3.1.2.1).
 struct AuthorizationRequest: Sendable {
     enum Prompt: String {
@@ -9,31 +9,31 @@ struct AuthorizationRequest: Sendable {
     }
 
     let client: OAuthClient
-    /// One of the client's.
+    /// One of the client's registered URIs.
     let redirectURI: String
     /// Never empty.
     let scopes: [ProviderScope]
     let state: String?
     let nonce: String?
-    /// Of PKCE, by S256.
+    /// The PKCE challenge, S256.
     let challenge: String
     let prompts: Set<Prompt>
-    /// Seconds since the user signed in.
+    /// The maximum number of seconds since the user signed in.
     let maximumAge: Int64?
     let loginHint: String?
-    /// All of it as text: it travels along in the addresses of forms and is checked anew each time.
+    /// The whole request as text. It is repeated in the URLs of forms and validated again each time.
     let query: String
     let queryForAnotherUser: String
 
-    /// What can be told to the client when something is wrong.
+    /// Where an error can be reported to the client.
     struct Target: Sendable {
         let client: OAuthClient
         let redirectURI: String
         let state: String?
     }
 
-    /// A refusal, and whom it can be told; nil: the person at the browser only, as sending them on would be an open
-    /// redirect (RFC 6749 §4.1.2.1).
+    /// A refusal and its target. Without a target only the person at the browser sees it, because a redirect would be
+    /// an open redirect (RFC 6749 §4.1.2.1).
     struct Refusal: Error {
         let error: OAuthError
         let target: Target?
@@ -64,11 +64,11 @@ struct AuthorizationRequest: Sendable {
         guard let id = fields["client_id"].flatMap({ UUID(uuidString: $0) }),
             let client = try await clients.find(id, in: space)
         else {
-            throw refusal(.invalidRequest, "The application that sent you here is not known (client_id).")
+            throw refusal(.invalidRequest, "The application that sent you here is unknown (client_id).")
         }
         guard let redirectURI = fields["redirect_uri"], client.redirectURIs.contains(where: { $0.matches(redirectURI) })
         else {
-            throw refusal(.invalidRequest, "The address to go back to is not one of the application's (redirect_uri).")
+            throw refusal(.invalidRequest, "The return address is not registered for the application (redirect_uri).")
         }
         return (fields, Target(client: client, redirectURI: redirectURI, state: fields["state"]))
     }
@@ -81,7 +81,7 @@ struct AuthorizationRequest: Sendable {
             throw OAuthError(.requestNotSupported, "Send parameters, not a request object.")
         }
         guard fields["request_uri"] == nil else {
-            throw OAuthError(.requestURINotSupported, "Send parameters, not an address of them.")
+            throw OAuthError(.requestURINotSupported, "Send parameters, not a request URI.")
         }
         guard fields["registration"] == nil else {
             throw OAuthError(.registrationNotSupported, "Clients are registered by the app's server.")
@@ -100,17 +100,17 @@ struct AuthorizationRequest: Sendable {
         self.challenge = challenge
         scopes = [ProviderScope](list: fields["scope"] ?? "").filter(client.scopes.contains)
         guard !scopes.isEmpty else {
-            throw OAuthError(.invalidScope, "There is no scope in it that this client may ask for.")
+            throw OAuthError(.invalidScope, "None of the requested scopes is allowed for this client.")
         }
         let prompts = try (fields["prompt"] ?? "").split(separator: " ").map { word in
             guard let prompt = Prompt(rawValue: String(word)) else {
-                throw OAuthError(.invalidRequest, "prompt has a value that is not known.")
+                throw OAuthError(.invalidRequest, "prompt has an unknown value.")
             }
             return prompt
         }
         self.prompts = Set(prompts)
         guard !self.prompts.contains(.none) || self.prompts.count == 1 else {
-            throw OAuthError(.invalidRequest, "prompt must not have other values beside none.")
+            throw OAuthError(.invalidRequest, "prompt must not combine none with other values.")
         }
         maximumAge = try fields["max_age"].map { text in
             guard let seconds = Int64(text), seconds >= 0 else {
@@ -125,7 +125,7 @@ struct AuthorizationRequest: Sendable {
         queryForAnotherUser = fields.setting("prompt", Prompt.login.rawValue).encoded
     }
 
-    /// Base64url of a SHA-256.
+    /// Whether the text is a SHA-256 in base64url.
     private static func isChallenge(_ text: String) -> Bool {
         text.utf8.count == 43
             && text.utf8.allSatisfy { byte in

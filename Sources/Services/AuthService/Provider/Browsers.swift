@@ -3,21 +3,21 @@ import Foundation
 import Hummingbird
 import MartletCore
 
-/// What the provider keeps in a person's browser: that they are signed in, and what ties a form to the browser that it
-/// was sent to.
+/// The provider's cookies: one for the signed-in session, and one that ties a form to the browser it was sent to.
 ///
-/// Cookies are the issuer's alone by their path; the prefix `__Host-`, which would keep other hosts of the domain from
-/// setting them, allows no path, so it is `__Secure-`, and what is in them counts for nothing unless we made it.
+/// Cookies are limited to the issuer by their path. The prefix `__Host-`, which would keep other hosts of the domain
+/// from setting them, does not allow a path, so `__Secure-` is used. A cookie's content is accepted only if it was made
+/// by this service.
 struct Browsers: Sendable {
     static let sessionLifetimeInSeconds: Int64 = 14 * 86_400
-    /// What the session is called in the user's list.
+    /// The device name of browser sessions in the user's list of sessions.
     static let device = "Browser"
 
     let sessions: ClientSessionStore
     let tokens: ProviderTokens
     let formKey: SymmetricKey
 
-    /// Who is signed in with the browser.
+    /// The user signed in with the browser.
     func session(_ request: Request, _ issuer: Issuer) async throws -> ClientSessionStore.Browser? {
         guard let cookie = request.cookies[Self.name("session", issuer)],
             let token = tokens.content(of: cookie.value, .browser)
@@ -25,30 +25,31 @@ struct Browsers: Sendable {
         return try await sessions.browser(token.session, in: issuer.space)
     }
 
-    /// The cookie of a session that has just begun: never one that came from outside (session fixation).
+    /// The cookie of a newly created session. Never use an id received from outside (session fixation).
     func sessionCookie(_ session: UUID, _ issuer: Issuer) -> Cookie {
         Self.cookie("session", tokens.token(.browser, .init(session: session, value: 0)), issuer)
     }
 
-    /// What takes the cookie of a session away that has ended.
+    /// A cookie that removes that of an ended session.
     func noSessionCookie(_ issuer: Issuer) -> Cookie { Self.cookie("session", "", issuer, maximumAgeInSeconds: 0) }
 
-    /// The value that the forms of this browser are tied to, and the cookie to set when it is a new one.
+    /// The value that this browser's forms are tied to, with the cookie to set if it is new.
     func formSecret(_ request: Request, _ issuer: Issuer) -> (value: String, new: Cookie?) {
         if let known = request.cookies[Self.name("form", issuer)]?.value, known.utf8.count == 43 { return (known, nil) }
         let value = Secret.random().withValue { $0 }
         return (value, Self.cookie("form", value, issuer))
     }
 
-    /// Shows that a form was sent to this browser, signed in as it is, for this request and no other (CSRF).
+    /// A token that proves that a form was sent to this browser, with its current session and for this request only
+    /// (CSRF).
     ///
-    /// - Parameter session: of the browser; nil: nobody need be signed in.
+    /// - Parameter session: The browser's session; nil if the form does not require one.
     func formToken(_ form: Form, secret: String, session: UUID?, query: String, _ issuer: Issuer) -> String {
         Base64URL.encode(
             HMAC<SHA256>.authenticationCode(for: Self.bytes(form, secret, session, query, issuer), using: formKey))
     }
 
-    /// Whether the form that came has the token that it was sent out with.
+    /// Whether a submitted form carries the token that it was sent with.
     func isGenuine(
         _ form: Form, _ fields: FormFields, _ request: Request, session: UUID?, query: String, _ issuer: Issuer
     ) -> Bool {

@@ -2,17 +2,16 @@ import Foundation
 import Hummingbird
 import MartletCore
 
-/// Finds out which client calls (RFC 6749 §2.3): `client_secret_basic`, `client_secret_post`, or none for public
+/// Authenticates the calling client (RFC 6749 §2.3): `client_secret_basic`, `client_secret_post`, or none for public
 /// clients.
 struct ClientAuthentication: Sendable {
     static let methods = ["client_secret_basic", "client_secret_post", "none"]
 
     let clients: ClientStore
 
-    /// - Throws: `OAuthError` `invalid_client`, one answer for all that may be wrong; `invalid_request` for two ways at
-    ///   once.
+    /// - Throws: `OAuthError` `invalid_client`, the same for every failure; `invalid_request` for two methods at once.
     func client(_ request: Request, _ fields: FormFields, in space: UserSpace) async throws -> OAuthClient {
-        let refusal = OAuthError(.invalidClient, "The client is not known, or its secret is missing or wrong.")
+        let refusal = OAuthError(.invalidClient, "The client is unknown, or its secret is missing or wrong.")
         let basic = try request.headers[.authorization].map { header in
             guard let credentials = Self.basic(header) else { throw refusal }
             return credentials
@@ -32,7 +31,7 @@ struct ClientAuthentication: Sendable {
         }
     }
 
-    /// Both halves are encoded as in forms (RFC 6749 §2.3.1). A public client may send its id with an empty secret.
+    /// Both parts are form-encoded (RFC 6749 §2.3.1). A public client may send its id with an empty secret.
     private static func basic(_ header: String) -> (id: String, secret: String?)? {
         let parts = header.split(separator: " ", maxSplits: 1)
         guard parts.count == 2, parts[0].lowercased() == "basic", let data = Data(base64Encoded: String(parts[1])),
@@ -42,7 +41,7 @@ struct ClientAuthentication: Sendable {
         return (id, secret.isEmpty ? nil : secret)
     }
 
-    /// In constant time; both are digests of one length.
+    /// Compares in constant time; both are digests of the same length.
     private static func isEqual(_ a: String, _ b: String) -> Bool {
         a.utf8.count == b.utf8.count && zip(a.utf8, b.utf8).reduce(0) { $0 | ($1.0 ^ $1.1) } == 0
     }

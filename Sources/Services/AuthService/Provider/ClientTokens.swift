@@ -1,6 +1,6 @@
 import Foundation
 
-/// Reads the tokens of clients: what we made, has not run out, and whose session goes on.
+/// Reads the tokens of clients. A token is valid if this service made it, it has not expired and its session is open.
 struct ClientTokens: Sendable {
     struct Found: Sendable {
         let kind: ProviderTokens.Kind
@@ -20,7 +20,7 @@ struct ClientTokens: Sendable {
         return Found(kind: .access, open: open, expires: content.value / 1_000)
     }
 
-    /// Nil also for one that was replaced, or whose scope the client may not ask for any more.
+    /// Nil also for a replaced token, and for one whose scopes the client may no longer request.
     func refresh(_ token: String, in space: UserSpace) async throws -> Found? {
         guard let content = tokens.content(of: token, .refresh),
             let open = try await sessions.find(content.session, in: space),

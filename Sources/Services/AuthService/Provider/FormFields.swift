@@ -9,8 +9,8 @@ struct FormFields: Sendable {
 
     private let fields: [(name: String, value: String)]
 
-    /// - Throws: `OAuthError` `invalid_request` for text that is too long, for too many fields, for what is not UTF-8
-    ///   or has control characters in it, and for a field that comes twice.
+    /// - Throws: `OAuthError` `invalid_request` if the text is too long, is not UTF-8, contains control characters or
+    ///   has too many or duplicate fields.
     init(_ text: String) throws {
         guard text.utf8.count <= Self.maximumSizeInBytes else {
             throw OAuthError(.invalidRequest, "The parameters are too long.")
@@ -21,20 +21,20 @@ struct FormFields: Sendable {
             guard let name = Self.decode(halves[0]),
                 let value = Self.decode(halves.count > 1 ? halves[1] : "".utf8[...])
             else {
-                throw OAuthError(.invalidRequest, "A parameter is not properly encoded.")
+                throw OAuthError(.invalidRequest, "A parameter is not correctly encoded.")
             }
             guard fields.count < Self.maximumCount else {
                 throw OAuthError(.invalidRequest, "There are too many parameters.")
             }
             guard !fields.contains(where: { $0.name == name }) else {
-                throw OAuthError(.invalidRequest, "A parameter came more than once.")
+                throw OAuthError(.invalidRequest, "A parameter occurs more than once.")
             }
             fields.append((name, value))
         }
         self.fields = fields
     }
 
-    /// The body of a form.
+    /// Reads the body of a form.
     init(body request: Request) async throws {
         let type = request.headers[.contentType]?.split(separator: ";").first?.lowercased()
         guard type?.trimmingCharacters(in: .whitespaces) == "application/x-www-form-urlencoded" else {
@@ -43,7 +43,7 @@ struct FormFields: Sendable {
         try self.init(String(buffer: try await request.wholeBody(upTo: Self.maximumSizeInBytes)))
     }
 
-    /// Nil where there is none; what is empty counts as not sent (RFC 6749 §3.1).
+    /// Nil if the field is missing or empty (RFC 6749 §3.1).
     subscript(name: String) -> String? {
         fields.first { $0.name == name }.flatMap { $0.value.isEmpty ? nil : $0.value }
     }
@@ -56,14 +56,14 @@ struct FormFields: Sendable {
         self.fields = fields
     }
 
-    /// All of them as text again, always the same for the same fields.
+    /// All fields as text, always the same for the same fields.
     var encoded: String { Self.encode(fields) }
 
     static func encode(_ fields: [(name: String, value: String)]) -> String {
         fields.map { encode($0.name) + "=" + encode($0.value) }.joined(separator: "&")
     }
 
-    /// Everything but the unreserved characters of RFC 3986 §2.3 is escaped.
+    /// Escapes everything except the unreserved characters of RFC 3986 §2.3.
     static func encode(_ text: String) -> String {
         let digits = Array("0123456789ABCDEF".utf8)
         var bytes: [UInt8] = []
@@ -79,7 +79,7 @@ struct FormFields: Sendable {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// Nil for broken escapes, control characters and what is not UTF-8.
+    /// Nil if the text has invalid escapes or control characters, or is not UTF-8.
     static func decode(_ text: some Collection<UInt8>) -> String? {
         var bytes: [UInt8] = []
         var rest = Array(text)[...]

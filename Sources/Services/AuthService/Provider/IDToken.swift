@@ -2,9 +2,10 @@ import Crypto
 import Foundation
 import MartletCore
 
-/// Who signed in, when, and for which client (OpenID Connect Core 1.0 §2), signed by RS256 or ES256.
+/// The ID token: the user, the time of the sign-in and the client (OpenID Connect Core 1.0 §2), signed with RS256 or
+/// ES256.
 struct IDToken: Encodable, Sendable {
-    /// Seconds; a key is published for longer than what it has signed.
+    /// In seconds. Keys are published for longer than the tokens they signed.
     static let lifetime = AccessToken.lifetime.components.seconds
 
     var issuer: String

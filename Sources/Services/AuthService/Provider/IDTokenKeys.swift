@@ -3,14 +3,14 @@ import CryptoExtras
 import Foundation
 import MartletCore
 
-/// How ID tokens are signed (RFC 7518 §3.1).
+/// The signature algorithms of ID tokens (RFC 7518 §3.1).
 enum IDTokenAlgorithm: String, Sendable, CaseIterable {
-    /// What every client of OpenID Connect understands (Core 1.0 §15.1).
+    /// Supported by every OpenID Connect client (Core 1.0 §15.1).
     case rs256 = "RS256"
     case es256 = "ES256"
 }
 
-/// Signs ID tokens by RS256 (RFC 7518 §3.3): RSASSA-PKCS1-v1_5 with SHA-256.
+/// Signs ID tokens with RS256 (RFC 7518 §3.3): RSASSA-PKCS1-v1_5 with SHA-256.
 struct RSATokenSigner: Sendable {
     static let keySizeInBits = 2_048
 
@@ -23,7 +23,7 @@ struct RSATokenSigner: Sendable {
         self.keyID = keyID
     }
 
-    /// A token of the type `JWT`.
+    /// A signed token with the type `JWT`.
     func sign(claims: some Encodable) throws -> String {
         try CompactToken.sign(header: RSATokenVerifier.header(keyID: keyID), claims: claims) {
             try key.signature(for: $0, padding: .insecurePKCS1v1_5).rawRepresentation
@@ -31,22 +31,23 @@ struct RSATokenSigner: Sendable {
     }
 }
 
-/// The public half of an RS256 key. Only the provider has it, for its own ID tokens: no gateway accepts a token signed
+/// The public half of an RS256 key. Only the provider uses it, for its own ID tokens; no gateway accepts tokens signed
 /// with it.
 struct RSATokenVerifier: Sendable {
-    /// Longer tokens are not looked at. Ours are shorter, unless a client's nonce is long and mostly characters that
-    /// JSON escapes.
+    /// Longer tokens are ignored. Issued tokens are shorter, unless a client's nonce is long and consists mostly of
+    /// characters that JSON escapes.
     static let maximumSizeInBytes = 4_096
 
     let keyID: String
-    /// As base64url, big-endian (RFC 7518 §6.3.1).
+    /// In base64url, big-endian (RFC 7518 §6.3.1).
     let modulus: String
     let exponent: String
     private let key: _RSA.Signing.PublicKey
-    /// The encoded header with the dot behind it: compared whole, so that nothing in it is a choice of the client's.
+    /// The encoded header with the following dot. It is compared as a whole, so that a client cannot choose anything in
+    /// it.
     private let prefix: String
 
-    /// - Parameter publicKey: SubjectPublicKeyInfo in DER.
+    /// - Parameter publicKey: A SubjectPublicKeyInfo in DER.
     init(keyID: String, publicKey: Data) throws {
         self.keyID = keyID
         key = try _RSA.Signing.PublicKey(derRepresentation: publicKey)
@@ -58,7 +59,7 @@ struct RSATokenVerifier: Sendable {
 
     static func header(keyID: String) -> String { #"{"alg":"RS256","kid":"\#(keyID)","typ":"JWT"}"# }
 
-    /// The claims of a token that this key has signed. Whether it has expired is for the caller to check.
+    /// The claims of a token signed by this key. The caller must check whether it has expired.
     func claims<Claims: Decodable>(from text: String, as _: Claims.Type) -> Claims? {
         guard text.utf8.count <= Self.maximumSizeInBytes, text.hasPrefix(prefix) else { return nil }
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)

@@ -4,18 +4,18 @@ public import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// The OIDC provider of one app and environment: a place where other applications let its users sign in.
+/// The OIDC provider of one app and environment, with which users sign in to other applications.
 public struct Issuer: Sendable {
     let space: UserSpace
     let appName: String
-    /// As it names itself in tokens and answers; without a slash at its end.
+    /// The issuer's name in tokens and answers; without a trailing slash.
     let url: String
-    /// Of `url`: where its cookies are sent to.
+    /// The path of `url`, to which cookies are limited.
     let path: String
 
-    /// `{publicURL}/oidc/{app}`, with `-test` behind the app's id for the test environment: no id has a dash.
+    /// `{publicURL}/oidc/{app}`, with `-test` appended for the test environment. App ids never contain a dash.
     ///
-    /// App keys have no part in it, so that it outlives them.
+    /// It contains no app key, so that it outlives them.
     public static func url(publicURL: String, _ appID: String, _ environment: AppEnvironment) -> String {
         (publicURL.hasSuffix("/") ? String(publicURL.dropLast()) : publicURL) + "/oidc/" + appID
             + (environment == .test ? "-test" : "")
@@ -28,18 +28,18 @@ public struct Issuer: Sendable {
         path = URL(string: url)?.path() ?? "/oidc"
     }
 
-    /// Whether browsers reach it by TLS.
+    /// Whether browsers use TLS to reach it.
     var isSecure: Bool { url.hasPrefix("https:") }
 
     func endpoint(_ name: String) -> String { url + "/" + name }
 }
 
-/// Finds the issuer that a path names.
+/// Finds the issuer named in a path.
 struct Issuers: Sendable {
     let feed: KeyRingFeed
     let publicURL: String
 
-    /// - Throws: `forbidden` for who did not come by the provider's door, `not-found`, `unavailable`.
+    /// - Throws: `forbidden` if the request did not come by the provider's route, `not-found`, `unavailable`.
     func issuer(_ context: ServiceContext) throws -> Issuer {
         guard try context.principal.kind == .visitor else { throw HTTPProblem(.forbidden) }
         guard let ring = feed.current else { throw HTTPProblem(.unavailable) }

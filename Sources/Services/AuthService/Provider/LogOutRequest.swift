@@ -2,26 +2,27 @@ import Foundation
 import MartletAPI
 import MartletCore
 
-/// What a client asks when it has signed a user out (OpenID Connect RP-Initiated Logout 1.0 §2).
+/// A client's request to end the session of a user it has signed out (OpenID Connect RP-Initiated Logout 1.0 §2).
 struct LogOutRequest: Sendable {
-    /// One of the client's; nil: the browser stays here.
+    /// One of the client's registered URIs; nil to stay on the provider's page.
     let redirectURI: String?
     let state: String?
-    /// Of whom the ID token is, when we have signed it. It may have expired.
+    /// The user of the ID token, if this provider signed it. The token may have expired.
     let provenUser: UUID?
-    /// All of it as text: it travels along in the address of the form.
+    /// The whole request as text, repeated in the URL of the form.
     let query: String
 
-    /// - Throws: `OAuthError`, for the person at the browser: an address that is not the client's is not gone to.
+    /// - Throws: `OAuthError`, to be shown to the person at the browser, who is not redirected to an unregistered
+    ///   address.
     init(query text: String, of clients: ClientStore, _ issuers: Issuers, _ issuer: Issuer) async throws {
         let fields = try FormFields(text)
         let hint = fields["id_token_hint"]
         let proven = hint.flatMap { issuers.idToken($0) }.flatMap { $0.issuer == issuer.url ? $0 : nil }
-        // Whoever names a client gets its addresses: an ID token whose key is gone by now does that as well as
-        // `client_id` does.
+        // An unverified ID token is enough to name the client, like `client_id`: it only selects the client's
+        // registered URIs. So a token whose key has expired works too.
         let named = hint.flatMap { IDTokenHint(unverified: $0)?.audience }
         if let id = fields["client_id"], let named, id.lowercased() != named {
-            throw OAuthError(.invalidRequest, "The ID token is of another client (client_id, id_token_hint).")
+            throw OAuthError(.invalidRequest, "The ID token belongs to another client (client_id, id_token_hint).")
         }
         if let address = fields["post_logout_redirect_uri"] {
             guard let id = (fields["client_id"] ?? named).flatMap({ UUID(uuidString: $0) }),
@@ -30,7 +31,7 @@ struct LogOutRequest: Sendable {
             else {
                 throw OAuthError(
                     .invalidRequest,
-                    "The address to go back to is not one of the application's (post_logout_redirect_uri).")
+                    "The return address is not registered for the application (post_logout_redirect_uri).")
             }
         }
         redirectURI = fields["post_logout_redirect_uri"]
@@ -40,7 +41,7 @@ struct LogOutRequest: Sendable {
     }
 }
 
-/// What an ID token of ours says that a client shows us again.
+/// The claims of an ID token that a client sends back.
 struct IDTokenHint: Decodable, Sendable {
     var issuer: String
     var subject: String
@@ -52,7 +53,7 @@ struct IDTokenHint: Decodable, Sendable {
         case audience = "aud"
     }
 
-    /// What anybody may have written.
+    /// Reads the claims without checking the signature; anyone may have written them.
     init?(unverified text: String) {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 3, let payload = Base64URL.decode(parts[1]),
@@ -65,7 +66,7 @@ struct IDTokenHint: Decodable, Sendable {
 }
 
 extension Issuers {
-    /// What the ID token says, when one of today's keys has signed it.
+    /// The claims of the ID token if it was signed with a current key.
     fileprivate func idToken(_ text: String) -> IDTokenHint? {
         let keys = (feed.current?.signingKeys ?? []).compactMap(AccessTokenVerifier.init)
         let found = Array(text.utf8).withUnsafeBytes { bytes in

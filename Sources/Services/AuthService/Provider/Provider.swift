@@ -1,6 +1,6 @@
 import MartletPostgres
 
-/// What the endpoints of the OIDC provider are made of.
+/// The parts of the OIDC provider's endpoints.
 struct Provider: Sendable {
     let issuers: Issuers
     let clients: ClientStore

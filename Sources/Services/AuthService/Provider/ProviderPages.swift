@@ -5,11 +5,11 @@ import Hummingbird
 import MartletHTTP
 import MartletMail
 
-/// The provider's pages: no scripts, nothing from elsewhere, in no frame, kept by nobody.
+/// The provider's pages: without scripts and external content, not to be framed or cached.
 enum ProviderPages {
     /// - Parameters:
-    ///   - name: what is in its field at first.
-    ///   - message: why it is shown again.
+    ///   - name: The initial content of the name field.
+    ///   - message: Why the form is shown again.
     static func logIn(
         _ request: AuthorizationRequest, _ issuer: Issuer, token: String, name: String, asksForCode: Bool = false,
         message: String? = nil,
@@ -56,7 +56,7 @@ enum ProviderPages {
     static func logOut(_ request: LogOutRequest, _ issuer: Issuer, token: String, userName: String) -> Response {
         let content: HTML = """
             <h1>Sign out of \(issuer.appName)?</h1>
-            <p>You are signed in as <strong>\(userName)</strong>. Applications that you let in for when you are away stay let in.</p>
+            <p>You are signed in as <strong>\(userName)</strong>. Applications that you gave access while you are away keep it.</p>
             <form method="post" action="logout/confirm?\(request.query)">
             <input type="hidden" name="form_token" value="\(token)">
             <button>Sign out</button>
@@ -69,7 +69,7 @@ enum ProviderPages {
         page("Signed out", "<h1>You are signed out of \(issuer.appName)</h1><p>You can close this page.</p>")
     }
 
-    /// For what cannot be told to the client, as nobody knows who that is.
+    /// For errors that cannot be reported to the client because it is unknown.
     static func failure(_ error: OAuthError) -> Response {
         let content: HTML =
             "<h1>This does not work</h1><p>\(error.description)</p><p><code>\(error.code.rawValue)</code></p>"
@@ -94,7 +94,7 @@ enum ProviderPages {
             </html>
 
             """
-        // Browsers hold all redirects after a form to `form-action`, too.
+        // Browsers also apply `form-action` to redirects after a form.
         let policy =
             "default-src 'none'; style-src '\(styleHash)'; form-action 'self'\(redirectURI.map { " " + sources(of: $0) } ?? ""); "
             + "frame-ancestors 'none'; base-uri 'none'"
@@ -107,7 +107,7 @@ enum ProviderPages {
             body: .init(byteBuffer: ByteBuffer(string: page.text)))
     }
 
-    /// Where a form may lead: to the client, and where a client of the web sends the browser then.
+    /// The sources that a form may lead to: the client, and for a web client wherever it redirects the browser.
     private static func sources(of redirectURI: String) -> String {
         if redirectURI.hasPrefix("https://") { return "https:" }
         guard redirectURI.hasPrefix("http://") else { return "https: \(redirectURI.prefix { $0 != ":" }):" }

@@ -1,11 +1,11 @@
-/// What a client may ask for (OpenID Connect Core 1.0 §5.4, §11).
+/// The scopes that a client may request (OpenID Connect Core 1.0 §5.4, §11).
 enum ProviderScope: String, Sendable, CaseIterable {
     case openID = "openid"
     case profile
     case email
     case offlineAccess = "offline_access"
 
-    /// What the user allows with it, in their words.
+    /// A description of the scope for the user.
     var label: String {
         switch self {
         case .openID: "know who you are by an id"
@@ -17,7 +17,7 @@ enum ProviderScope: String, Sendable, CaseIterable {
 }
 
 extension [ProviderScope] {
-    /// Those of a list with blanks between (RFC 6749 §3.3) that we know, each once, in our order.
+    /// The known scopes in a space-separated list (RFC 6749 §3.3), each once, in declaration order.
     init(list: String) {
         let wanted = Set(list.split(separator: " ").map(String.init))
         self = ProviderScope.allCases.filter { wanted.contains($0.rawValue) }

@@ -2,18 +2,17 @@ import Crypto
 import Foundation
 import MartletCore
 
-/// Tokens that mean something to the provider alone: a prefix, and base64url of kind (1 byte), session (16), value (8,
-/// the highest first) and the HMAC-SHA-256 (RFC 2104) of them.
+/// Tokens that only the provider can read: a prefix and base64url of the kind (1 byte), session (16), value (8,
+/// big-endian) and their HMAC-SHA-256 (RFC 2104).
 ///
-/// They are no JWTs, so that none can be taken for an ID token, nor opens anything at the gateway. Nothing of them is
-/// stored.
+/// They are not JWTs, so they cannot be mistaken for ID tokens and give no access at the gateway. They are not stored.
 struct ProviderTokens: Sendable {
     enum Kind: UInt8 {
-        /// Of a client; its value is when it ends, in milliseconds since 1970, so that a session's tokens differ.
+        /// For a client. The value is its expiry in milliseconds since 1970, so that a session's tokens differ.
         case access = 1
-        /// Of a client; its value is its number in the session.
+        /// For a client. The value is the token's number in the session.
         case refresh
-        /// A browser's, in a cookie; its value is 0.
+        /// For a browser, in a cookie. The value is 0.
         case browser
 
         var prefix: String {
@@ -41,7 +40,7 @@ struct ProviderTokens: Sendable {
             + Base64URL.encode(payload + Array(HMAC<SHA256>.authenticationCode(for: payload, using: key)))
     }
 
-    /// Nil when we never made it, or as another kind.
+    /// Nil if this service did not make the token or made it as another kind.
     func content(of token: String, _ kind: Kind) -> Content? {
         guard token.utf8.starts(with: kind.prefix.utf8),
             let bytes = Base64URL.decode(token.dropFirst(kind.prefix.count)).map(Array.init),

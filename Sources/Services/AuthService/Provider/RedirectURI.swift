@@ -3,14 +3,13 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// Where a browser may be sent with an authorization code (RFC 6749 §3.1.2, RFC 8252 §7, RFC 9700 §4.1).
+/// A URI to which a browser may be sent with an authorization code (RFC 6749 §3.1.2, RFC 8252 §7, RFC 9700 §4.1).
 struct RedirectURI: Sendable, Equatable {
     static let maximumSizeInBytes = 1_000
 
     let text: String
 
-    /// One that a client is registered with: `https`, `http` of this machine, or a scheme of one's own with a dot in
-    /// it.
+    /// A URI for registration with a client: `https`, `http` on this machine, or an app's own scheme with a dot in it.
     ///
     /// - Throws: `invalid-body`.
     init(registering text: String, field: String = "redirectUris") throws {
@@ -21,32 +20,32 @@ struct RedirectURI: Sendable, Equatable {
         throw HTTPProblem(.invalidBody, problem, field: field)
     }
 
-    /// One that a client has.
+    /// An already registered URI.
     init(of text: String) {
         self.text = text
     }
 
     private static func problem(_ text: String) -> String? {
-        // No other characters, so that no two programs read it differently.
+        // Other characters are refused, so that no two programs read the URI differently.
         let isPlain = text.utf8.allSatisfy { (0x21...0x7e).contains($0) && !#""<>\^`{|}*#"#.utf8.contains($0) }
         guard isPlain, (1...maximumSizeInBytes).contains(text.utf8.count),
             let parts = URLComponents(string: text, encodingInvalidCharacters: false),
             let scheme = parts.scheme
-        else { return "An address is up to \(maximumSizeInBytes) characters of a URI without a fragment." }
+        else { return "An address must be a URI of at most \(maximumSizeInBytes) characters without a fragment." }
         guard parts.user == nil, parts.password == nil, !text.utf8.contains(UInt8(ascii: "@")) else {
             return "An address must not name a user."
         }
         guard let path = parts.percentEncodedPath.removingPercentEncoding,
             !path.split(separator: "/").contains(where: { $0 == "." || $0 == ".." })
-        else { return "An address must not have the segments . and .. in it." }
+        else { return "An address must not have . or .. as a segment." }
         switch scheme {
-        case "https": return parts.host.map(isHost) == true ? nil : "An address of https needs a host."
+        case "https": return parts.host.map(isHost) == true ? nil : "An https address must have a host."
         case "http":
             return parts.host.map(isLoopback) == true
-                ? nil : "An address of http must be of this machine: 127.0.0.1, [::1] or localhost."
+                ? nil : "An http address must be on this machine: 127.0.0.1, [::1] or localhost."
         default:
             let isOwn = scheme.contains(".") && scheme == scheme.lowercased()
-            return isOwn ? nil : "A scheme of one's own has small letters and a dot, such as com.example.app."
+            return isOwn ? nil : "An app's own scheme must be in lower case and contain a dot, such as com.example.app."
         }
     }
 
@@ -62,10 +61,10 @@ struct RedirectURI: Sendable, Equatable {
         ["127.0.0.1", "::1", "[::1]", "localhost"].contains(host)
     }
 
-    /// Whether `text` of a request is this one: byte for byte, but for the port of a loopback address, which a native
-    /// app cannot know beforehand (RFC 8252 §7.3).
+    /// Whether `text` from a request is this URI. Compared byte for byte, except for the port of a loopback address,
+    /// which a native app cannot know in advance (RFC 8252 §7.3).
     func matches(_ text: String) -> Bool {
-        // Bytes, as two strings of Swift are equal, too, when they are other spellings of one text.
+        // Compares bytes, because Swift also treats different Unicode spellings of a string as equal.
         if self.text.hasSameBytes(as: text) { return true }
         guard let own = Self.withoutLoopbackPort(self.text), let other = Self.withoutLoopbackPort(text) else {
             return false
@@ -73,7 +72,7 @@ struct RedirectURI: Sendable, Equatable {
         return own.elementsEqual(other)
     }
 
-    /// Nil for all others.
+    /// Nil for any other address.
     private static func withoutLoopbackPort(_ text: String) -> [UInt8]? {
         for prefix in ["http://127.0.0.1", "http://[::1]"] where text.utf8.starts(with: prefix.utf8) {
             var rest = text.utf8.dropFirst(prefix.utf8.count)
@@ -90,11 +89,11 @@ struct RedirectURI: Sendable, Equatable {
         return nil
     }
 
-    /// Whether no other program can be listening there: only then may a public client go by an earlier consent (RFC
+    /// Whether no other program can receive the redirect. Only then may a public client rely on an earlier consent (RFC
     /// 8252 §8.6).
     static func isExclusive(_ text: String) -> Bool { text.hasPrefix("https://") }
 
-    /// `text` with parameters added to those that it has.
+    /// `text` with parameters added to its query.
     static func adding(_ parameters: [(name: String, value: String)], to text: String) -> String {
         parameters.isEmpty
             ? text : text + (text.utf8.contains(UInt8(ascii: "?")) ? "&" : "?") + FormFields.encode(parameters)

@@ -3,15 +3,15 @@ import MartletAPI
 import MartletPostgres
 import Synchronization
 
-/// The settings of apps, remembered for a few seconds: another copy's change is seen after `lifetime` at the latest.
+/// The settings of apps, cached for a few seconds: a change by another instance is visible after at most `lifetime`.
 final class AppSettingsStore: Sendable {
     static let lifetime: Duration = .seconds(5)
     private static let maximumRemembered = 1_000
 
-    /// What is asked for at nearly every sign-in, in one query.
+    /// The values needed at nearly every sign-in, read in one query.
     struct Current: Sendable {
         var settings: AppSettings
-        /// Whether the app has a mail server of its own.
+        /// Whether the app has its own mail server.
         var hasMailServer: Bool
     }
 
@@ -61,7 +61,7 @@ final class AppSettingsStore: Sendable {
         forget(space)
     }
 
-    /// Something was changed: the next look is into the database.
+    /// Drops the cached settings after a change, so that the next read goes to the database.
     func forget(_ space: UserSpace) {
         _ = remembered.withLock { $0.removeValue(forKey: Self.key(space)) }
     }

@@ -3,29 +3,29 @@ import MartletAPI
 import MartletHTTP
 import MartletPostgres
 
-/// What of an app is to change; nil: nothing.
+/// A change to an app; nil leaves a property unchanged.
 struct AppChange: Sendable {
     var name: String?
     var bundleIDs: [String]?
-    /// `.some(nil)`: it is in no store.
+    /// `.some(nil)` if the app is in no store.
     var storeID: String??
-    /// A JSON object, instead of the whole former one.
+    /// A JSON object that replaces the former one.
     var settings: String?
 }
 
-/// Apps as staff see and change them: JSON objects, archived ones too. Every change is in the audit log.
+/// Apps as staff see and change them: JSON objects, including archived apps. Every change is recorded in the audit log.
 extension AppStore {
     struct Listed: Sendable {
         var number: Int
         var json: String
     }
 
-    /// Some of the apps, or all of them.
+    /// A set of apps, or all of them.
     enum Selection: Sendable {
         case all
         case only([String])
 
-        /// Whether the app of the row `a` is one of them.
+        /// Whether the app in row `a` is in the selection.
         fileprivate var condition: PostgresQuery {
             switch self {
             case .all: "TRUE"
@@ -34,11 +34,11 @@ extension AppStore {
         }
     }
 
-    /// Apps in the order in which they were made, from behind `after`.
+    /// Apps in the order of their creation, starting after `after`.
     ///
     /// - Parameters:
-    ///   - apps: those that are listed.
-    ///   - readable: those shown in full; of the others only what tells them apart is shown.
+    ///   - apps: The apps to list.
+    ///   - readable: The apps shown in full. Of the others, only identifying properties are shown.
     func list(_ apps: Selection, readable: Selection, areArchived: Bool, after: Int, limit: Int) async throws
         -> [Listed]
     {
@@ -54,8 +54,8 @@ extension AppStore {
         try await postgres.query("SELECT \(Self.json) FROM auth.apps AS a WHERE a.id = \(id)").first?.decode(0)
     }
 
-    /// Makes an app with a first set of credentials; without a master key for an author who may not do all that it
-    /// opens.
+    /// Creates an app with a first set of credentials. It gets no master key if the author lacks a right that the key
+    /// would give.
     func create(_ name: String, _ change: AppChange, by author: AppAuthor) async throws -> (keys: NewApp, json: String)
     {
         try await postgres.withTransaction { transaction in
@@ -68,7 +68,7 @@ extension AppStore {
         }
     }
 
-    /// - Throws: `app-not-found`, `conflict` when it is archived.
+    /// - Throws: `app-not-found`, `conflict` if the app is archived.
     func change(_ id: String, _ change: AppChange, by author: AppAuthor) async throws -> String {
         try await postgres.withTransaction { try await Self.change(id, change, by: author, $0) }
     }
@@ -82,8 +82,7 @@ extension AppStore {
         return after
     }
 
-    /// Takes an app out of use, or back into it: gateways know its keys no longer, or again. Its data stay. Done twice
-    /// it is done once.
+    /// Archives an app or restores it. Gateways refuse or accept its keys accordingly; its data is kept. Idempotent.
     ///
     /// - Throws: `app-not-found`.
     func setArchived(_ isArchived: Bool, _ id: String, by author: AppAuthor) async throws -> String {
@@ -102,20 +101,20 @@ extension AppStore {
         }
     }
 
-    /// Lets one change of an app and of what belongs to it through at a time, until the transaction ends.
+    /// Locks an app until the transaction ends, so that changes to it and to what belongs to it are serialized.
     ///
-    /// - Returns: the app as it is.
-    /// - Throws: `app-not-found`; `conflict` when it is archived and that is not allowed.
+    /// - Returns: The app in its current state.
+    /// - Throws: `app-not-found`; `conflict` if it is archived and that is not allowed.
     @discardableResult
     static func lock(_ id: String, allowingArchived: Bool = false, _ transaction: PostgresTransaction) async throws
         -> String
     {
-        // Not FOR UPDATE, for which whoever adds a user would have to wait.
+        // Not FOR UPDATE, because inserting a user would then have to wait.
         let rows = try await transaction.query(
             "SELECT \(json), a.archived IS NOT NULL FROM auth.apps AS a WHERE a.id = \(id) FOR NO KEY UPDATE")
         guard let row = rows.first else { throw HTTPProblem(.appNotFound) }
         guard try allowingArchived || !row.decode(1, as: Bool.self) else {
-            throw HTTPProblem(.conflict, "The app is archived: restore it first.")
+            throw HTTPProblem(.conflict, "The app is archived; restore it first.")
         }
         return try row.decode(0)
     }
@@ -134,16 +133,16 @@ extension AppStore {
                     0
                 ].decode(0)
         } catch let error as PostgresError where error.constraint == "apps_settings_size" {
-            throw HTTPProblem(.invalidBody, "The numbers in it are too large.", field: "settings")
+            throw HTTPProblem(.invalidBody, "The numbers in this object are too large.", field: "settings")
         }
     }
 
-    /// What tells the app of the row `a` from others.
+    /// The properties that identify the app in row `a`.
     private static let shortJSON: PostgresQuery = """
         jsonb_build_object('id', a.id, 'number', a.number, 'name', a.name, 'archived', \(PostgresQuery.rfc3339("a.archived")))::text
         """
 
-    /// Of the row `a`.
+    /// The JSON of the row `a`.
     private static let json: PostgresQuery = """
         jsonb_build_object(
             'id', a.id, 'number', a.number, 'name', a.name, 'bundleIds', a.bundle_ids, 'storeId', a.store_id,

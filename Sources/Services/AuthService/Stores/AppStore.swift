@@ -16,7 +16,7 @@ public struct AppStore: Sendable {
         self.postgres = postgres
     }
 
-    /// Makes an app; its id is random. The name, 1 to 200 characters, need not be unique.
+    /// Creates an app with a random id. The name, 1 to 200 characters, need not be unique.
     public func create(name: String) async throws -> App {
         try await postgres.withTransaction { try await Self.create(name: name, $0) }
     }
@@ -27,7 +27,7 @@ public struct AppStore: Sendable {
         return try App(rows[0])
     }
 
-    /// Every app that is not archived, oldest first.
+    /// All apps that are not archived, the oldest first.
     public func list() async throws -> [App] {
         try await postgres.query(
             "SELECT id, number, name, created FROM auth.apps WHERE archived IS NULL ORDER BY number"
@@ -42,7 +42,7 @@ public struct AppStore: Sendable {
         .first.map(App.init)
     }
 
-    /// A letter and 11 of `a-z0-9`: part of a schema's name, no secret.
+    /// A letter and 11 of `a-z0-9`. It is part of a schema's name and not secret.
     private static func makeID() -> String {
         let letters = Array("abcdefghijklmnopqrstuvwxyz")
         let characters = letters + Array("0123456789")

@@ -6,50 +6,51 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// Slows down who guesses: each failure beyond a few doubles the pause before the next attempt. Shared by all copies of
-/// the service.
+/// Slows down guessing: each failure beyond the first few doubles the pause before the next attempt. Shared by all
+/// instances of the service.
 ///
-/// An attempt counts as a failure until it has succeeded, so that many at once gain nothing. What is counted is the
-/// account as it was named, whether it exists or not, and the address that asks.
+/// An attempt counts as a failure until it succeeds, so concurrent attempts gain nothing. Attempts are counted by the
+/// named account, whether or not it exists, and by the client's address.
 struct AttemptStore: Sendable {
     struct Limit: Sendable {
-        /// SHA-256 of what is counted: neither names nor addresses are stored.
+        /// The SHA-256 of the counted subject; neither names nor addresses are stored.
         let key: Data
-        /// Failures without a pause.
+        /// The number of failures without a pause.
         let free: Int
-        /// After how long one failure is forgotten.
+        /// The time after which one failure is forgotten.
         let secondsPerFailure: Int
         let longestPauseInSeconds: Int
 
-        /// Some 300 guesses a day for each of the ways to name an account.
+        /// Allows some 300 guesses a day for each way to name an account.
         static func account(_ identity: String, in space: UserSpace) -> Limit {
             Limit("account", space, identity, free: 5, secondsPerFailure: 600, longestPauseInSeconds: 300)
         }
 
-        /// The same from an address from which the account's owner has signed in: a count of its own, so that others
-        /// cannot make the owner wait.
+        /// The same, but for an address from which the account's owner has signed in. It is counted separately, so that
+        /// attackers elsewhere cannot make the owner wait.
         static func account(_ identity: String, from address: String, in space: UserSpace) -> Limit {
             Limit(
                 "account from", space, "\(identity)\u{0}\(address)", free: 5, secondsPerFailure: 600,
                 longestPauseInSeconds: 300)
         }
 
-        /// Codes of the second factor; some 100 guesses a day.
+        /// Codes of the second factor; allows some 100 guesses a day.
         static func code(of user: UUID, in space: UserSpace) -> Limit {
             Limit("code", space, user.uuidString, free: 5, secondsPerFailure: 900, longestPauseInSeconds: 900)
         }
 
-        /// Many people may share an address: 100 failures an hour, beyond that some 60.
+        /// Many people may share an address: allows 100 failures at first, then some 60 an hour.
         static func address(_ address: String, in space: UserSpace) -> Limit {
             Limit("address", space, address, free: 100, secondsPerFailure: 36, longestPauseInSeconds: 60)
         }
 
-        /// Names asked for, by making or naming an account: each tells whether somebody has it. None is taken back.
+        /// Calls that create or name an account and thereby reveal whether a name is taken. These attempts are never
+        /// taken back.
         static func names(_ address: String, in space: UserSpace) -> Limit {
             Limit("names", space, address, free: 100, secondsPerFailure: 36, longestPauseInSeconds: 60)
         }
 
-        /// Staff, by name as by id; as `account`.
+        /// Staff accounts, by name or by id; like `account`.
         static func staffAccount(_ name: String) -> Limit {
             Limit(["staff account", name], free: 5, secondsPerFailure: 600, longestPauseInSeconds: 300)
         }
@@ -58,28 +59,29 @@ struct AttemptStore: Sendable {
             Limit(["staff code", id.uuidString], free: 5, secondsPerFailure: 900, longestPauseInSeconds: 900)
         }
 
-        /// Fewer share an address than of users: 20 failures an hour, beyond that some 12.
+        /// Fewer staff than users share an address: allows 20 failures at first, then some 12 an hour.
         static func staffAddress(_ address: String) -> Limit {
             Limit(["staff address", address], free: 20, secondsPerFailure: 300, longestPauseInSeconds: 300)
         }
 
-        /// Challenges asked for by people who are not signed in: each is a row for five minutes. One every two seconds
-        /// in the long run.
+        /// Challenges requested by clients that are not signed in. Each is stored for five minutes. Allows one every
+        /// two seconds in the long run.
         static func challenges(_ address: String, in space: UserSpace) -> Limit {
             Limit("challenges", space, address, free: 200, secondsPerFailure: 2, longestPauseInSeconds: 30)
         }
 
-        /// Mail that anybody may ask for who names an address: five at once, then five an hour. None is taken back.
+        /// Mail that anyone can request by naming an address: five at once, then five an hour. These attempts are never
+        /// taken back.
         static func mail(to address: String, in space: UserSpace) -> Limit {
             Limit("mail", space, address, free: 5, secondsPerFailure: 720, longestPauseInSeconds: 3_600)
         }
 
-        /// Codes that were mailed, however many of them; some 150 guesses a day.
+        /// Mailed codes, however many were mailed; allows some 150 guesses a day.
         static func mailCode(of subject: String, in space: UserSpace) -> Limit {
             Limit("mail code", space, subject, free: 10, secondsPerFailure: 600, longestPauseInSeconds: 900)
         }
 
-        /// Ways to providers that were begun; those who come back take theirs back.
+        /// Started sign-in flows at providers. Taken back when the user returns.
         static func flows(_ address: String, in space: UserSpace) -> Limit {
             Limit("flows", space, address, free: 100, secondsPerFailure: 36, longestPauseInSeconds: 60)
         }
@@ -103,7 +105,7 @@ struct AttemptStore: Sendable {
 
     let postgres: PostgresClient
 
-    /// Counts an attempt.
+    /// Counts an attempt as a failure.
     ///
     /// - Throws: `too-many-requests` with the seconds to wait.
     func begin(_ limits: [Limit]) async throws {
@@ -112,7 +114,7 @@ struct AttemptStore: Sendable {
                 "SELECT greatest(1, ceil(extract(epoch FROM not_before - now())))::bigint FROM auth.attempts WHERE key = \(limit.key)"
             ).first?.decode(0)
             throw HTTPProblem(
-                .tooManyRequests, "Too many attempts in vain: wait a little.",
+                .tooManyRequests, "Too many failed attempts; wait before trying again.",
                 headers: [.retryAfter: String(seconds ?? 1)])
         }
     }
@@ -121,8 +123,8 @@ struct AttemptStore: Sendable {
         let failures: PostgresQuery =
             "(greatest(0, a.failures - extract(epoch FROM clock_timestamp() - a.updated) / \(Int64(limit.secondsPerFailure))) + 1)"
         let (free, longest) = (Int64(limit.free), Int64(limit.longestPauseInSeconds))
-        // The clock's time, not the statement's: whoever waited for the row began before the other one's pause of
-        // nothing.
+        // Uses the clock's time, not the statement's: a statement that waited for the row lock started before the pause
+        // that the other one set.
         return try await postgres.execute(
             """
             INSERT INTO auth.attempts AS a (key, failures, not_before, updated)
@@ -135,7 +137,7 @@ struct AttemptStore: Sendable {
             """) > 0
     }
 
-    /// Counts an attempt, but for one at which `body` failed by an error: nobody looked at what it brought.
+    /// Counts an attempt, unless `body` throws, because then nothing was checked.
     func counting<Result>(_ limits: [Limit], _ body: () async throws -> Result) async throws -> Result {
         try await begin(limits)
         do {
@@ -146,17 +148,18 @@ struct AttemptStore: Sendable {
         }
     }
 
-    /// Counts a guess against `limit`, which forgets all that it has counted when the guess was right.
+    /// Counts a guess against `limit`. A correct guess clears the limit's count.
     ///
-    /// - Parameter look: at what was guessed; nil: it was wrong. When it throws, nobody looked, and nothing is counted.
-    /// - Returns: what `look` found.
+    /// - Parameter look: Checks the guess; nil means that it was wrong. If it throws, nothing was checked and nothing
+    ///   is counted.
+    /// - Returns: The result of `look`.
     func guess<Found>(_ limit: Limit, _ look: () async throws -> Found?) async throws -> Found? {
         let found = try await counting([limit], look)
         if found != nil { try await succeed(account: limit, address: nil) }
         return found
     }
 
-    /// The attempts were none: nobody looked at what they brought.
+    /// Takes back attempts whose input was not checked.
     func takeBack(_ limits: [Limit]) async throws {
         for limit in limits {
             try await postgres.execute(
@@ -165,8 +168,7 @@ struct AttemptStore: Sendable {
         }
     }
 
-    /// The attempt was none in vain: all that were counted for the account are forgotten, of those of the address this
-    /// one.
+    /// Records a successful attempt: clears the account's count and takes back this attempt from the address's count.
     func succeed(account: Limit?, address: Limit?) async throws {
         if let account { try await postgres.execute("DELETE FROM auth.attempts WHERE key = \(account.key)") }
         guard let address else { return }

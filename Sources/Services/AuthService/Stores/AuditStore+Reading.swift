@@ -2,13 +2,13 @@ import Foundation
 import MartletAPI
 import MartletPostgres
 
-/// Which entries of the audit log are wanted; nil: all.
+/// A filter for entries of the audit log; nil values match everything.
 struct AuditFilter: Sendable {
     var staffID: UUID?
     var area: StaffArea?
     var appID: String?
     var action: String?
-    /// The first moment that counts, and the first that does not any more.
+    /// The time range: `from` is inclusive, `to` is exclusive.
     var from: Date?
     var to: Date?
 
@@ -24,7 +24,7 @@ struct AuditFilter: Sendable {
     }
 }
 
-/// An entry as it is exported.
+/// An entry for export.
 struct AuditRow: Sendable {
     var number: Int64
     var json: String
@@ -33,7 +33,7 @@ struct AuditRow: Sendable {
 }
 
 extension AuditStore {
-    /// The newest first, of those before `number`: each with its number.
+    /// Entries before `number`, the newest first, each with its number.
     func list(_ filter: AuditFilter, before number: Int64, limit: Int) async throws -> [(number: Int64, json: String)] {
         try await postgres.query(
             """
@@ -42,7 +42,7 @@ extension AuditStore {
         ).map { (try $0.decode(0), try $0.decode(1)) }
     }
 
-    /// The oldest first, of those after `number`.
+    /// Entries after `number`, the oldest first.
     func rows(_ filter: AuditFilter, after number: Int64, limit: Int) async throws -> [AuditRow] {
         try await postgres.query(
             """

@@ -3,22 +3,22 @@ public import MartletAPI
 public import MartletCore
 public import MartletPostgres
 
-/// What a staff member did, for the audit log.
+/// A staff member's action, for the audit log.
 public struct AuditEntry: Sendable {
-    /// Nil: the operator, by command.
+    /// Nil for the operator's commands.
     public var staffID: UUID?
     public var staffName: String
-    /// A word such as `create` or `sign-in`.
+    /// A verb such as `create` or `sign-in`.
     public var action: String
     public var area: StaffArea
     public var appID: String?
-    /// What it was done to: an id or a name.
+    /// The id or name of the object.
     public var target: String?
-    /// How that was, and is now. Members that are called as secrets are mostly called are left out (`withoutSecrets`),
-    /// but do not rely on that.
+    /// The object's state before and after the action. Members whose names suggest secrets are removed
+    /// (`withoutSecrets`), but do not rely on that.
     public var before: JSONValue?
     public var after: JSONValue?
-    /// Where it was asked from, as the gateway says.
+    /// The client's address as reported by the gateway.
     public var address: String
 
     public init(
@@ -31,7 +31,7 @@ public struct AuditEntry: Sendable {
             from: address)
     }
 
-    /// What the operator did by a command.
+    /// An action by an operator's command.
     public init(
         byOperator action: String, _ area: StaffArea, of appID: String? = nil, target: String? = nil,
         before: JSONValue? = nil,
@@ -59,7 +59,7 @@ public struct AuditEntry: Sendable {
     }
 }
 
-/// What staff did: written once, never changed.
+/// The audit log of staff actions. Entries are never changed.
 public struct AuditStore: Sendable {
     let postgres: PostgresClient
 
@@ -71,12 +71,12 @@ public struct AuditStore: Sendable {
         try await postgres.execute(Self.insertion(of: entry))
     }
 
-    /// Together with what was done, or not at all.
+    /// Adds an entry in the transaction of the action, so that either both or neither are stored.
     public func record(_ entry: AuditEntry, _ transaction: PostgresTransaction) async throws {
         try await transaction.execute(Self.insertion(of: entry))
     }
 
-    /// The same as a part of a larger statement: `WITH …, audit AS (\(AuditStore.insertion(of: entry))) SELECT …`.
+    /// An insertion for use in a larger statement: `WITH …, audit AS (\(AuditStore.insertion(of: entry))) SELECT …`.
     public static func insertion(of entry: AuditEntry) -> PostgresQuery {
         """
         INSERT INTO auth.audit_log (staff_id, staff_name, action, area, app_id, target, before, after, address)
@@ -85,15 +85,16 @@ public struct AuditStore: Sendable {
         """
     }
 
-    /// Of one member's entries within an hour, and of those of nobody's name: a stranger cannot fill the log.
+    /// The maximum number of failed sign-ins recorded per hour, for one member and for all unknown names. It keeps
+    /// strangers from flooding the log.
     static let failedSignInsPerHour = (ofMember: 10, ofNobody: 30)
 
-    /// Somebody could not sign in. What they called themselves is not kept unless it is a member's name: it may have
-    /// been a password.
+    /// Records a failed sign-in. The given name is stored only if it is a member's, because it may have been a
+    /// password.
     ///
     /// - Parameters:
-    ///   - staff: whose name it was; nil: nobody's.
-    ///   - provider: which said who they are; nil: none.
+    ///   - staff: The member with the given name; nil if the name is unknown.
+    ///   - provider: The identity provider; nil for a password.
     func recordFailedSignIn(of staff: StaffGrant?, by provider: String?, from address: String) async throws {
         let (id, name) = (staff.flatMap { UUID(uuidString: $0.id) }, staff?.userName ?? "unknown")
         let limit = Int64(staff == nil ? Self.failedSignInsPerHour.ofNobody : Self.failedSignInsPerHour.ofMember)
@@ -108,7 +109,7 @@ public struct AuditStore: Sendable {
             """)
     }
 
-    /// Larger values are not kept: the log is for people to read.
+    /// Larger values are replaced by their size, because the log is meant to be read by people.
     private static let maximumValueSize = 32 << 10
 
     private static func json(_ value: JSONValue?) -> PostgresJSON? {
@@ -118,7 +119,7 @@ public struct AuditStore: Sendable {
 }
 
 extension JSONValue {
-    /// Any value as JSON, dates as RFC 3339.
+    /// Encodes any value, with dates as RFC 3339.
     public init(encoding value: some Encodable) throws {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
@@ -126,8 +127,8 @@ extension JSONValue {
         self = try JSONValue(parsing: try encoder.encode(value))
     }
 
-    /// The value without members that are called as secrets are called, at any depth. That there is one may be said: by
-    /// true, false or null.
+    /// The value without members whose names suggest secrets, at any depth. True, false and null are kept: they only
+    /// tell whether there is a secret.
     var withoutSecrets: JSONValue {
         switch self {
         case .object(let members):

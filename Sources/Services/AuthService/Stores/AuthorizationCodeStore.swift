@@ -3,7 +3,7 @@ import Foundation
 import MartletCore
 import MartletPostgres
 
-/// What an authorization code stands for.
+/// The authorization that a code stands for.
 struct Authorization: Sendable {
     var client: UUID
     var browserSession: UUID
@@ -13,15 +13,15 @@ struct Authorization: Sendable {
     var nonce: String?
 }
 
-/// Codes that a browser carries from the provider to a client (RFC 6749 §4.1). Each is good once.
+/// Codes that a browser carries from the provider to a client (RFC 6749 §4.1). Each can be used once.
 struct AuthorizationCodeStore: Sendable {
     static let lifetimeInSeconds: Int64 = 60
-    /// Of those that have not run out.
+    /// The maximum number of unexpired codes.
     static let maximumPerBrowser: Int64 = 100
 
     let postgres: PostgresClient
 
-    /// - Returns: nil when the browser's session has too many.
+    /// - Returns: Nil if the browser's session has too many codes.
     func create(_ authorization: Authorization) async throws -> String? {
         let code = Secret.random().withValue { $0 }
         let isNew =
@@ -39,16 +39,16 @@ struct AuthorizationCodeStore: Sendable {
         return isNew ? code : nil
     }
 
-    /// What must be known beside a code.
+    /// The values that the client must present with a code.
     struct Proof: Sendable {
         var client: OAuthClient
         var redirectURI: String
-        /// Of PKCE (RFC 7636 §4.1).
+        /// The PKCE verifier (RFC 7636 §4.1).
         var verifier: String
     }
 
-    /// Takes a code and begins the session that it stands for; nil: the code is none, has run out, was used before, is
-    /// not the client's, or what must be known beside it is wrong; or the browser's session has ended.
+    /// Consumes a code and starts its session, atomically. Nil if the code is unknown, expired, used before or belongs
+    /// to another client, if the proof is wrong, or if the browser's session has ended.
     func take(_ code: String, _ proof: Proof, in space: UserSpace) async throws -> (
         session: ClientSession, nonce: String?
     )? {
@@ -83,10 +83,10 @@ struct AuthorizationCodeStore: Sendable {
         return (begun, try row.decode(3))
     }
 
-    /// Ends the session that the client's code was exchanged for before: one of the two who had it is a thief (RFC 6749
+    /// Ends the session that the code was exchanged for earlier: a code that is used twice was stolen (RFC 6749
     /// §4.1.2).
     ///
-    /// - Returns: whether there was one.
+    /// - Returns: Whether there was such a session.
     func endSession(of code: String, client: UUID) async throws -> Bool {
         try await postgres.execute(
             """
@@ -95,7 +95,7 @@ struct AuthorizationCodeStore: Sendable {
             """) > 0
     }
 
-    /// Deletes what ran out long ago.
+    /// Deletes codes that expired long ago.
     func clean() async throws {
         try await postgres.execute(
             "DELETE FROM auth.authorization_codes WHERE expires < now() - interval '1 hour'", timeout: .seconds(120))

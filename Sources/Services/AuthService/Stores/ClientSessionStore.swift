@@ -2,41 +2,41 @@ import Foundation
 import MartletCore
 import MartletPostgres
 
-/// What a user allowed a client at one time: its access tokens and its family of refresh tokens.
+/// A user's authorization of a client: its access tokens and a family of refresh tokens.
 struct ClientSession: Sendable {
     static let accessTokenLifetimeInSeconds: Int64 = 900
 
     var id: UUID
     var userID: UUID
-    /// Those only that the client may ask for still.
+    /// Only those that the client may still request.
     var scopes: [ProviderScope]
-    /// When the user had signed in, in seconds since 1970.
+    /// When the user signed in, in seconds since 1970.
     var authenticated: Int64
 }
 
-/// The sessions of users in clients. Each is also a row of the sessions, which the user sees in their list, and ends
-/// with those.
+/// The sessions of users in clients. Each is also a row in the table of sessions: the user sees it in the list, and it
+/// ends with that row.
 struct ClientSessionStore: Sendable {
-    /// A further one of the same user and client ends the one that has been idle for the longest.
+    /// A further session of the same user and client ends the one that has been idle the longest.
     static let maximumPerUser = 20
 
     let postgres: PostgresClient
 
-    /// A session that goes on.
+    /// An open session.
     struct Open: Sendable {
         var session: ClientSession
         var client: UUID
         /// The user's name or address.
         var userName: String?
-        /// Of the newest refresh token.
+        /// The number of the newest refresh token.
         var number: Int32
         /// In seconds since 1970.
         var expires: Int64
-        /// The claims of its user that its scopes open (OpenID Connect Core 1.0 §5.1), a JSON object.
+        /// The user's claims that the scopes give access to (OpenID Connect Core 1.0 §5.1), a JSON object.
         var claims: String
     }
 
-    /// Nil: it has ended, or the browser's session that it depends on, or its user is disabled or gone.
+    /// Nil if the session or the browser session it depends on has ended, or the user is disabled or deleted.
     func find(_ id: UUID, in space: UserSpace) async throws -> Open? {
         let row = try await postgres.query(
             """
@@ -89,7 +89,7 @@ struct ClientSessionStore: Sendable {
             """)
     }
 
-    /// Who is signed in with a browser, and since when.
+    /// A browser session: the signed-in user and the time of the sign-in.
     struct Browser: Sendable {
         var session: UUID
         var userID: UUID
@@ -99,7 +99,7 @@ struct ClientSessionStore: Sendable {
         var authenticated: Int64
     }
 
-    /// Nil: the browser's session has ended, or its user is disabled or gone.
+    /// Nil if the browser's session has ended or the user is disabled or deleted.
     func browser(_ session: UUID, in space: UserSpace) async throws -> Browser? {
         try await postgres.query(
             """

@@ -3,41 +3,42 @@ import MartletAPI
 import MartletCore
 import MartletPostgres
 
-/// Another application in which users of an app may sign in (RFC 6749 §2).
+/// Another application to which users of an app can sign in (RFC 6749 §2).
 struct OAuthClient: Sendable {
     var id: UUID
     var name: String
     var redirectURIs: [RedirectURI]
-    /// Where a browser may go that was signed out: byte for byte.
+    /// The URIs to which a signed-out browser may be sent; compared byte for byte.
     var postLogoutRedirectURIs: [String]
-    /// What it may ask for.
+    /// The scopes that the client may request.
     var scopes: [ProviderScope]
-    /// How its ID tokens are signed.
+    /// The signature algorithm of its ID tokens.
     var idTokenAlgorithm: IDTokenAlgorithm
-    /// SHA-256 in hexadecimal digits; nil: a public client.
+    /// The SHA-256 of the secret in hexadecimal; nil for a public client.
     var secretDigest: String?
 
     var isConfidential: Bool { secretDigest != nil }
 }
 
-/// What the app's server says of a client.
+/// A client's properties as set by the app's server.
 struct ClientDescription: Sendable {
     var name: String
     var redirectURIs: [RedirectURI]
     var postLogoutRedirectURIs: [RedirectURI]
     var scopes: [ProviderScope]
-    /// Nil: RS256 for a new client (OpenID Connect Dynamic Client Registration 1.0 §2), unchanged for an existing one.
+    /// If nil, a new client gets RS256 (OpenID Connect Dynamic Client Registration 1.0 §2) and an existing one keeps
+    /// its algorithm.
     var idTokenAlgorithm: IDTokenAlgorithm?
 }
 
-/// The clients of an app's OIDC provider. To the app's server they are handed out as JSON objects.
+/// The clients of an app's OIDC provider. The app's server gets them as JSON objects.
 struct ClientStore: Sendable {
     static let maximumPerSpace = 200
 
     let postgres: PostgresClient
 
-    /// - Parameter secretDigest: nil for a public client.
-    /// - Returns: nil when there are too many.
+    /// - Parameter secretDigest: Nil for a public client.
+    /// - Returns: Nil if there are too many clients.
     func create(_ client: ClientDescription, secretDigest: String?, in space: UserSpace) async throws -> String? {
         let id = UUID(uuidString: UUIDv7.make()) ?? UUID()
         return try await postgres.query(
@@ -53,7 +54,7 @@ struct ClientStore: Sendable {
         ).first?.decode(0)
     }
 
-    /// All of them, the oldest first.
+    /// All clients, the oldest first.
     func list(in space: UserSpace) async throws -> [String] {
         try await postgres.query(
             "SELECT \(Self.json) FROM auth.clients AS c WHERE \(Self.isIn(space)) ORDER BY id LIMIT \(Int64(Self.maximumPerSpace))"
@@ -65,7 +66,7 @@ struct ClientStore: Sendable {
             .first?.decode(0)
     }
 
-    /// Scopes that it may not ask for any more are gone from its tokens at once, too.
+    /// Scopes that are removed here are immediately removed from existing tokens too.
     func change(_ id: UUID, _ client: ClientDescription, in space: UserSpace) async throws -> String? {
         try await postgres.query(
             """
@@ -84,7 +85,7 @@ struct ClientStore: Sendable {
         case notFound
     }
 
-    /// The old secret is refused from now on.
+    /// Replaces the secret. The old one is refused immediately.
     func changeSecret(_ id: UUID, digest: String, in space: UserSpace) async throws -> SecretChange {
         let row = try await postgres.query(
             """
@@ -97,10 +98,10 @@ struct ClientStore: Sendable {
         return try row.decode(1) ? .changed(try row.decode(0)) : .isPublic
     }
 
-    /// Deletes a client with all that users allowed it; its sessions end.
+    /// Deletes a client with all users' grants and ends its sessions.
     func delete(_ id: UUID, in space: UserSpace) async throws -> Bool {
         try await postgres.withTransaction { transaction in
-            // Its lock lets no further session begin.
+            // The lock keeps new sessions from starting.
             let found = try await transaction.query(
                 "SELECT FROM auth.clients AS c WHERE id = \(id) AND \(Self.isIn(space)) FOR UPDATE")
             guard !found.isEmpty else { return false }
@@ -134,7 +135,7 @@ struct ClientStore: Sendable {
         "c.app_id = \(space.appID) AND c.environment = \(space.environment.rawValue)"
     }
 
-    /// Of the row `c`.
+    /// The JSON of the row `c`.
     private static let json: PostgresQuery = """
         jsonb_build_object(
             'id', c.id, 'name', c.name, 'type', CASE WHEN c.secret_sha256 IS NULL THEN 'public' ELSE 'confidential' END,

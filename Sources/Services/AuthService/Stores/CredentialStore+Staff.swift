@@ -4,30 +4,31 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// What of a credential is to change; nil: nothing.
+/// A change to a credential; nil leaves a property unchanged.
 struct CredentialChange: Sendable {
     var label: String?
-    /// `.some(nil)`: until revoked.
+    /// `.some(nil)` removes the expiry.
     var expires: Date??
-    /// `.some(nil)`: from everywhere, or for a master key the gateway's default.
+    /// `.some(nil)` allows all networks, or for a master key the gateway's default.
     var networks: [String]??
-    /// `.some(nil)`: it opens everything.
+    /// `.some(nil)` removes all limits.
     var scopes: [String]??
 }
 
-/// Keys and secrets as staff see and change them: JSON objects without their text. Every change is in the audit log.
+/// Keys and secrets as staff see and change them: JSON objects without the text. Every change is recorded in the audit
+/// log.
 extension CredentialStore {
-    /// That are not revoked, of an app.
+    /// The maximum number of credentials of an app, without revoked ones.
     static let maximumPerApp = 200
 
     struct Made: Sendable {
         var id: UUID
         var text: Secret
-        /// What it is.
+        /// The credential without its text, as JSON.
         var json: String
     }
 
-    /// Those that are not revoked, and where wanted the last thousand that are, newest first.
+    /// The credentials that are not revoked, and optionally the last thousand revoked ones, the newest first.
     func list(of appID: String, withRevoked: Bool) async throws -> [String] {
         try await postgres.query(
             """
@@ -39,7 +40,8 @@ extension CredentialStore {
         ).map { try $0.decode(0) }
     }
 
-    /// - Throws: `forbidden` when the key would open more than its author may, `limit-exceeded`; as `AppStore.lock`.
+    /// - Throws: `forbidden` if the key would give rights that its author does not have, `limit-exceeded`; the errors
+    ///   of `AppStore.lock`.
     func create(_ new: NewCredential, of appID: String, by author: AppAuthor) async throws -> Made {
         try author.checkMayOpen(new.kind, scopes: new.scopes, of: appID)
         return try await postgres.withTransaction { transaction in
@@ -48,9 +50,9 @@ extension CredentialStore {
         }
     }
 
-    /// - Returns: nil: there is none that is not revoked.
-    /// - Throws: as `create`; `invalid-body` for scopes where none can be; `conflict` for another end of one that has
-    ///   expired.
+    /// - Returns: Nil if there is no such credential or it is revoked.
+    /// - Throws: The errors of `create`; `invalid-body` for scopes on a kind that takes none; `conflict` for a new
+    ///   expiry of an expired credential.
     func change(_ id: UUID, _ change: CredentialChange, of appID: String, by author: AppAuthor) async throws -> String?
     {
         try await postgres.withTransaction { transaction in
@@ -59,11 +61,12 @@ extension CredentialStore {
             if case .some(.some) = change.scopes, !known.kind.takesScopes {
                 throw HTTPProblem(.invalidBody, "Only secrets and master keys can be limited.", field: "scopes")
             }
-            // Who found its text in an old phone or backup must not get in again because somebody prolonged it.
+            // An expired credential cannot be extended, so that someone who finds its text on an old phone or backup
+            // does not regain access.
             guard known.isLive || change.expires == nil else {
-                throw HTTPProblem(.conflict, "The key has expired: make another one.")
+                throw HTTPProblem(.conflict, "The key has expired; create another one.")
             }
-            // With its networks or its life it may become as good as a new one.
+            // A longer life, other networks or other scopes can make the key as powerful as a new one.
             if change.expires != nil || change.networks != nil || change.scopes != nil {
                 try author.checkMayOpen(known.kind, scopes: change.scopes ?? known.scopes, of: appID)
             }
@@ -74,11 +77,12 @@ extension CredentialStore {
         }
     }
 
-    /// Ends a credential's life, within two seconds at every gateway.
+    /// Revokes a credential. It takes effect at every gateway within two seconds.
     ///
-    /// - Parameter isForced: the last live one of its kind may end, too.
-    /// - Returns: false: there is none that is not revoked.
-    /// - Throws: `conflict` for the last live app key of an environment and the last live secret; as `AppStore.lock`.
+    /// - Parameter isForced: Whether the last live credential of its kind may be revoked.
+    /// - Returns: False if there is no such credential or it is already revoked.
+    /// - Throws: `conflict` for the last live app key of an environment and the last live secret; the errors of
+    ///   `AppStore.lock`.
     func revoke(_ id: UUID, isForced: Bool, of appID: String, by author: AppAuthor) async throws -> Bool {
         try await postgres.withTransaction { transaction in
             try await AppStore.lock(appID, allowingArchived: true, transaction)
@@ -88,7 +92,7 @@ extension CredentialStore {
             {
                 throw HTTPProblem(
                     .conflict,
-                    "This is the app's last one of its kind: every phone would be locked out. With force=true it ends nevertheless."
+                    "This is the app's last credential of its kind; revoking it would lock out every client. Send force=true to revoke it anyway."
                 )
             }
             let after: String = try await transaction.query(
@@ -100,11 +104,11 @@ extension CredentialStore {
         }
     }
 
-    /// Makes another credential of the same kind, for as long and limited like it, and sets an end to the old one.
+    /// Creates a credential of the same kind with the same lifetime and limits, and sets an expiry on the old one.
     ///
-    /// - Parameter grace: seconds for which the old one is still good, if it is now.
-    /// - Returns: nil: there is none that is not revoked.
-    /// - Throws: as `create`.
+    /// - Parameter grace: How many seconds the old credential remains valid, if it is valid now.
+    /// - Returns: Nil if there is no such credential or it is revoked.
+    /// - Throws: The errors of `create`.
     func rotate(_ id: UUID, grace: Int, of appID: String, by author: AppAuthor) async throws -> (
         new: Made, old: String
     )? {
@@ -129,7 +133,7 @@ extension CredentialStore {
         }
     }
 
-    /// In a transaction that holds the lock of the app.
+    /// Runs in a transaction that holds the lock of the app.
     private static func create(
         _ new: NewCredential, of appID: String, by author: AppAuthor, _ transaction: PostgresTransaction
     ) async throws -> Made {
@@ -137,7 +141,7 @@ extension CredentialStore {
             "SELECT count(*) FROM auth.credentials WHERE app_id = \(appID) AND revoked IS NULL")[0].decode(0)
         guard count < maximumPerApp else {
             throw HTTPProblem(
-                .limitExceeded, "An app may have at most \(maximumPerApp) keys and secrets: revoke what nobody uses.")
+                .limitExceeded, "An app may have at most \(maximumPerApp) keys and secrets; revoke unused ones.")
         }
         let (record, text) = try await create(new, of: appID, transaction)
         let json: String = try await transaction.query(
@@ -153,12 +157,12 @@ extension CredentialStore {
         var networks: [String]?
         var scopes: [String]?
         var isLive: Bool
-        /// Of one made now, for as long as this one was made for.
+        /// The expiry of a successor created now with the same lifetime.
         var nextExpiry: Date?
         var json: String
     }
 
-    /// One that is not revoked.
+    /// A credential that is not revoked.
     private static func find(_ id: UUID, of appID: String, _ transaction: PostgresTransaction) async throws -> Known? {
         let row = try await transaction.query(
             """
@@ -176,7 +180,7 @@ extension CredentialStore {
             nextExpiry: try row.decode(6), json: try row.decode(7))
     }
 
-    /// Whether there is another live one that could stand in for it.
+    /// Whether another live credential could replace it.
     private static func hasOther(
         than id: UUID, _ kind: CredentialKind, of appID: String, _ transaction: PostgresTransaction
     ) async throws -> Bool {
@@ -202,7 +206,7 @@ extension CredentialStore {
 
     private static func name(_ id: UUID) -> String { id.uuidString.lowercased() }
 
-    /// Of the row `c`.
+    /// The JSON of the row `c`.
     private static let json: PostgresQuery = """
         jsonb_build_object(
             'id', c.id, 'kind', c.kind, 'environment', c.environment, 'label', c.label, 'hint', c.hint, 'networks', c.networks, 'scopes', c.scopes,
@@ -212,6 +216,6 @@ extension CredentialStore {
 }
 
 extension CredentialKind {
-    /// Whether it can be limited to parts of the API: the others open one thing each.
+    /// Whether the kind can be limited to parts of the API. The other kinds give access to only one thing each.
     var takesScopes: Bool { self == .secret || self == .master }
 }

@@ -3,29 +3,29 @@ public import MartletAPI
 public import MartletCore
 public import MartletPostgres
 
-/// A key or secret, as it may be shown to the staff: what it is, never what it says.
+/// A key or secret as it may be shown to staff, without its text.
 public struct CredentialRecord: Codable, Sendable, Equatable {
     public var id: UUID
     public var kind: CredentialKind
     public var environment: AppEnvironment?
     public var label: String
-    /// Its last characters.
+    /// The last characters of the text.
     public var hint: String
     public var created: Date
     public var expires: Date?
     public var revoked: Date?
-    /// To the minute or so: gateways report it in batches.
+    /// Accurate to about a minute, because gateways report it in batches.
     public var lastUsed: Date?
-    /// CIDR blocks it may come from; nil: from everywhere, or for a master key the gateway's default.
+    /// The CIDR blocks it may be used from; nil for all networks, or for a master key the gateway's default.
     public var networks: [String]?
-    /// What a master key or a secret is limited to, as `KeyScope` writes it; nil: nothing.
+    /// The limits of a master key or secret, as written by `KeyScope`; nil for no limits.
     public var scopes: [String]?
 }
 
-/// What a new credential is to be.
+/// The properties of a new credential.
 public struct NewCredential: Sendable {
     public var kind: CredentialKind
-    /// For `client`, `ingest` and `evaluation`; ignored for the others.
+    /// For `client`, `ingest` and `evaluation` only; ignored for other kinds.
     public var environment: AppEnvironment
     public var label: String
     public var expires: Date?
@@ -54,8 +54,8 @@ public struct CredentialStore: Sendable {
         self.postgres = postgres
     }
 
-    /// Makes a credential of an app, as the operator, who is in the audit log. The text is returned once and kept
-    /// nowhere.
+    /// Creates a credential of an app as the operator, with an entry in the audit log. The text is returned once and
+    /// never stored.
     public func create(_ new: NewCredential, of appID: String) async throws -> (record: CredentialRecord, text: Secret)
     {
         try await postgres.withTransaction { transaction in
@@ -68,7 +68,7 @@ public struct CredentialStore: Sendable {
         }
     }
 
-    /// The same, without what else there may be to say.
+    /// The same with defaults for the other properties.
     public func create(
         _ kind: CredentialKind, environment: AppEnvironment, label: String, expires: Date? = nil,
         networks: [String]? = nil,
@@ -99,15 +99,15 @@ public struct CredentialStore: Sendable {
         return (insertion, text)
     }
 
-    /// All credentials of an app, revoked ones too, oldest first.
+    /// All credentials of an app, including revoked ones, the oldest first.
     public func list(of appID: String) async throws -> [CredentialRecord] {
         try await postgres.query(
             "SELECT \(Self.columns) FROM auth.credentials WHERE app_id = \(appID) ORDER BY created, id"
         ).map(CredentialRecord.init)
     }
 
-    /// Ends a credential's life within a second or two at every gateway, as the operator, who is in the audit log;
-    /// false when there is no live one of that id.
+    /// Revokes a credential as the operator, with an entry in the audit log. It takes effect at every gateway within a
+    /// second or two. Returns false if there is no live credential with this id.
     public func revoke(_ id: UUID) async throws -> Bool {
         try await postgres.withTransaction { transaction in
             let appID: String? = try await transaction.query(
@@ -121,7 +121,7 @@ public struct CredentialStore: Sendable {
         }
     }
 
-    /// Notes when credentials were used last. Unknown ids are ignored, and time only moves forward.
+    /// Records when credentials were last used. Unknown ids are ignored, and times only move forward.
     func recordUse(_ used: [UUID: Date]) async throws {
         let ids = used.keys.map(\.uuidString)
         let times = ids.map { UUID(uuidString: $0).flatMap { used[$0] }?.timeIntervalSince1970 ?? 0 }.map { String($0) }
@@ -150,5 +150,5 @@ extension CredentialRecord {
     }
 }
 
-/// The table holds a kind that this version does not know.
+/// The table contains a kind that this version does not know.
 struct UnknownCredentialKind: Error {}

@@ -6,27 +6,27 @@ import MartletHTTP
 import MartletJobs
 import MartletPostgres
 
-/// Accounts that are being deleted, and the receipts of it.
+/// Accounts that are being deleted, and the receipts of their deletion.
 struct DeletionStore: Sendable {
     /// How long the receipt of a finished deletion is kept.
     static let receiptDays: Int32 = 90
 
     let postgres: PostgresClient
     let jobs: JobQueue
-    /// Tells Apple.
+    /// Revokes Apple's tokens.
     let revocation: TokenRevocation
 
-    /// Opens what became of a deletion. The token is handed out once.
+    /// Gives access to the status of a deletion. The token is returned once.
     struct Receipt: Sendable {
         var id: UUID
         var token: Secret
     }
 
-    /// Takes an account away: name, address, profile, all to sign in by, sessions, invitations to the address and
-    /// exports are gone, nobody signs in as it any more, and a job is stored that erases the rest. All or nothing; nil
-    /// when there is no such user.
+    /// Deletes an account's name, address, profile, credentials, sessions, exports and the invitations to its address,
+    /// and enqueues the job that erases the rest. From then on no one can sign in to the account. Atomic; nil if there
+    /// is no such user.
     ///
-    /// What a step of the job still needs stays until the account's row goes.
+    /// Data that a later step of the job needs remains until the account's row is deleted.
     func begin(_ user: UUID, in space: UserSpace) async throws -> Receipt? {
         let receipt = Receipt(id: UUID(uuidString: UUIDv7.make()) ?? UUID(), token: .random())
         return try await postgres.withTransaction { transaction in
@@ -42,8 +42,8 @@ struct DeletionStore: Sendable {
                 WHERE id = \(user) AND \(UserStore.isIn(space))
                 """)
             guard found == 1 else { return nil }
-            // Statements of their own: they see the sessions of log-ins that the first has waited for; later ones see
-            // the change.
+            // Separate statements, so that they see the sessions of log-ins that the first statement waited for. Later
+            // log-ins see that the account is being deleted.
             let sessions = try await transaction.execute("DELETE FROM auth.sessions WHERE user_id = \(user)")
             try await transaction.execute("DELETE FROM auth.second_factors WHERE user_id = \(user)")
             try await transaction.execute("DELETE FROM auth.passkeys WHERE user_id = \(user)")
@@ -68,7 +68,7 @@ struct DeletionStore: Sendable {
         }
     }
 
-    /// JSON for whoever has the token; nil when there is no such receipt, or the token is another.
+    /// The receipt as JSON for the holder of the token; nil if there is no such receipt or the token is wrong.
     func read(_ receipt: UUID, token: Secret, in space: UserSpace) async throws -> String? {
         try await postgres.query(
             """
@@ -84,14 +84,14 @@ struct DeletionStore: Sendable {
         ).first?.decode(0)
     }
 
-    /// Step → where it goes on, nil: it is done; steps that were not begun are not there.
+    /// The position of each step; nil if the step is complete. Steps that have not started are missing.
     func places(of receipt: UUID) async throws -> [String: String?] {
         let json: String? = try await postgres.query("SELECT places::text FROM auth.receipts WHERE id = \(receipt)")
             .first?.decode(0)
         return try json.map { try JSONDecoder().decode([String: String?].self, from: Data($0.utf8)) } ?? [:]
     }
 
-    /// Notes what a step has erased and where it goes on.
+    /// Records what a step has erased and its next position.
     func note(_ slice: UserErasure, by step: String, on receipt: UUID) async throws {
         try await postgres.execute(
             """
@@ -101,13 +101,13 @@ struct DeletionStore: Sendable {
             """)
     }
 
-    /// Adds to what has been erased.
+    /// Adds to the counts of erased objects.
     func add(_ counts: [String: Int], of step: String, to receipt: UUID) async throws {
         try await postgres.execute(
             "UPDATE auth.receipts AS r SET erased = \(try Self.sum(counts, of: step)) WHERE id = \(receipt)")
     }
 
-    /// Deletes the account and completes the receipt with the end of the job, and stores the one that looks again.
+    /// Deletes the account, completes the receipt, finishes the job and enqueues the second run, in one transaction.
     func finish(_ parameters: EraseUser.Parameters, _ job: RunningJob) async throws {
         let subject = parameters.subject
         try await postgres.withTransaction { transaction in
@@ -127,13 +127,13 @@ struct DeletionStore: Sendable {
         }
     }
 
-    /// Deletes receipts that are past their time.
+    /// Deletes expired receipts.
     func clean() async throws {
         try await postgres.execute(
             "DELETE FROM auth.receipts WHERE finished < now() - make_interval(days => \(Self.receiptDays))")
     }
 
-    /// `erased` of the row `r` with further counts of a step.
+    /// The `erased` of the row `r` with further counts of a step added.
     private static func sum(_ counts: [String: Int], of step: String) throws -> PostgresQuery {
         guard !counts.isEmpty else { return "r.erased" }
         let counts = PostgresJSON(Array(try JSONEncoder().encode(counts)))
@@ -144,7 +144,7 @@ struct DeletionStore: Sendable {
             """
     }
 
-    /// An app's deletions go one by one, so that many that wait for a service leave room for other jobs.
+    /// An app's deletions run one at a time, so that deletions waiting for a service leave room for other jobs.
     private static func lane(_ scope: String) -> String { "erase " + scope }
 
     private static func digest(_ token: Secret) -> Data {
@@ -153,6 +153,6 @@ struct DeletionStore: Sendable {
 }
 
 extension UserSpace {
-    /// As jobs have it for their scope.
+    /// The form used as the scope of jobs.
     var text: String { appID + ":" + environment.rawValue }
 }

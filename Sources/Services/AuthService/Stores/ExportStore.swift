@@ -5,11 +5,11 @@ import MartletHTTP
 import MartletJobs
 import MartletPostgres
 
-/// What users had gathered of their data: one export each, the newest.
+/// Exports of users' data: at most one per user, the newest.
 struct ExportStore: Sendable {
-    /// Between two that a user asks for.
+    /// The minimum time between two exports that a user requests.
     private static let interval: Duration = .seconds(86_400)
-    /// How long a finished one can be fetched: as long as its job is kept.
+    /// How long a finished export can be downloaded, which is how long its job is kept.
     private static let keptDays: Int32 = 7
 
     let postgres: PostgresClient
@@ -17,13 +17,14 @@ struct ExportStore: Sendable {
 
     var spool: Spool { Spool(postgres: postgres, schema: AuthService.name) }
 
-    /// Starts an export in place of the one before.
+    /// Starts an export that replaces the previous one.
     ///
-    /// - Parameter isLimited: one that did not fail has to be a day old.
-    /// - Throws: `user-not-found`, `conflict` while one is under way, `too-many-requests` with the seconds to wait.
+    /// - Parameter isLimited: Whether the previous export must be at least a day old unless it failed.
+    /// - Throws: `user-not-found`, `conflict` while an export is in progress, `too-many-requests` with the seconds to
+    ///   wait.
     func start(of user: UUID, isLimited: Bool, in space: UserSpace) async throws {
         try await postgres.withTransaction { transaction in
-            // Starts and deletions of one user wait for each other here.
+            // Serializes exports and the deletion of the same user.
             let found = try await transaction.query(
                 "SELECT FROM auth.users AS u WHERE id = \(user) AND \(UserStore.isIn(space)) FOR NO KEY UPDATE")
             guard !found.isEmpty else { throw HTTPProblem(.userNotFound) }
@@ -37,9 +38,11 @@ struct ExportStore: Sendable {
                 let (isUnderWay, hasFailed, seconds): (Bool, Bool, Int64) = (
                     try row.decode(0), try row.decode(1), try row.decode(2)
                 )
-                guard !isUnderWay else { throw HTTPProblem(.conflict, "An export is under way.") }
+                guard !isUnderWay else { throw HTTPProblem(.conflict, "An export is in progress.") }
                 guard !isLimited || hasFailed || seconds <= 0 else {
-                    throw HTTPProblem(.tooManyRequests, "One export a day.", headers: [.retryAfter: String(seconds)])
+                    throw HTTPProblem(
+                        .tooManyRequests, "A user can request one export a day.",
+                        headers: [.retryAfter: String(seconds)])
                 }
                 try await transaction.execute(
                     "DELETE FROM auth.jobs WHERE id = (SELECT job FROM auth.exports WHERE user_id = \(user))")
@@ -48,12 +51,12 @@ struct ExportStore: Sendable {
                 ExportUser.self, UserDataSubject(user, in: space),
                 JobOptions(scope: space.text, lane: "export " + space.text, uniqueKey: user.uuidString), in: transaction
             )
-            guard let job else { throw HTTPProblem(.conflict, "An export is under way.") }
+            guard let job else { throw HTTPProblem(.conflict, "An export is in progress.") }
             try await transaction.execute("INSERT INTO auth.exports (user_id, job) VALUES (\(user), \(job))")
         }
     }
 
-    /// The user's export as JSON; nil when there is none.
+    /// The user's export as JSON; nil if there is none.
     func find(of user: UUID, in space: UserSpace) async throws -> String? {
         try await postgres.query(
             """
@@ -70,17 +73,17 @@ struct ExportStore: Sendable {
         ).first?.decode(0)
     }
 
-    /// The archive, when it is complete.
+    /// The archive, if it is complete.
     func file(of user: UUID, in space: UserSpace) async throws -> Spool.File? {
         guard let job = try await job(of: user, in: space) else { return nil }
         return try await jobs.job(job, scope: space.text)?.state == .done ? try await spool.file(of: job) : nil
     }
 
-    /// Cancels the user's export and takes away what it has gathered; false when there is none.
+    /// Cancels the user's export and deletes its file. Returns false if there is none.
     func cancel(of user: UUID, in space: UserSpace) async throws -> Bool {
         guard let job = try await job(of: user, in: space) else { return false }
         _ = try await jobs.cancel(job, scope: space.text)
-        // One that runs still fails at its next portion.
+        // A job that is still running fails at its next write.
         try await spool.deleteFiles(of: job)
         return true
     }

@@ -1,18 +1,18 @@
 import Foundation
 import MartletPostgres
 
-/// What users have allowed clients.
+/// The scopes that users have granted to clients.
 struct GrantStore: Sendable {
     let postgres: PostgresClient
 
-    /// Whether the user has allowed all of it before.
+    /// Whether the user has already granted all of the scopes.
     func covers(_ scopes: [ProviderScope], of user: UUID, to client: UUID) async throws -> Bool {
         try await !postgres.query(
             "SELECT FROM auth.client_grants WHERE user_id = \(user) AND client_id = \(client) AND scopes @> \(scopes.names)"
         ).isEmpty
     }
 
-    /// Adds to what the user has allowed.
+    /// Adds to the scopes that the user has granted.
     func remember(_ scopes: [ProviderScope], of user: UUID, to client: UUID) async throws {
         try await postgres.execute(
             """
@@ -22,7 +22,7 @@ struct GrantStore: Sendable {
             """)
     }
 
-    /// JSON objects, the newest first.
+    /// Grants as JSON objects, the newest first.
     func list(of user: UUID, in space: UserSpace) async throws -> [String] {
         try await postgres.query(
             """
@@ -35,7 +35,7 @@ struct GrantStore: Sendable {
         ).map { try $0.decode(0) }
     }
 
-    /// Takes all of it back: the user's sessions in the client end, its codes are worth nothing.
+    /// Revokes all grants to a client: the user's sessions there end, and its codes become invalid.
     func remove(of user: UUID, to client: UUID, in space: UserSpace) async throws -> Bool {
         try await postgres.withTransaction { transaction in
             let count = try await transaction.execute(

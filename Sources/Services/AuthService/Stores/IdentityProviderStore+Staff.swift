@@ -3,11 +3,11 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// Where staff sign in from elsewhere. Whoever sets that up can be any staff member who is linked there: administrators
-/// alone may. Every change is in the audit log.
+/// Identity providers for staff. Whoever sets up a provider can sign in as any staff member linked to it, so only
+/// administrators may do so. Every change is recorded in the audit log.
 extension IdentityProviderStore {
-    /// - Returns: the provider as it is now; nil: there are too many.
-    /// - Throws: `forbidden` for who is no administrator at this moment.
+    /// - Returns: The provider in its new state; nil if there are too many.
+    /// - Throws: `forbidden` unless the actor is an administrator at this moment.
     func save(_ name: String, _ settings: IdentityProvider, secret: Secret?, by actor: StaffActor) async throws
         -> RegisteredProvider?
     {
@@ -25,9 +25,10 @@ extension IdentityProviderStore {
         }
     }
 
-    /// Staff stay linked, and cannot sign in by it until it is set up again. False: there was none.
+    /// Deletes a provider. Staff stay linked but cannot sign in with it until it is set up again. Returns false if
+    /// there was none.
     ///
-    /// - Throws: `forbidden` for who is no administrator at this moment.
+    /// - Throws: `forbidden` unless the actor is an administrator at this moment.
     func delete(_ name: String, by actor: StaffActor) async throws -> Bool {
         try await postgres.withTransaction { transaction in
             let author = try await lockAdministrator(actor, transaction)
@@ -43,7 +44,7 @@ extension IdentityProviderStore {
 
     private func lockAdministrator(_ actor: StaffActor, _ transaction: PostgresTransaction) async throws -> StaffGrant {
         let author = try await StaffStore(postgres: postgres).lock(actor, transaction)
-        guard author.isAdministrator else { throw HTTPProblem(.forbidden, "This is for administrators.") }
+        guard author.isAdministrator else { throw HTTPProblem(.forbidden, "Only administrators may do this.") }
         return author
     }
 

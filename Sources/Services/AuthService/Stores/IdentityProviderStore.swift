@@ -4,22 +4,22 @@ import MartletAPI
 import MartletCore
 import MartletPostgres
 
-/// A provider under the name that an app has for it, with its secret.
+/// A provider with its name in the app and its secret.
 struct RegisteredProvider: Sendable {
     var name: String
     var settings: IdentityProvider
     /// The client secret, or Apple's private key.
     var secret: Secret?
-    /// Where the gateway takes back whom the provider returns; nil: no code flow.
+    /// The path of the gateway to which the provider returns users; nil if the code flow is not available.
     var callbackPath: String?
 }
 
 extension UserSpace {
-    /// The people who run the server, where an app's users would be: no app's id is empty.
+    /// The server's staff, in the place of an app's users. No app has an empty id.
     static let staff = UserSpace(appID: "", environment: .live)
 }
 
-/// Where users of apps sign in from elsewhere.
+/// The identity providers of apps.
 struct IdentityProviderStore: Sendable {
     static let maximumPerSpace = 20
 
@@ -27,7 +27,7 @@ struct IdentityProviderStore: Sendable {
     let key: SealingKey
     let logger: Logger
 
-    /// In the order of their names.
+    /// Ordered by name.
     func list(in space: UserSpace) async throws -> [RegisteredProvider] {
         try await postgres.query(
             "SELECT name, configuration, sealed_secret FROM auth.identity_providers WHERE \(Self.isIn(space)) ORDER BY name LIMIT \(Self.maximumPerSpace)"
@@ -42,9 +42,10 @@ struct IdentityProviderStore: Sendable {
         "SELECT name, configuration, sealed_secret FROM auth.identity_providers WHERE \(isIn(space)) AND name = \(name)"
     }
 
-    /// Sets a provider up, or anew. A secret that is left out stays what it was, as long as the kind does.
+    /// Creates or replaces a provider. If the secret is left out, the former one is kept as long as the kind stays the
+    /// same.
     ///
-    /// - Returns: the provider as it is now; nil: there are too many.
+    /// - Returns: The provider in its new state; nil if there are too many.
     func save(_ name: String, _ settings: IdentityProvider, secret: Secret?, in space: UserSpace) async throws
         -> RegisteredProvider?
     {
@@ -69,7 +70,7 @@ struct IdentityProviderStore: Sendable {
             """
     }
 
-    /// Users keep who they are there, and cannot sign in by it until it is set up again.
+    /// Deletes a provider. Users keep their identities there but cannot sign in with it until it is set up again.
     func delete(_ name: String, in space: UserSpace) async throws -> Bool {
         try await postgres.execute(Self.deletion(of: name, in: space)) > 0
     }
@@ -78,7 +79,7 @@ struct IdentityProviderStore: Sendable {
         "DELETE FROM auth.identity_providers WHERE \(isIn(space)) AND name = \(name)"
     }
 
-    /// Whether the text is an app key of the space that is in force.
+    /// Whether the text is a valid app key of the space.
     func isAppKey(_ text: String, in space: UserSpace) async throws -> Bool {
         try await !postgres.query(
             """
@@ -97,7 +98,7 @@ struct IdentityProviderStore: Sendable {
             secret = key.value([String].self, in: sealed, for: Self.purpose(name, space))?.first.map(Secret.init)
             if secret == nil {
                 logger.error(
-                    "The secret of an identity provider was sealed under another internal secret: it has to be set again.",
+                    "Could not decrypt an identity provider's secret, because the internal secret has changed; set the provider's secret again.",
                     metadata: ["app.id": "\(space.appID)", "provider.name": "\(name)"])
             }
         }

@@ -5,23 +5,23 @@ import MartletHTTP
 import MartletMail
 import MartletPostgres
 
-/// Who users are elsewhere.
+/// The identities of users at providers.
 struct IdentityStore: Sendable {
     let postgres: PostgresClient
     let key: SealingKey
 
-    /// Whose an identity is.
+    /// The account that an identity leads to.
     enum Owner: Sendable {
-        /// Somebody signed in by it before.
+        /// The user who signed in with it before.
         case user(UUID)
-        /// An account has its address, and both sides have verified that.
+        /// An account with its address, which both sides have verified.
         case address(UUID)
-        /// An account has its address, and nobody has shown that it is theirs.
+        /// An account with its address, which the account has not verified.
         case unproven(UUID)
         case nobody
     }
 
-    /// - Throws: `sign-in-failed` when the account with its address is disabled.
+    /// - Throws: `sign-in-failed` if the account with its address is disabled.
     func owner(of identity: ProvenIdentity, in space: UserSpace) async throws -> Owner {
         let user: UUID? = try await postgres.query(
             "SELECT user_id FROM auth.identities AS i WHERE \(Self.isThe(identity, in: space))"
@@ -36,9 +36,9 @@ struct IdentityStore: Sendable {
         return try row.decode(1) ? .address(row.decode(0)) : .unproven(row.decode(0))
     }
 
-    /// Gives a user an identity, and notes that it was used.
+    /// Links an identity to a user, or records that it was used.
     ///
-    /// - Throws: `conflict` when it is another user's, or this user has another one of the same provider.
+    /// - Throws: `conflict` if the identity belongs to another user, or the user has another one at the same provider.
     func link(_ identity: ProvenIdentity, to user: UUID, in space: UserSpace) async throws {
         do {
             let isLinked =
@@ -50,12 +50,12 @@ struct IdentityStore: Sendable {
                     """) > 0
             guard isLinked else { throw HTTPProblem(.conflict, "This identity belongs to another user.") }
         } catch let error as PostgresError where error.constraint == "identities_user" {
-            throw HTTPProblem(.conflict, "The user has another identity of this provider: unlink it first.")
+            throw HTTPProblem(.conflict, "The user has another identity at this provider; unlink it first.")
         }
     }
 
-    /// The address of an identity becomes a user's who has none, and is verified where it was the user's before. Does
-    /// nothing when another user has it.
+    /// Gives a user without an address the address of an identity, or marks the user's own as verified if it is the
+    /// same. Does nothing if another user has it.
     func adoptEmail(of identity: ProvenIdentity, for user: UUID, in space: UserSpace) async throws {
         guard let email = identity.verifiedEmail else { return }
         do {
@@ -68,9 +68,9 @@ struct IdentityStore: Sendable {
         } catch let error as PostgresError where error.constraint == "users_email" {}
     }
 
-    /// Hands an account whose address nobody had verified to whom it belongs (`UserStore.handOver`).
+    /// Hands an account with an unverified address over to the owner of the address (`UserStore.handOver`).
     ///
-    /// - Returns: whether it was still so.
+    /// - Returns: Whether the address was still unverified and the account's.
     func claim(_ user: UUID, for identity: ProvenIdentity, in space: UserSpace) async throws -> Bool {
         guard let email = identity.verifiedEmail else { return false }
         return try await postgres.withTransaction { transaction in
@@ -83,7 +83,7 @@ struct IdentityStore: Sendable {
         }
     }
 
-    /// JSON objects of a user's identities, in the order in which they came.
+    /// A user's identities as JSON objects, in the order in which they were linked.
     func list(of user: UUID, in space: UserSpace) async throws -> [String] {
         try await postgres.query(
             """
@@ -94,16 +94,16 @@ struct IdentityStore: Sendable {
         ).map { try $0.decode(0) }
     }
 
-    /// Takes an identity away; false: the user has none of the provider.
+    /// Removes an identity. Returns false if the user has none at the provider.
     ///
-    /// - Parameter accompanying: done in the same transaction, before.
-    /// - Throws: `conflict` when it is the last thing that the user can sign in by.
+    /// - Parameter accompanying: Runs before the removal, in the same transaction.
+    /// - Throws: `conflict` if it is the user's last way to sign in.
     func unlink(
         provider: String, of user: UUID, isMailThere: Bool, in space: UserSpace,
         with accompanying: (PostgresTransaction) async throws -> Void
     ) async throws -> Bool {
         try await postgres.withTransaction { transaction in
-            // Two at once: the second waits here and sees what the first has left.
+            // Serializes concurrent calls: the second one waits here and sees what the first has left.
             try await transaction.execute(
                 "SELECT FROM auth.users AS u WHERE id = \(user) AND \(UserStore.isIn(space)) FOR UPDATE")
             try await accompanying(transaction)
@@ -119,19 +119,19 @@ struct IdentityStore: Sendable {
         }
     }
 
-    // MARK: Tokens to be revoked
+    // MARK: Tokens to revoke
 
-    /// Keeps what Apple wants revoked when the account goes.
+    /// Stores a token that Apple wants revoked when the account is deleted.
     func keep(_ token: RevocableToken, of identity: ProvenIdentity, in space: UserSpace) async throws {
         let sealed = try key.seal(value: token, for: Self.tokenPurpose)
         try await postgres.execute(
             "UPDATE auth.identities AS i SET sealed_token = \(sealed) WHERE \(Self.isThe(identity, in: space))")
     }
 
-    /// What is to be revoked: providers and sealed tokens. The identities stay locked until the transaction ends, so
-    /// that no two find the same.
+    /// The tokens to revoke: providers and encrypted tokens. The identities stay locked until the transaction ends, so
+    /// that no two transactions find the same tokens.
     ///
-    /// - Parameter provider: nil: of all.
+    /// - Parameter provider: Nil for all providers.
     func tokens(of user: UUID, provider: String?, in transaction: PostgresTransaction) async throws -> [(
         provider: String, sealed: Data
     )] {
@@ -149,13 +149,13 @@ struct IdentityStore: Sendable {
 
     // MARK: SQL
 
-    /// Of the row `i`.
+    /// The JSON of the row `i`.
     static let json: PostgresQuery = """
         jsonb_build_object('provider', i.provider, 'subject', i.subject, 'email', i.email,
             'created', \(PostgresQuery.rfc3339("i.created")), 'lastUsed', \(PostgresQuery.rfc3339("i.last_used")))::text
         """
 
-    /// The identity as a new row of the user `u`.
+    /// Inserts the identity as a new row for the user `u`.
     static func insertion(_ identity: ProvenIdentity, _ source: PostgresQuery, in space: UserSpace) -> PostgresQuery {
         """
         INSERT INTO auth.identities AS i (app_id, environment, issuer, subject, provider, user_id, email)

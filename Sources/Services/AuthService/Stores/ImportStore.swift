@@ -4,30 +4,30 @@ import MartletHTTP
 import MartletMail
 import MartletPostgres
 
-/// A user from elsewhere.
+/// A user to import.
 struct ImportedUser: Sendable {
     var user: NewUser
     var isEmailVerified: Bool
-    /// Nil: now.
+    /// Nil for the current time.
     var created: Date?
 }
 
-/// Brings users from elsewhere in.
+/// Imports users from other systems.
 struct ImportStore: Sendable {
     let postgres: PostgresClient
 
     enum Outcome: Sendable {
         case created
-        /// The space has a user of this id, who was left as they are.
+        /// The space already has a user with this id, who was not changed.
         case existing
         case refused(Problem.Row)
     }
 
-    /// Makes users, all in one transaction.
+    /// Creates users, all in one transaction.
     ///
     /// - Parameters:
-    ///   - users: by their places in the call.
-    ///   - isKept: whether what came of it is to stay; else nothing does.
+    ///   - users: The users with their row numbers in the call.
+    ///   - isKept: Whether to commit, given the outcomes. Otherwise the transaction is rolled back.
     func run(
         _ users: [(row: Int, user: ImportedUser)], in space: UserSpace, keepingIf isKept: ([Outcome]) -> Bool
     ) async throws -> [Outcome] {
@@ -43,7 +43,7 @@ struct ImportStore: Sendable {
         }
     }
 
-    /// Rolls the transaction back.
+    /// Thrown to roll the transaction back.
     private struct NotKept: Error {
         let outcomes: [Outcome]
     }
@@ -51,7 +51,7 @@ struct ImportStore: Sendable {
     private func add(_ imported: ImportedUser, row: Int, in space: UserSpace, _ transaction: PostgresTransaction)
         async throws -> Outcome
     {
-        // A refused row leaves the others as they are.
+        // With a savepoint, a refused row does not affect the others.
         try await transaction.execute("SAVEPOINT one")
         do {
             let isNew =

@@ -5,9 +5,9 @@ import MartletCore
 import MartletMail
 import MartletPostgres
 
-/// Invitations to sign up: each good once.
+/// Invitations to sign up. Each can be used once.
 struct InvitationStore: Sendable {
-    /// Of one app and environment, unused ones.
+    /// The maximum number of unused invitations of one app and environment.
     static let maximumOpen = 10_000
 
     let postgres: PostgresClient
@@ -17,10 +17,10 @@ struct InvitationStore: Sendable {
         var json: String
     }
 
-    /// Makes an invitation for an address, whose code is made when the mail is written, or one for whoever has the
-    /// code.
+    /// Creates an invitation. One for an address gets its code when the mail is written; one without an address gets it
+    /// now and is valid for anyone who has the code.
     ///
-    /// - Returns: nil: there are too many.
+    /// - Returns: Nil if there are too many.
     func create(for email: EmailAddress?, lifetimeInSeconds: Int64, in space: UserSpace) async throws -> (
         invitation: Invitation, code: String?
     )? {
@@ -39,9 +39,9 @@ struct InvitationStore: Sendable {
         return try row.map { (Invitation(id: id, json: try $0.decode(0)), code) }
     }
 
-    /// Gives an invitation a code, in place of a former one, for the mail that tells it.
+    /// Gives an invitation a new code for its mail, replacing any former one.
     ///
-    /// - Returns: nil: it is used, has expired or is taken back.
+    /// - Returns: Nil if the invitation was used, has expired or was withdrawn.
     func renewCode(of id: UUID, in space: UserSpace) async throws -> (code: String, secondsLeft: Int64)? {
         let code = Self.makeCode()
         let row = try await postgres.query(
@@ -54,7 +54,7 @@ struct InvitationStore: Sendable {
         return try row.map { (code, try $0.decode(0)) }
     }
 
-    /// The newest first, from behind `before`.
+    /// The newest first, starting before `before`.
     func list(before: UUID?, limit: Int, in space: UserSpace) async throws -> [Invitation] {
         let position: PostgresQuery = before.map { "AND id < \($0)" } ?? ""
         return try await postgres.query(
@@ -66,7 +66,7 @@ struct InvitationStore: Sendable {
         try await postgres.execute("DELETE FROM auth.invitations AS i WHERE id = \(id) AND \(Self.isIn(space))") > 0
     }
 
-    /// Part of a statement that makes a user: takes the invitation, if it is good for the address.
+    /// A part of the statement that creates a user: consumes the invitation if it is valid for the address.
     static func consumption(of code: String, for email: EmailAddress?, in space: UserSpace) -> PostgresQuery {
         """
         UPDATE auth.invitations AS i SET used = now()
@@ -91,7 +91,7 @@ struct InvitationStore: Sendable {
         return stride(from: 0, to: 16, by: 4).map { String(code[$0..<$0 + 4]) }.joined(separator: "-")
     }
 
-    /// Dashes, blanks and capitals are the user's to choose.
+    /// The hash ignores dashes, spaces and case.
     private static func hash(_ code: String) -> Data {
         let plain = code.lowercased().filter { $0.isASCII && ($0.isLetter || $0.isNumber) }
         return Data(SHA256.hash(data: Data("invitation \(plain)".utf8)))

@@ -3,7 +3,7 @@ import MartletAPI
 import MartletCore
 import MartletPostgres
 
-/// Reads the key ring as gateways get it.
+/// Reads the key ring in the form that gateways get.
 struct KeyRingStore: Sendable {
     let postgres: PostgresClient
 
@@ -11,14 +11,14 @@ struct KeyRingStore: Sendable {
         try await postgres.query("SELECT version FROM auth.key_ring")[0].decode(0)
     }
 
-    /// The public keys of RS256 that ID tokens may be signed with; only the provider uses them.
+    /// The RS256 public keys of ID tokens; only the provider uses them.
     func idTokenKeys() async throws -> [RSATokenVerifier] {
         try await postgres.query(
             "SELECT id, public_key FROM auth.id_token_keys WHERE expires IS NULL OR expires > now() ORDER BY signs_from, id"
         ).map { try RSATokenVerifier(keyID: $0.decode(0), publicKey: $0.decode(1)) }
     }
 
-    /// Every app and live credential, the keys of access tokens, and the staff, from one snapshot.
+    /// All apps and live credentials, the keys of access tokens and the staff, read from one snapshot.
     func read() async throws -> KeyRing {
         try await postgres.withTransaction(isolation: .repeatableRead, readOnly: true) { transaction in
             let version: Int64 = try await transaction.query("SELECT version FROM auth.key_ring")[0].decode(0)

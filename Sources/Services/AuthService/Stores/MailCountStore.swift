@@ -2,11 +2,11 @@ import Crypto
 import Foundation
 import MartletPostgres
 
-/// How much is mailed in an hour, shared by all copies of the service.
+/// Hourly counts of mails, shared by all instances of the service.
 struct MailCountStore: Sendable {
     let postgres: PostgresClient
 
-    /// Counts one more, unless there have been `limit` in this hour.
+    /// Counts one more mail, unless `limit` is reached for this hour.
     func take(_ what: [String], limit: Int) async throws -> Bool {
         let key = Data(SHA256.hash(data: Data(what.joined(separator: "\u{0}").utf8)))
         return try await postgres.execute(

@@ -4,25 +4,25 @@ import MartletAPI
 import MartletCore
 import MartletPostgres
 
-/// What somebody shows to prove that they read an address: what was in a mail.
+/// A proof that a user reads the mail of an address, as received with a request.
 enum ShownProof: Sendable {
-    /// Of the link.
+    /// The token from the link.
     case token(String)
-    /// - Parameter subject: what the code goes with: the address, or of a change of address the user's id.
+    /// - Parameter subject: What the code belongs to: the address, or the user's id for a change of address.
     case code(String, subject: String)
 }
 
-/// A proof that is as good as was shown; it has not been used up yet.
+/// A valid proof that has not been used yet.
 struct MailProof: Sendable {
     var tokenHash: Data
     var email: String
-    /// Nil: nobody had the address when the mail was written.
+    /// Nil if no user had the address when the mail was written.
     var userID: UUID?
 }
 
-/// Proofs that were mailed: each good once, until a newer one takes its place.
+/// Mailed proofs. Each can be used once, and only until a newer one replaces it.
 struct MailProofStore: Sendable {
-    /// Of one code, right or wrong.
+    /// The maximum number of tries per code, right or wrong.
     static let maximumTries: Int64 = 5
     private static let prefix = "mt_"
     private static let codeLength = 8
@@ -30,9 +30,9 @@ struct MailProofStore: Sendable {
     let postgres: PostgresClient
     let codeKey: SymmetricKey
 
-    /// Makes a proof in place of a former one.
+    /// Creates a proof that replaces the previous one.
     ///
-    /// - Returns: the token, and the code for typing: neither is stored.
+    /// - Returns: The token and the code to type; neither is stored.
     func make(
         _ kind: MailKind, subject: String, email: String, of user: UUID?, lifetimeInSeconds: Int64, in space: UserSpace
     ) async throws -> (token: String, code: String) {
@@ -50,8 +50,8 @@ struct MailProofStore: Sendable {
         return (token, code)
     }
 
-    /// The proof that was shown; nil: there is none such, or it has expired or been replaced, or its code was tried too
-    /// often. A look at a code counts as a try, before it is looked at.
+    /// The proof that was presented; nil if it does not exist, has expired, was replaced or its code was tried too
+    /// often. A try is counted before the code is checked.
     func find(_ shown: ShownProof, _ kind: MailKind, in space: UserSpace) async throws -> MailProof? {
         switch shown {
         case .token(let token):
@@ -77,17 +77,17 @@ struct MailProofStore: Sendable {
         }
     }
 
-    /// Uses a proof up; no row: somebody else has.
+    /// Consumes a proof. Returns no row if it has been consumed already.
     static func consumption(of proof: MailProof) -> PostgresQuery {
         "DELETE FROM auth.mail_proofs WHERE token_hash = \(proof.tokenHash) AND expires > now() RETURNING user_id, email"
     }
 
-    /// Uses a proof up by itself; false: somebody else has.
+    /// Consumes a proof in a statement of its own. Returns false if it has been consumed already.
     func take(_ proof: MailProof) async throws -> Bool {
         try await !postgres.query(Self.consumption(of: proof)).isEmpty
     }
 
-    /// Deletes what is good for nothing any more.
+    /// Deletes expired proofs.
     func clean() async throws {
         try await postgres.execute("DELETE FROM auth.mail_proofs WHERE expires < now()", timeout: .seconds(120))
         try await postgres.execute(
@@ -115,7 +115,7 @@ struct MailProofStore: Sendable {
         Data([space.appID, space.environment.rawValue, kind.rawValue, subject, code].joined(separator: "\u{0}").utf8)
     }
 
-    /// Eight digits of the system's randomness, each as likely as every other.
+    /// Eight random digits, uniformly distributed.
     private static func makeCode() -> String {
         var generator = SystemRandomNumberGenerator()
         return String((0..<codeLength).map { _ in Character(String(Int.random(in: 0...9, using: &generator))) })

@@ -37,11 +37,12 @@ struct MailSenderStore: Sendable {
         )
     }
 
-    /// - Throws: when it was sealed under another internal secret: mail waits until the app's server says it again.
+    /// - Throws: An error if it was encrypted under another internal secret. Mail then waits until the app's server
+    ///   sets it again.
     private func open(_ sealed: Data, in space: UserSpace) throws -> MailSender.Server {
         guard let server: MailSender.Server = sealing.value(in: sealed, for: Self.label(space)) else {
             logger.error(
-                "An app's mail server was sealed under another internal secret: it sends no mail.",
+                "Could not decrypt an app's mail server settings, because the internal secret has changed; its mail waits until they are set again.",
                 metadata: ["app.id": "\(space.appID)"])
             throw SealedElsewhere()
         }

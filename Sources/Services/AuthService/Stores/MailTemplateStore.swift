@@ -19,12 +19,12 @@ struct TemplateName: Codable, Sendable {
 }
 
 struct MailTemplateStore: Sendable {
-    /// Of one app and environment, all kinds and languages together.
+    /// The maximum number per app and environment, over all kinds and languages.
     static let maximumCount = 400
 
     let postgres: PostgresClient
 
-    /// By kind and language, without the bodies.
+    /// Ordered by kind and language, without the bodies.
     func list(in space: UserSpace) async throws -> [TemplateName] {
         try await postgres.query(
             """
@@ -34,10 +34,10 @@ struct MailTemplateStore: Sendable {
         ).map { TemplateName(kind: try $0.decode(0), language: try $0.decode(1), subject: try $0.decode(2)) }
     }
 
-    /// The template in the first of the languages for which there is one, else in any; nil: the app has none of this
+    /// The template in the first available of the languages, otherwise in any language; nil if the app has none of this
     /// kind.
     ///
-    /// - Parameter isStrict: in none but these.
+    /// - Parameter isStrict: Whether only the given languages are accepted.
     func find(_ kind: MailKind, _ languages: [String], isStrict: Bool = false, in space: UserSpace) async throws
         -> StoredTemplate?
     {
@@ -55,7 +55,7 @@ struct MailTemplateStore: Sendable {
         }
     }
 
-    /// - Throws: `limit-exceeded` when there are too many.
+    /// - Throws: `limit-exceeded` if there are too many.
     func replace(_ template: StoredTemplate, in space: UserSpace) async throws {
         let isStored =
             try await postgres.execute(

@@ -4,7 +4,7 @@ import MartletAPI
 import MartletCore
 import MartletPostgres
 
-/// People on their way to providers and back. Of states and codes, SHA-256 is kept; each counts once.
+/// Sign-in flows at providers. Only the SHA-256 of states and codes is stored; each can be used once.
 struct OAuthFlowStore: Sendable {
     static let stateLifetimeInSeconds: Int64 = 600
     static let codeLifetimeInSeconds: Int64 = 300
@@ -16,11 +16,11 @@ struct OAuthFlowStore: Sendable {
         var space: UserSpace
         var provider: String
         var redirectURL: String
-        /// The app's, S256 (RFC 7636 §4.2).
+        /// The app's code challenge, S256 (RFC 7636 §4.2).
         var codeChallenge: String
     }
 
-    /// Somebody who came back.
+    /// The result of a completed flow.
     struct Return: Sendable {
         var identity: ProvenIdentity
         var codeChallenge: String
@@ -35,7 +35,7 @@ struct OAuthFlowStore: Sendable {
             """)
     }
 
-    /// Takes a state of the app's; nil: it is not known, or used up, or too old.
+    /// Consumes a state of the app; nil if it is unknown, used up or expired.
     func take(state: String, of appID: String) async throws -> Flow? {
         try await postgres.query(
             """
@@ -51,7 +51,7 @@ struct OAuthFlowStore: Sendable {
         }
     }
 
-    /// Keeps who came back until the app asks for it with the code that is returned.
+    /// Stores the identity until the app requests it with the returned code.
     func keep(_ identity: ProvenIdentity, of flow: Flow) async throws -> String {
         let code = Secret.random().withValue { $0 }
         let hash = Self.hash(code)
@@ -64,7 +64,7 @@ struct OAuthFlowStore: Sendable {
         return code
     }
 
-    /// Who a code is for; it stays good.
+    /// The identity for a code, without consuming it.
     func look(at code: String, in space: UserSpace) async throws -> Return? {
         let hash = Self.hash(code)
         return try await postgres.query(
@@ -80,20 +80,20 @@ struct OAuthFlowStore: Sendable {
         }
     }
 
-    /// Takes a code; false: it has been taken.
+    /// Consumes a code. Returns false if it has been consumed already.
     func take(code: String) async throws -> Bool {
         try await postgres.execute(
             "DELETE FROM auth.oauth_codes WHERE code_hash = \(Self.hash(code)) AND expires > now()") > 0
     }
 
-    /// Takes an id token; false: it has been taken.
+    /// Marks an id token as used. Returns false if it was used before.
     func take(idToken: String, expires: Date) async throws -> Bool {
         try await postgres.execute(
             "INSERT INTO auth.used_id_tokens (hash, expires) VALUES (\(Self.hash(idToken)), \(expires)) ON CONFLICT DO NOTHING"
         ) > 0
     }
 
-    /// Deletes what has expired.
+    /// Deletes expired rows.
     func clean() async throws {
         try await postgres.execute("DELETE FROM auth.oauth_flows WHERE expires < now()", timeout: .seconds(120))
         try await postgres.execute("DELETE FROM auth.oauth_codes WHERE expires < now()", timeout: .seconds(120))

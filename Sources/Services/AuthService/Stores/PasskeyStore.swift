@@ -5,16 +5,16 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// A passkey as signing in needs it.
+/// A passkey with the data needed for signing in.
 struct StoredPasskey: Sendable {
     var id: UUID
     var userID: UUID
-    /// COSE.
+    /// In COSE format.
     var publicKey: Data
     var signCount: Int64
 }
 
-/// Passkeys of users, what they are bound to, and the challenges that are open.
+/// Users' passkeys, the relying parties they are bound to, and open challenges.
 struct PasskeyStore: Sendable {
     static let maximumPerUser = 20
 
@@ -41,7 +41,7 @@ struct PasskeyStore: Sendable {
             """)
     }
 
-    /// The passkeys stay, and open nothing until there are settings again.
+    /// Removes the settings. The passkeys are kept but cannot be used until there are settings again.
     func removeRelyingParty(in space: UserSpace) async throws -> Bool {
         try await postgres.execute(
             "DELETE FROM auth.passkey_settings WHERE app_id = \(space.appID) AND environment = \(space.environment.rawValue)"
@@ -50,12 +50,12 @@ struct PasskeyStore: Sendable {
 
     // MARK: Challenges
 
-    /// - Parameter user: who adds a passkey, or will be when signing up; nil for signing in.
+    /// - Parameter user: The user who adds a passkey or will get one on sign-up; nil for signing in.
     /// - Returns: 256 random bits.
     func makeChallenge(for purpose: PasskeyChallenge.Purpose, of user: UUID?, in space: UserSpace) async throws -> Data
     {
         let challenge = SymmetricKey(size: .init(bitCount: PasskeyChallenge.length * 8)).withUnsafeBytes { Data($0) }
-        // Each clears away a few that nobody has used.
+        // Each call deletes a few expired challenges.
         try await postgres.execute(
             """
             WITH expired AS (
@@ -69,14 +69,14 @@ struct PasskeyStore: Sendable {
         return challenge
     }
 
-    /// Whether a challenge for signing in is good still. It stays so until it is used.
+    /// Whether a challenge for signing in is still valid. It stays valid until it is used.
     func isOpen(_ challenge: Data, in space: UserSpace) async throws -> Bool {
         try await !postgres.query(
             "SELECT FROM auth.passkey_challenges WHERE \(Self.isChallenge(challenge, for: .signIn, in: space))"
         ).isEmpty
     }
 
-    /// Whom a challenge for signing up was made for.
+    /// The user that a challenge for signing up was created for.
     func newUser(of challenge: Data, in space: UserSpace) async throws -> UUID? {
         try await postgres.query(
             "SELECT user_id FROM auth.passkey_challenges WHERE \(Self.isChallenge(challenge, for: .signUp, in: space))"
@@ -110,11 +110,11 @@ struct PasskeyStore: Sendable {
         }
     }
 
-    /// Uses the proof's challenge up and notes its count; false: the challenge is used up already, or the count does
-    /// not go up.
+    /// Consumes the proof's challenge and stores its count. Returns false if the challenge has been consumed already or
+    /// the count did not increase.
     ///
-    /// An authenticator whose count does not go up has a copy somewhere (WebAuthn §6.1.1). Those that do not count say
-    /// 0.
+    /// If an authenticator's count does not increase, there may be a copy of it (WebAuthn §6.1.1). Authenticators that
+    /// do not count send 0.
     func use(_ proof: PasskeyCredential.Proof, by passkey: StoredPasskey, in space: UserSpace) async throws -> Bool {
         try await postgres.execute(
             """
@@ -127,9 +127,9 @@ struct PasskeyStore: Sendable {
             """) > 0
     }
 
-    // MARK: A user's passkeys
+    // MARK: Passkeys of a user
 
-    /// JSON objects, the oldest first.
+    /// Passkeys as JSON objects, the oldest first.
     func list(of user: UUID, in space: UserSpace) async throws -> [String] {
         try await postgres.query(
             "SELECT \(Self.json) FROM auth.passkeys AS k WHERE \(Self.isOf(user, space)) ORDER BY created, id"
@@ -137,7 +137,7 @@ struct PasskeyStore: Sendable {
         .map { try $0.decode(0) }
     }
 
-    /// Credential ids and how authenticators that have them are reached, for not making a second passkey on one.
+    /// Credential ids and transports of the user's passkeys, so that an authenticator does not create a second passkey.
     func descriptors(of user: UUID, in space: UserSpace) async throws -> [(id: Data, transports: [String])] {
         try await postgres.query(
             "SELECT credential_id, transports FROM auth.passkeys AS k WHERE \(Self.isOf(user, space)) ORDER BY created, id"
@@ -145,20 +145,20 @@ struct PasskeyStore: Sendable {
         .map { (id: try $0.decode(0), transports: try $0.decode(1)) }
     }
 
-    /// Adds a passkey, using the challenge up.
+    /// Adds a passkey and consumes the challenge.
     ///
-    /// - Parameter session: the one that asks; nil: the app's server. It must be open still, whatever the gateway has
-    ///   heard: who ends all sessions by another password, or gets an account handed over, must not find a passkey
-    ///   there of whoever was in it before.
-    /// - Returns: its JSON; nil: the challenge is not one of the user's, or used up already.
-    /// - Throws: `conflict` for a passkey that is there already, anybody's, and for one too many; `user-not-found` for
-    ///   who is disabled; `invalid-token` for a session that has ended.
+    /// - Parameter session: The calling session; nil for the app's server. The session must still be open in the
+    ///   database, whatever the gateway knows: after all sessions were ended by a password change or a handover, no
+    ///   passkey of the former holder may be added.
+    /// - Returns: The passkey as JSON; nil if the challenge does not belong to the user or was used.
+    /// - Throws: `conflict` if the passkey is already registered, for any user, or the user has too many;
+    ///   `user-not-found` for a disabled user; `invalid-token` for an ended session.
     func add(_ passkey: NewPasskey, name: String, challenge: Data, of user: UUID, session: UUID?, in space: UserSpace)
         async throws -> String?
     {
         try await Self.tellingConflicts {
             try await postgres.withTransaction { transaction in
-                // Two at once: the second waits here and counts what the first has added.
+                // Serializes concurrent calls: the second one waits here and counts what the first has added.
                 let isThere = try await !transaction.query(
                     "SELECT FROM auth.users AS u WHERE id = \(user) AND \(UserStore.isIn(space)) AND NOT disabled FOR UPDATE"
                 ).isEmpty
@@ -175,7 +175,8 @@ struct PasskeyStore: Sendable {
                 let count: Int = try await transaction.query(
                     "SELECT count(*) FROM auth.passkeys AS k WHERE \(Self.isOf(user, space))")[0].decode(0)
                 guard count < Self.maximumPerUser else {
-                    throw HTTPProblem(.conflict, "There are \(Self.maximumPerUser) passkeys already: delete one first.")
+                    throw HTTPProblem(
+                        .conflict, "The user already has \(Self.maximumPerUser) passkeys; delete one first.")
                 }
                 return try await transaction.query(
                     "\(Self.insertion(of: passkey, name: name, of: user, in: space)) RETURNING \(Self.json)")[0].decode(
@@ -184,12 +185,12 @@ struct PasskeyStore: Sendable {
         }
     }
 
-    /// Makes a user with a first passkey and a first session, using the challenge up.
+    /// Creates a user with a first passkey and a first session, and consumes the challenge.
     ///
-    /// - Parameter needsVerifiedEmail: as in `UserStore.create`.
-    /// - Returns: the user as they see themselves; nil: the challenge is not for this user, or used up already.
-    /// - Throws: `conflict` when somebody else has the name, the address or the passkey; `invalid-body` for a profile
-    ///   that is too large.
+    /// - Parameter needsVerifiedEmail: See `UserStore.create`.
+    /// - Returns: The user's own view; nil if the challenge is not for this user or was used.
+    /// - Throws: `conflict` if the name, the address or the passkey belongs to someone else; `invalid-body` for a
+    ///   profile that is too large.
     func signUp(
         _ user: NewUser, passkey: NewPasskey, name: String, challenge: Data, session: NewSession,
         needsVerifiedEmail: Bool, in space: UserSpace
@@ -206,7 +207,7 @@ struct PasskeyStore: Sendable {
                         throw UserStore.wrongInvitation
                     }
                     try await transaction.execute(Self.insertion(of: passkey, name: name, of: user.id, in: space))
-                    // Only now the passkey is seen.
+                    // The passkey is visible only to a later statement.
                     let row = try await transaction.query(
                         "SELECT \(UserStore.ownJSON) FROM auth.users AS u WHERE id = \(user.id)")[0]
                     return (try row.decode(0), try made.decode(1))
@@ -235,19 +236,19 @@ struct PasskeyStore: Sendable {
         """
     }
 
-    /// - Returns: its JSON; nil: the user has no such passkey.
+    /// - Returns: The passkey as JSON; nil if the user has no such passkey.
     func rename(_ id: UUID, to name: String, of user: UUID, in space: UserSpace) async throws -> String? {
         try await postgres.query(
             "UPDATE auth.passkeys AS k SET name = \(name) WHERE id = \(id) AND \(Self.isOf(user, space)) RETURNING \(Self.json)"
         ).first?.decode(0)
     }
 
-    /// Deletes a passkey; false: the user has no such one.
+    /// Deletes a passkey. Returns false if the user has no such passkey.
     ///
-    /// - Throws: `conflict` when it is the last thing that the user can sign in by.
+    /// - Throws: `conflict` if it is the user's last way to sign in.
     func remove(_ id: UUID, of user: UUID, isMailThere: Bool, in space: UserSpace) async throws -> Bool {
         try await postgres.withTransaction { transaction in
-            // Two at once: the second waits here and sees what the first has left.
+            // Serializes concurrent calls: the second one waits here and sees what the first has left.
             try await transaction.execute(
                 "SELECT FROM auth.users AS u WHERE id = \(user) AND \(UserStore.isIn(space)) FOR UPDATE")
             let isGone =
@@ -269,7 +270,7 @@ struct PasskeyStore: Sendable {
         "k.user_id = \(user) AND k.app_id = \(space.appID) AND k.environment = \(space.environment.rawValue)"
     }
 
-    /// Of the row `k`.
+    /// The JSON of the row `k`.
     static let json: PostgresQuery = """
         jsonb_build_object(
             'id', k.id, 'name', k.name, 'model', k.model, 'backedUp', k.backed_up, 'transports', to_jsonb(k.transports),
@@ -280,7 +281,7 @@ struct PasskeyStore: Sendable {
         do {
             return try await body()
         } catch let error as PostgresError where error.isUniqueViolation && error.constraint == "passkeys_credential" {
-            throw HTTPProblem(.conflict, "This passkey is registered already.", field: "credential")
+            throw HTTPProblem(.conflict, "This passkey is already registered.", field: "credential")
         }
     }
 }

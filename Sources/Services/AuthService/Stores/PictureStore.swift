@@ -6,7 +6,7 @@ import MartletFiles
 import MartletHTTP
 import MartletPostgres
 
-/// A picture as it is stored: its bytes, and what they are by their own word.
+/// A picture in stored form: its bytes, and the type detected from them.
 struct Picture: Sendable, Equatable {
     static let maximumIconSizeInBytes = 1 << 20
     static let maximumSizeInBytes = 4 << 20
@@ -17,7 +17,7 @@ struct Picture: Sendable, Equatable {
     let sha256: String
     let bytes: Data
 
-    /// Nil for what is neither PNG nor JPEG nor WebP.
+    /// Nil unless the bytes are a PNG, JPEG or WebP picture.
     init?(_ bytes: Data) {
         guard let type = ContentType.sniff(Array(bytes.prefix(ContentMeter.prefixLength))), Self.types.contains(type)
         else { return nil }
@@ -33,7 +33,7 @@ struct Picture: Sendable, Equatable {
     }
 }
 
-/// The icons of apps and the pictures of their versions. Every change is in the audit log.
+/// The icons of apps and the pictures of their versions. Every change is recorded in the audit log.
 struct PictureStore: Sendable {
     static let maximumPicturesPerVersion = 20
     static let maximumPictureBytesPerApp = 256 << 20
@@ -47,8 +47,8 @@ struct PictureStore: Sendable {
             .map(Picture.init)
     }
 
-    /// - Returns: what is known of it, as JSON.
-    /// - Throws: as `AppStore.lock`.
+    /// - Returns: The picture's properties as JSON.
+    /// - Throws: The errors of `AppStore.lock`.
     func setIcon(_ picture: Picture, of appID: String, by author: AppAuthor) async throws -> String {
         try await postgres.withTransaction { transaction in
             try await AppStore.lock(appID, transaction)
@@ -56,7 +56,7 @@ struct PictureStore: Sendable {
         }
     }
 
-    /// In a transaction that holds the lock of the app.
+    /// Runs in a transaction that holds the lock of the app.
     @discardableResult
     static func setIcon(_ picture: Picture, of appID: String, by author: AppAuthor, _ transaction: PostgresTransaction)
         async throws -> String
@@ -75,7 +75,7 @@ struct PictureStore: Sendable {
         return after
     }
 
-    /// False: there is none.
+    /// Returns false if there is none.
     func deleteIcon(of appID: String, by author: AppAuthor) async throws -> Bool {
         try await postgres.withTransaction { transaction in
             try await AppStore.lock(appID, transaction)
@@ -99,10 +99,10 @@ struct PictureStore: Sendable {
         ).first.map(Picture.init)
     }
 
-    /// Puts a picture behind those that are there.
+    /// Adds a picture after the existing ones.
     ///
-    /// - Returns: what is known of it, as JSON.
-    /// - Throws: `version-not-found`, `limit-exceeded`; as `AppStore.lock`.
+    /// - Returns: The picture's properties as JSON.
+    /// - Throws: `version-not-found`, `limit-exceeded`; the errors of `AppStore.lock`.
     func add(_ picture: Picture, to version: VersionNumber, of appID: String, by author: AppAuthor) async throws
         -> String
     {
@@ -123,7 +123,7 @@ struct PictureStore: Sendable {
             guard try counts.decode(1, as: Int.self) + picture.bytes.count <= Self.maximumPictureBytesPerApp else {
                 throw HTTPProblem(
                     .limitExceeded,
-                    "The pictures of an app may have at most \(Self.maximumPictureBytesPerApp) bytes together.")
+                    "The pictures of an app may have at most \(Self.maximumPictureBytesPerApp) bytes in total.")
             }
             let id = UUID(uuidString: UUIDv7.make()) ?? UUID()
             let after: String = try await transaction.query(
@@ -138,7 +138,7 @@ struct PictureStore: Sendable {
         }
     }
 
-    /// False: the version has no such picture.
+    /// Returns false if the version has no such picture.
     func delete(_ id: UUID, of version: VersionNumber, of appID: String, by author: AppAuthor) async throws -> Bool {
         try await postgres.withTransaction { transaction in
             try await AppStore.lock(appID, transaction)
@@ -154,11 +154,11 @@ struct PictureStore: Sendable {
         }
     }
 
-    /// Puts a version's pictures in an order.
+    /// Sets the order of a version's pictures.
     ///
-    /// - Parameter ids: of all its pictures, each once.
-    /// - Returns: the version; nil: there is none.
-    /// - Throws: `invalid-body` when they are not those of all its pictures; as `AppStore.lock`.
+    /// - Parameter ids: The ids of all its pictures, each once.
+    /// - Returns: The version; nil if there is none.
+    /// - Throws: `invalid-body` unless `ids` are exactly those of its pictures; the errors of `AppStore.lock`.
     func order(_ ids: [UUID], of version: VersionNumber, of appID: String, by author: AppAuthor) async throws -> String?
     {
         try await postgres.withTransaction { transaction in
@@ -181,7 +181,7 @@ struct PictureStore: Sendable {
         }
     }
 
-    /// What is known of the row `p`.
+    /// The properties of the row `p`.
     static let json: PostgresQuery = """
         jsonb_build_object('contentType', p.content_type, 'sizeInBytes', length(p.bytes), 'sha256', p.sha256)
         """

@@ -3,18 +3,18 @@ import Foundation
 import MartletAPI
 import MartletPostgres
 
-/// The addresses from which users have signed in by their passwords. What others guess elsewhere keeps nobody waiting
-/// there.
+/// The addresses from which users have signed in with their passwords. Attempts from them are counted separately, so
+/// that guesses from elsewhere do not make the user wait.
 struct PlaceStore: Sendable {
-    /// About so many: those used last.
+    /// The approximate maximum; the most recently used ones are kept.
     static let maximumPerUser = 20
-    /// Since the last use.
+    /// Counted from the last use.
     static let daysKept: Int32 = 90
 
     let postgres: PostgresClient
     let key: SymmetricKey
 
-    /// Whether whoever has the name has signed in from there. The same work for names that nobody has.
+    /// Whether the user with this name has signed in from the address. Does the same work for unknown names.
     func isKnown(_ address: String, of identity: UserIdentity, in space: UserSpace) async throws -> Bool {
         try await !postgres.query(
             """
@@ -39,7 +39,7 @@ struct PlaceStore: Sendable {
             """)
     }
 
-    /// Deletes what has not been used for long.
+    /// Deletes addresses that have not been used for a long time.
     func clean() async throws {
         try await postgres.execute(
             "DELETE FROM auth.sign_in_places WHERE last_used < now() - make_interval(days => \(Self.daysKept))",

@@ -6,17 +6,17 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// Authenticator apps of users or of staff, and the codes for when one is lost.
+/// Authenticator apps of users or staff, and recovery codes for when one is lost.
 struct SecondFactorStore: Sendable {
     static let recoveryCodeCount = 10
 
-    /// Where they are kept.
+    /// The tables that hold the factors.
     struct Tables: Sendable {
         var factors: PostgresQuery
         var recoveryCodes: PostgresQuery
-        /// The column that says whose.
+        /// The column with the owner's id.
         var person: PostgresQuery
-        /// What secrets are sealed for: none can be moved to the other table.
+        /// The purpose under which secrets are encrypted, so that none can be moved to the other table.
         var label: String
 
         static let users = Tables(
@@ -32,7 +32,7 @@ struct SecondFactorStore: Sendable {
     let logger: Logger
     var tables = Tables.users
 
-    /// Gives the user a new secret that is not asked for yet; nil: one is in force already.
+    /// Gives the user a new secret that is not yet required for signing in; nil if one is already active.
     func begin(of user: UUID) async throws -> [UInt8]? {
         let secret = SymmetricKey(size: .init(bitCount: OneTimePassword.secretLength * 8)).withUnsafeBytes(Array.init)
         let sealed = try keys.sealing.seal(secret, for: label(user))
@@ -46,10 +46,10 @@ struct SecondFactorStore: Sendable {
         return isNew ? secret : nil
     }
 
-    /// Puts the secret in force, when the user shows a code of it: from now on signing in asks for one.
+    /// Activates the secret if the user presents a valid code. From then on, signing in requires one.
     ///
-    /// - Parameter also: what happens with it, or not at all.
-    /// - Returns: the recovery codes; nil: the code is wrong, or there is nothing to put in force.
+    /// - Parameter also: Runs in the same transaction.
+    /// - Returns: The recovery codes; nil if the code is wrong or there is no secret to activate.
     func confirm(_ code: String, of user: UUID, also: (PostgresTransaction) async throws -> Void = { _ in })
         async throws -> [String]?
     {
@@ -69,9 +69,9 @@ struct SecondFactorStore: Sendable {
         }
     }
 
-    /// Ten new ones in place of all that were; nil: there is no second factor any more.
+    /// Replaces all recovery codes with ten new ones; nil if there is no active second factor.
     ///
-    /// - Parameter also: what happens with it, or not at all.
+    /// - Parameter also: Runs in the same transaction.
     func renewRecoveryCodes(of user: UUID, also: (PostgresTransaction) async throws -> Void = { _ in }) async throws
         -> [String]?
     {
@@ -83,7 +83,7 @@ struct SecondFactorStore: Sendable {
     }
 
     private func renewRecoveryCodes(of user: UUID, _ transaction: PostgresTransaction) async throws -> [String]? {
-        // Two at once: the second waits here and replaces what the first made.
+        // Serializes concurrent calls: the second one waits here and replaces what the first has made.
         let factor = try await transaction.query(
             "SELECT FROM \(tables.factors) WHERE \(tables.person) = \(user) AND confirmed IS NOT NULL FOR UPDATE")
         guard !factor.isEmpty else { return nil }
@@ -96,16 +96,16 @@ struct SecondFactorStore: Sendable {
         return codes
     }
 
-    /// Whether signing in asks for a code.
+    /// Whether signing in requires a code.
     func isAsked(of user: UUID) async throws -> Bool {
         try await !postgres.query(
             "SELECT FROM \(tables.factors) WHERE \(tables.person) = \(user) AND confirmed IS NOT NULL"
         ).isEmpty
     }
 
-    /// Takes a code, as `take(_:of:)`; wrong ones count against `limit`.
+    /// Consumes a code, like `take(_:of:)`. Wrong codes count against `limit`.
     ///
-    /// - Throws: `sign-in-failed` naming `field`, `too-many-requests`.
+    /// - Throws: `sign-in-failed` with `field`, `too-many-requests`.
     func take(
         _ code: String, of user: UUID, field: String? = nil, counting limit: AttemptStore.Limit,
         by attempts: AttemptStore
@@ -115,9 +115,9 @@ struct SecondFactorStore: Sendable {
         }
     }
 
-    /// Puts the secret in force, as `confirm(_:of:)`; wrong codes count against `limit`.
+    /// Activates the secret, like `confirm(_:of:)`. Wrong codes count against `limit`.
     ///
-    /// - Throws: as `take`.
+    /// - Throws: The errors of `take`.
     func confirm(
         _ code: String, of user: UUID, counting limit: AttemptStore.Limit, by attempts: AttemptStore,
         also: (PostgresTransaction) async throws -> Void = { _ in }
@@ -132,7 +132,7 @@ struct SecondFactorStore: Sendable {
         HTTPProblem(.signInFailed, "The code is wrong or was used before.", field: field)
     }
 
-    /// Takes a code, of the app or a recovery code: it is good for this once.
+    /// Consumes a code of the app or a recovery code; each works once.
     func take(_ code: String, of user: UUID) async throws -> Bool {
         guard code.utf8.count <= 64, let factor = try await find(user), factor.isConfirmed else { return false }
         if let step = OneTimePassword.step(of: code, secret: factor.secret, at: Date()) {
@@ -146,7 +146,7 @@ struct SecondFactorStore: Sendable {
             "DELETE FROM \(tables.recoveryCodes) WHERE \(tables.person) = \(user) AND mac = \(mac(code, of: user))") > 0
     }
 
-    /// - Parameter also: what happens with it, or not at all.
+    /// - Parameter also: Runs in the same transaction.
     func remove(of user: UUID, also: (PostgresTransaction) async throws -> Void = { _ in }) async throws {
         try await postgres.withTransaction { transaction in
             try await transaction.execute("DELETE FROM \(tables.factors) WHERE \(tables.person) = \(user)")
@@ -160,7 +160,7 @@ struct SecondFactorStore: Sendable {
         var isConfirmed: Bool
     }
 
-    /// Nil where there is none, or none that opens with today's internal secret.
+    /// Nil if there is none, or none that the current internal secret can decrypt.
     private func find(_ user: UUID) async throws -> Factor? {
         let row = try await postgres.query(
             "SELECT sealed_secret, confirmed IS NOT NULL FROM \(tables.factors) WHERE \(tables.person) = \(user)"
@@ -169,7 +169,7 @@ struct SecondFactorStore: Sendable {
         let sealed: Data = try row.decode(0)
         guard let secret = keys.sealing.open(sealed, for: label(user)) else {
             logger.error(
-                "A second factor was sealed under another internal secret: its user cannot sign in.",
+                "Could not decrypt a second factor, because the internal secret has changed; its user cannot sign in until it is removed.",
                 metadata: ["user.id": "\(user)"])
             return nil
         }
@@ -178,7 +178,7 @@ struct SecondFactorStore: Sendable {
 
     private func label(_ user: UUID) -> String { "\(tables.label) \(user.uuidString)" }
 
-    /// 60 random bits, such as `7kq4-m2xa-9f3c` of Crockford's 32 characters, which have no i, l, o and u.
+    /// 60 random bits, such as `7kq4-m2xa-9f3c`, in Crockford's 32 characters, which omit i, l, o and u.
     private static func makeRecoveryCode() -> String {
         let characters = Array("0123456789abcdefghjkmnpqrstvwxyz")
         let code = SymmetricKey(size: .bits128).withUnsafeBytes { bytes in
@@ -187,7 +187,7 @@ struct SecondFactorStore: Sendable {
         return [code[0..<4], code[4..<8], code[8..<12]].map { String($0) }.joined(separator: "-")
     }
 
-    /// Dashes, blanks and capitals are the user's to choose.
+    /// Ignores dashes, spaces and case.
     private func mac(_ code: String, of user: UUID) -> Data {
         let plain = code.lowercased().filter { $0.isASCII && ($0.isLetter || $0.isNumber) }
         return Data(

@@ -2,13 +2,13 @@ import Foundation
 import MartletCore
 import MartletPostgres
 
-/// What a new session comes with.
+/// The properties of a new session.
 struct NewSession: Sendable {
-    /// From its last refresh on.
+    /// Counted from the last refresh.
     static let lifetimeInSeconds: Int64 = 60 * 86_400
 
     let id: UUID
-    /// What the app calls the device; up to 200 characters.
+    /// The app's name for the device, up to 200 characters.
     let device: String
     let lifetimeInSeconds: Int64
 
@@ -19,11 +19,11 @@ struct NewSession: Sendable {
     }
 }
 
-/// The devices on which users are signed in.
+/// The sessions of users on their devices.
 struct SessionStore: Sendable {
-    /// A user's further session ends the one that has been idle for the longest.
+    /// A further session of the user ends the one that has been idle the longest.
     static let maximumPerUser = 50
-    /// How long after signing in nobody is asked to do it once more.
+    /// How long after signing in the user is not asked to sign in again.
     static let freshForInSeconds: Int64 = 600
 
     let postgres: PostgresClient
@@ -37,17 +37,17 @@ struct SessionStore: Sendable {
             renewal: "now() + \(NewSession.lifetimeInSeconds) * interval '1 second'")
     }
 
-    /// Signs an account in by its password, unless it has been disabled or its password has changed meanwhile.
+    /// Signs a user in by password, unless the account was disabled or the password changed in the meantime.
     ///
-    /// - Returns: the user as they see themselves.
+    /// - Returns: The user's own view.
     func create(_ session: NewSession, of account: UserStore.Account) async throws -> String? {
         try await create(
             session, where: "u.id = \(account.id) AND u.password = \(account.passwordHash)", user: account.id)
     }
 
-    /// Signs a user in who has proved by something else who they are, unless they have been disabled.
+    /// Signs in a user who was authenticated in another way, unless the account was disabled.
     ///
-    /// - Returns: the user as they see themselves.
+    /// - Returns: The user's own view.
     func create(_ session: NewSession, of user: UUID, in space: UserSpace) async throws -> String? {
         try await create(session, where: "u.id = \(user) AND \(UserStore.isIn(space))", user: user)
     }
@@ -68,7 +68,7 @@ struct SessionStore: Sendable {
         return json
     }
 
-    /// Whether the user has signed in with the session less than ten minutes ago.
+    /// Whether the user signed in with the session less than ten minutes ago.
     func isFresh(_ session: UUID, of user: UUID) async throws -> Bool {
         try await !postgres.query(
             """
@@ -83,18 +83,18 @@ struct SessionStore: Sendable {
         try await table.refresh(content, where: UserStore.isIn(space))
     }
 
-    /// JSON objects of the user's open sessions, the newest first.
+    /// The user's open sessions as JSON objects, the newest first.
     func list(of user: UUID, current: String?, in space: UserSpace) async throws -> [String] {
         try await table.list(of: user, current: current, where: UserStore.isIn(space))
     }
 
-    /// Ends one session of the user, or all but `kept`; returns how many there were.
+    /// Ends one session of the user, or all but `kept`. Returns the number of ended sessions.
     @discardableResult
     func end(_ session: UUID? = nil, butFor kept: UUID? = nil, of user: UUID, in space: UserSpace) async throws -> Int {
         try await table.end(session, butFor: kept, of: user, where: UserStore.isIn(space))
     }
 
-    /// Deletes what ended long ago, and what gateways need not know any more.
+    /// Deletes sessions that ended long ago, and revocations that gateways no longer need.
     func clean() async throws {
         try await table.clean()
         try await postgres.execute(

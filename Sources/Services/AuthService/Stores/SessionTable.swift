@@ -1,36 +1,36 @@
 import Foundation
 import MartletPostgres
 
-/// Sessions with a family of refresh tokens each (RFC 9700 §4.14): of users, or of staff.
+/// A table of sessions of users or staff, each with a family of refresh tokens (RFC 9700 §4.14).
 ///
-/// In all conditions `s` is the row of a session, `u` the row of whose it is.
+/// In all conditions, `s` is the row of a session and `u` the row of its person.
 struct SessionTable: Sendable {
-    /// How long a token that was just replaced gets the same answer again.
+    /// How long a just replaced token gets the same answer again.
     private static let graceInSeconds: Int64 = 10
 
     let postgres: PostgresClient
     let name: PostgresQuery
-    /// Where the people are, and which column of a session says whose it is.
+    /// The table of people, and the column of a session that names its person.
     let people: PostgresQuery
     let person: PostgresQuery
-    /// A person as they see themselves.
+    /// The person's own view.
     let personJSON: PostgresQuery
-    /// Until when a session lasts that is refreshed now.
+    /// The new expiry of a session that is refreshed now.
     let renewal: PostgresQuery
 
     struct Refreshed: Sendable {
         var userID: UUID
-        /// Number of the newest refresh token.
+        /// The number of the newest refresh token.
         var number: Int32
-        /// The user as they see themselves.
+        /// The user's own view.
         var user: String
     }
 
     enum Refresh: Sendable {
         case refreshed(Refreshed)
-        /// There is no such session, or it has ended, or its user is disabled.
+        /// There is no such session, it has ended, or its user is disabled.
         case refused
-        /// The token had been replaced before: somebody has a copy. The session has ended with this.
+        /// The token had already been replaced, so there is a copy of it. The session has been ended.
         case reused(userID: UUID)
     }
 
@@ -51,7 +51,7 @@ struct SessionTable: Sendable {
         return try await lookAgain(content, where: condition)
     }
 
-    /// Why a token was not the newest: the answer with the newest was lost, or it is a copy.
+    /// Handles a token that is not the newest: either the answer with the newest one was lost, or the token is a copy.
     private func lookAgain(_ content: RefreshTokens.Content, where condition: PostgresQuery) async throws -> Refresh {
         let row = try await postgres.query(
             """
@@ -65,14 +65,15 @@ struct SessionTable: Sendable {
         if content.number == newest - 1, try row.decode(3) {
             return .refreshed(Refreshed(userID: userID, number: newest, user: try row.decode(2)))
         }
-        // A newer number than any was never handed out, unless the database is an old one: not a copy, then.
+        // A number higher than the newest was never issued, unless the database was restored from a backup. It does not
+        // indicate a copy.
         guard content.number < newest else { return .refused }
         try await postgres.execute(
             "UPDATE \(name) SET revoked = now() WHERE id = \(content.session) AND revoked IS NULL")
         return .reused(userID: userID)
     }
 
-    /// JSON objects of the person's open sessions, the newest first.
+    /// The person's open sessions as JSON objects, the newest first.
     func list(of id: UUID, current: String?, where condition: PostgresQuery) async throws -> [String] {
         try await postgres.query(
             """
@@ -86,7 +87,7 @@ struct SessionTable: Sendable {
         ).map { try $0.decode(0) }
     }
 
-    /// Ends one session of the person, or all but `kept`; returns how many there were.
+    /// Ends one session of the person, or all but `kept`. Returns the number of ended sessions.
     func end(_ session: UUID?, butFor kept: UUID?, of id: UUID, where condition: PostgresQuery) async throws -> Int {
         try await postgres.execute(ending(session, butFor: kept, of: id, where: condition))
     }
@@ -99,7 +100,7 @@ struct SessionTable: Sendable {
         """
     }
 
-    /// Ends what is beyond `maximum`, the longest idle first.
+    /// Ends the sessions beyond `maximum`, the longest idle first.
     func endIdlest(of id: UUID, beyond maximum: Int) async throws {
         try await postgres.execute(
             """
@@ -109,7 +110,7 @@ struct SessionTable: Sendable {
             """)
     }
 
-    /// Deletes what ended long ago.
+    /// Deletes sessions that ended long ago.
     func clean() async throws {
         try await postgres.execute(
             "DELETE FROM \(name) WHERE least(revoked, expires) < now() - interval '7 days'", timeout: .seconds(120))

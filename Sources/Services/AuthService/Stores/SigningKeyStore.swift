@@ -4,22 +4,22 @@ import Foundation
 import MartletCore
 import MartletPostgres
 
-/// A signing key as the service has it.
+/// A signing key as stored.
 struct StoredSigningKey: Equatable {
     let id: String
     let publicKey: Data
-    /// Nil when it was sealed under another internal secret.
+    /// Nil if it was encrypted under another internal secret.
     let privateKey: Data?
     let signsFrom: Date
     var expires: Date?
 
-    /// A new one of ES256.
+    /// A new ES256 key.
     static func makeES256(signsFrom: Date) -> StoredSigningKey {
         let key = P256.Signing.PrivateKey()
         return make(publicKey: key.publicKey.x963Representation, privateKey: key.rawRepresentation, signsFrom)
     }
 
-    /// A new one of RS256. Takes about 100 ms.
+    /// A new RS256 key. Takes about 100 ms to make.
     static func makeRS256(signsFrom: Date) throws -> StoredSigningKey {
         let key = try _RSA.Signing.PrivateKey(keySize: .init(bitCount: RSATokenSigner.keySizeInBits))
         return make(publicKey: key.publicKey.derRepresentation, privateKey: key.derRepresentation, signsFrom)
@@ -33,13 +33,13 @@ struct StoredSigningKey: Equatable {
 }
 
 struct SigningKeyStore: Sendable {
-    /// Which keys they are. A key of one kind is never used as the other.
+    /// A kind of signing key. Keys of one kind are never used as another.
     struct Kind: Sendable {
         let table: PostgresQuery
-        /// Makes a key that signs from the given time on.
+        /// Creates a key that signs from the given time on.
         let make: @Sendable (Date) throws -> StoredSigningKey
 
-        /// ES256, for access tokens, and for the ID tokens of clients that ask for it.
+        /// ES256, for access tokens and for the ID tokens of clients that ask for it.
         static let accessTokens = Kind(table: "auth.signing_keys", make: StoredSigningKey.makeES256)
         /// RS256, for ID tokens only.
         static let idTokens = Kind(table: "auth.id_token_keys", make: StoredSigningKey.makeRS256)
@@ -49,8 +49,8 @@ struct SigningKeyStore: Sendable {
     let sealing: SealingKey
     var kind = Kind.accessTokens
 
-    /// Lends all keys, in the order in which they sign, and keeps what `body` made of them. One copy of the service at
-    /// a time.
+    /// Lends all keys, ordered by the time they start to sign, and stores the changes that `body` makes. Only one
+    /// instance of the service at a time can hold them.
     func withKeys<Result: Sendable>(_ body: @Sendable (inout [StoredSigningKey]) throws -> Result) async throws
         -> Result
     {
@@ -80,7 +80,7 @@ struct SigningKeyStore: Sendable {
 
     private func save(_ key: StoredSigningKey, _ transaction: PostgresTransaction) async throws {
         guard let sealed = try key.privateKey.map({ try sealing.seal($0, for: key.id) }) else {
-            // Sealed by others: only its end can have changed.
+            // Encrypted under another secret, so only its expiry can have changed.
             try await transaction.execute("UPDATE \(kind.table) SET expires = \(key.expires) WHERE id = \(key.id)")
             return
         }

@@ -3,19 +3,20 @@ import MartletAPI
 import MartletCore
 import MartletPostgres
 
-/// What a new session of staff comes with.
+/// The properties of a new staff session.
 struct NewStaffSession: Sendable {
     let id = UUID(uuidString: UUIDv7.make()) ?? UUID()
     let device: String
-    /// A refresh token lasts thirty days, else twelve hours; with or without, a session ends after ninety days.
+    /// If true, a refresh token lasts thirty days, otherwise twelve hours. In both cases a session ends after ninety
+    /// days.
     let staysSignedIn: Bool
 
     fileprivate var lifetimeInHours: Int { staysSignedIn ? 720 : 12 }
 }
 
-/// Where staff are signed in, and how often they did.
+/// The sessions of staff, and the number of their sign-ins.
 struct StaffSessionStore: Sendable {
-    /// A further session ends the one that has been idle for the longest.
+    /// A further session ends the one that has been idle the longest.
     static let maximumPerMember = 20
 
     let postgres: PostgresClient
@@ -27,11 +28,11 @@ struct StaffSessionStore: Sendable {
             renewal: "least(now() + s.lifetime, s.created + interval '90 days')")
     }
 
-    /// Signs somebody in, unless they have been disabled or their password has changed meanwhile; counted, and in the
-    /// audit log.
+    /// Signs a staff member in, unless the account was disabled or the password changed in the meantime. Counts the
+    /// sign-in and records it in the audit log.
     ///
-    /// - Parameter provider: which has shown who they are; nil: the password.
-    /// - Returns: the staff member.
+    /// - Parameter provider: The provider that authenticated the member; nil for the password.
+    /// - Returns: The staff member.
     func create(
         _ session: NewStaffSession, of account: StaffStore.Account, by provider: String? = nil, from address: String
     ) async throws -> String? {
@@ -70,7 +71,7 @@ struct StaffSessionStore: Sendable {
         try await table.refresh(content, where: "TRUE")
     }
 
-    /// The number of the session's newest refresh token; nil: it has ended.
+    /// The number of the session's newest refresh token; nil if the session has ended.
     func newestToken(of session: UUID, of staff: UUID) async throws -> Int32? {
         try await postgres.query(
             """
@@ -84,7 +85,8 @@ struct StaffSessionStore: Sendable {
         try await table.list(of: staff, current: current, where: "TRUE")
     }
 
-    /// Ends one of a member's own sessions, or all but `kept`; in the audit log. Returns how many there were.
+    /// Ends one of the member's own sessions, or all but `kept`, and records it in the audit log. Returns the number of
+    /// ended sessions.
     func end(_ session: UUID? = nil, butFor kept: UUID? = nil, by staff: StaffGrant, from address: String) async throws
         -> Int
     {
@@ -102,8 +104,8 @@ struct StaffSessionStore: Sendable {
 
     func clean() async throws { try await table.clean() }
 
-    /// JSON objects `{"month","count","staff":[{"id","userName","count"}]}` from month to month, both `YYYY-MM`, the
-    /// newest first.
+    /// JSON objects `{"month","count","staff":[{"id","userName","count"}]}` for a range of months (`YYYY-MM`,
+    /// inclusive), the newest first.
     func signInsByMonth(from first: String, to last: String) async throws -> [String] {
         try await postgres.query(
             """

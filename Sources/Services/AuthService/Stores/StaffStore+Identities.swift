@@ -5,7 +5,7 @@ import MartletHTTP
 import MartletMail
 import MartletPostgres
 
-/// Who a staff member is at a provider: a subject, or whoever first comes with a verified address.
+/// A staff member's identity at a provider: a subject, or the first identity to arrive with the verified address.
 struct StaffIdentity: Sendable {
     var provider: String
     var issuer: String
@@ -13,10 +13,10 @@ struct StaffIdentity: Sendable {
     var email: EmailAddress?
 }
 
-/// Who staff are elsewhere. An administrator, or who has every right of the member, says so: an address that is the
-/// same links nobody.
+/// Identities of staff at providers. Only an administrator, or someone who holds every right of the member, can link
+/// them; a matching address alone links no one.
 extension StaffStore {
-    /// - Throws: `staff-not-found`; `conflict` when it is somebody else's; `forbidden` as `StaffRules`.
+    /// - Throws: `staff-not-found`; `conflict` if another member has the identity; `forbidden` by `StaffRules`.
     func link(_ identity: StaffIdentity, to id: UUID, by actor: StaffActor) async throws -> String {
         do {
             return try await changeIdentity(
@@ -31,12 +31,12 @@ extension StaffStore {
             where error.constraint == "staff_identities_subject" || error.constraint == "staff_identities_email"
         {
             throw HTTPProblem(
-                .conflict, "Somebody else has this already.",
+                .conflict, "Another staff member already has this.",
                 field: error.constraint == "staff_identities_subject" ? "subject" : "email")
         }
     }
 
-    /// - Throws: `staff-not-found`; `not-found` when there is no link; `forbidden` as `StaffRules`.
+    /// - Throws: `staff-not-found`; `not-found` if there is no link; `forbidden` by `StaffRules`.
     func unlink(_ provider: String, from id: UUID, by actor: StaffActor) async throws -> String {
         try await changeIdentity(
             of: id, "unlink-identity", provider,
@@ -48,10 +48,10 @@ extension StaffStore {
     ) async throws -> String {
         try await postgres.withTransaction { transaction in
             let (grant, target, before) = try await lock(id, actor, transaction)
-            // Whoever says who somebody is elsewhere can sign in as them.
+            // Whoever links an identity to a member can sign in as that member.
             try StaffRules.check(grant, .update, target)
             guard try await transaction.execute(statement) > 0 else {
-                throw HTTPProblem(.notFound, "The member is not linked there.")
+                throw HTTPProblem(.notFound, "The member is not linked to this provider.")
             }
             let json: String = try await transaction.query(
                 "SELECT \(Self.json) FROM auth.staff AS u WHERE u.id = \(id)")[0].decode(0)
@@ -67,7 +67,7 @@ extension StaffStore {
 
     // MARK: Signing in
 
-    /// Whose the identity is: by its subject, else by an address that waits for one.
+    /// The member with the identity: by its subject, otherwise by an address that is waiting for a subject.
     func account(of identity: ProvenIdentity) async throws -> Account? {
         try await account(
             where: """
@@ -79,8 +79,8 @@ extension StaffStore {
                 """)
     }
 
-    /// Notes that the identity signs the member in; one that waited for a subject has this one from now on. False: it
-    /// is not theirs any more.
+    /// Records that the identity signs the member in, and fixes its subject if only the address was linked. Returns
+    /// false if the identity is no longer the member's.
     func use(_ identity: ProvenIdentity, of id: UUID) async throws -> Bool {
         try await postgres.execute(
             """
@@ -90,9 +90,9 @@ extension StaffStore {
             """) > 0
     }
 
-    /// Makes a staff member without any right, who is called as their address, and linked.
+    /// Creates a linked staff member without rights, named after their address.
     ///
-    /// - Returns: nil when the name is taken: that an address is the same makes nobody somebody.
+    /// - Returns: Nil if the name is taken: a matching address does not give access to an existing member.
     func create(_ name: StaffName, passwordHash: String, _ identity: ProvenIdentity, from address: String) async throws
         -> Account?
     {

@@ -5,7 +5,7 @@ import MartletHTTP
 import MartletMail
 import MartletPostgres
 
-/// What a new staff member comes with.
+/// The properties of a new staff member.
 struct NewStaff: Sendable {
     var userName: StaffName
     var passwordHash: String
@@ -15,7 +15,7 @@ struct NewStaff: Sendable {
     var email: EmailAddress?
 }
 
-/// What of a staff member is to change; nil: nothing.
+/// A change to a staff member; nil leaves a property unchanged.
 struct StaffChange: Sendable {
     var userName: StaffName?
     var passwordHash: String?
@@ -23,22 +23,22 @@ struct StaffChange: Sendable {
     var isAdministrator: Bool?
     var rights: StaffRights?
     var isDisabled: Bool?
-    /// `.some(nil)`: none any more.
+    /// `.some(nil)` removes the address.
     var email: EmailAddress??
 
     var endsSessions: Bool { passwordHash != nil || mustReset == true || isDisabled == true }
 }
 
-/// Who changes a staff member, and from where.
+/// The staff member who makes a change, and their address.
 struct StaffActor: Sendable {
     var id: UUID
     var address: String
 }
 
-/// What staff do to staff. Each looks at both as they are at that moment, with their rows locked, so that no right is
-/// used that was taken away, and none is given over a change of somebody else's.
+/// Changes of staff by staff. Each locks both rows and checks their current rights, so that no revoked right is used
+/// and no concurrent change is overwritten.
 extension StaffStore {
-    /// - Throws: `conflict` when the name is taken; `forbidden` as `StaffRules`.
+    /// - Throws: `conflict` if the name is taken; `forbidden` by `StaffRules`.
     func create(_ new: NewStaff, by actor: StaffActor) async throws -> String {
         try await Self.tellingConflicts {
             try await postgres.withTransaction { transaction in
@@ -62,7 +62,7 @@ extension StaffStore {
         }
     }
 
-    /// - Throws: `staff-not-found`; `conflict` when the name is taken or no administrator would be left; `forbidden` as
+    /// - Throws: `staff-not-found`; `conflict` if the name is taken or no administrator would remain; `forbidden` by
     ///   `StaffRules`.
     func change(_ id: UUID, _ change: StaffChange, by actor: StaffActor) async throws -> String {
         try await Self.tellingConflicts {
@@ -94,7 +94,7 @@ extension StaffStore {
         }
     }
 
-    /// - Throws: `staff-not-found`; `conflict` when no administrator would be left; `forbidden` as `StaffRules`.
+    /// - Throws: `staff-not-found`; `conflict` if no administrator would remain; `forbidden` by `StaffRules`.
     func delete(_ id: UUID, by actor: StaffActor) async throws {
         try await Self.tellingConflicts {
             try await postgres.withTransaction { transaction in
@@ -108,9 +108,9 @@ extension StaffStore {
         }
     }
 
-    /// Takes a second factor away, when app and codes are lost; all sessions end.
+    /// Removes a second factor when the app and the recovery codes are lost. Ends all sessions.
     ///
-    /// - Throws: `staff-not-found`; `forbidden` as `StaffRules`.
+    /// - Throws: `staff-not-found`; `forbidden` by `StaffRules`.
     func removeSecondFactor(of id: UUID, by actor: StaffActor) async throws {
         try await postgres.withTransaction { transaction in
             let (grant, target, _) = try await lock(id, actor, transaction)
@@ -123,7 +123,7 @@ extension StaffStore {
         }
     }
 
-    /// - Throws: `staff-not-found`; `forbidden` as `StaffRules`.
+    /// - Throws: `staff-not-found`; `forbidden` by `StaffRules`.
     func endSessions(of id: UUID, by actor: StaffActor) async throws {
         try await postgres.withTransaction { transaction in
             let (grant, target, _) = try await lock(id, actor, transaction)
@@ -134,7 +134,7 @@ extension StaffStore {
         }
     }
 
-    /// Those of `apps` that do not exist.
+    /// The ids in `apps` that do not exist.
     func unknownApps(among apps: [String]) async throws -> [String] {
         try await postgres.query(
             "SELECT id FROM unnest(\(apps)) AS id WHERE NOT EXISTS (SELECT FROM auth.apps AS a WHERE a.id = id.id) ORDER BY id"
@@ -149,7 +149,7 @@ extension StaffStore {
         return try Self.grant(row)
     }
 
-    /// Both in the order of their ids: two who change each other do not wait for each other for ever.
+    /// Locks both rows in the order of their ids, so that two members who change each other cannot deadlock.
     func lock(
         _ id: UUID, _ actor: StaffActor, _ transaction: PostgresTransaction
     ) async throws -> (actor: StaffGrant, target: StaffGrant, before: JSONValue) {
@@ -173,20 +173,20 @@ extension StaffStore {
         do {
             return try await body()
         } catch let error as PostgresError where error.constraint == "staff_user_name_key" {
-            throw HTTPProblem(.conflict, "Somebody else has this already.", field: "userName")
+            throw HTTPProblem(.conflict, "Another staff member already has this.", field: "userName")
         } catch let error as PostgresError where error.isLastAdministrator {
-            throw HTTPProblem(.conflict, "The last administrator has to stay.")
+            throw HTTPProblem(.conflict, "The last administrator must not be removed.")
         }
     }
 }
 
-/// How far staff may change staff: nobody gets, by their own hand or another's, a right that the other does not have.
+/// The limits on changing staff: no one can give or gain a right that the acting member does not hold.
 enum StaffRules {
     static func check(_ actor: StaffGrant, _ action: StaffAction) throws {
         guard actor.may(action, .staff, in: nil) else { throw HTTPProblem(.forbidden) }
     }
 
-    /// Whoever may set somebody's password may sign in as them: nobody touches those who may do more than they.
+    /// Whoever may set a member's password can sign in as that member, so members with more rights cannot be changed.
     static func check(_ actor: StaffGrant, _ action: StaffAction, _ target: StaffGrant) throws {
         try check(actor, action)
         guard actor.isAdministrator || (!target.isAdministrator && target.rights.isCovered(by: actor.rights)) else {
@@ -197,7 +197,7 @@ enum StaffRules {
     static func check(_ actor: StaffGrant, mayGive rights: StaffRights, isAdministrator: Bool) throws {
         guard actor.isAdministrator || (!isAdministrator && rights.isCovered(by: actor.rights)) else {
             throw HTTPProblem(
-                .forbidden, "Nobody gives rights that they do not have.",
+                .forbidden, "You cannot give rights that you do not have.",
                 field: isAdministrator ? "isAdministrator" : "rights")
         }
     }
@@ -214,7 +214,7 @@ extension JSONValue {
         if case .string(let id)? = self["id"] { id } else { nil }
     }
 
-    /// The object with a further member.
+    /// The object with another member added.
     fileprivate func adding(_ name: String, _ value: JSONValue) -> JSONValue {
         guard case .object(let members) = self else { return self }
         return .object(members + [Member(name, value)])

@@ -3,7 +3,7 @@ import MartletAPI
 public import MartletCore
 import MartletPostgres
 
-/// A staff member, as an operator's command shows them.
+/// A staff member as shown by operator commands.
 public struct StaffRecord: Codable, Sendable, Equatable {
     public var id: UUID
     public var userName: String
@@ -15,14 +15,14 @@ public struct StaffRecord: Codable, Sendable, Equatable {
     public var lastSignIn: Date?
 }
 
-/// The last administrator has to stay: nobody else could let others in.
+/// Thrown instead of removing the last administrator, because no one could then let others in.
 public struct LastAdministratorError: Error {}
 
-/// What the operator does by command, with rights of their own. In the audit log it is `operator`.
+/// The operator's commands, which need no staff rights. The audit log names `operator` as the author.
 extension StaffStore {
-    /// Makes a staff member, or returns false when the name is taken.
+    /// Creates a staff member. Returns false if the name is taken.
     ///
-    /// - Parameter userName: 1 to 100 of `a-z 0-9 . _ @ -`, a letter or digit first.
+    /// - Parameter userName: 1 to 100 of `a-z 0-9 . _ @ -`, starting with a letter or digit.
     public func create(userName: String, password: Secret, isAdministrator: Bool) async throws -> Bool {
         let hash = try PasswordHash.make(of: password)
         return try await postgres.withTransaction { transaction in
@@ -40,7 +40,7 @@ extension StaffStore {
         }
     }
 
-    /// Everybody, by name.
+    /// All staff members, ordered by name.
     public func list() async throws -> [StaffRecord] {
         try await postgres.query(
             """
@@ -57,10 +57,10 @@ extension StaffStore {
         }
     }
 
-    /// Gives a staff member a password, to be changed at the next sign-in, and ends all their sessions; false: there is
-    /// no such member.
+    /// Sets a password that must be changed at the next sign-in, and ends all sessions of the member. Returns false if
+    /// there is no such member.
     ///
-    /// - Parameter removesSecondFactor: when the authenticator app and the recovery codes are lost, too.
+    /// - Parameter removesSecondFactor: Set it if the authenticator app and the recovery codes are lost too.
     public func resetPassword(of userName: String, to password: Secret, removesSecondFactor: Bool) async throws -> Bool
     {
         let hash = try PasswordHash.make(of: password)
@@ -72,7 +72,7 @@ extension StaffStore {
         }
     }
 
-    /// Shuts a staff member out and ends all their sessions; false: there is no such member.
+    /// Disables a staff member and ends all their sessions. Returns false if there is no such member.
     ///
     /// - Throws: `LastAdministratorError`.
     public func disable(_ userName: String) async throws -> Bool {

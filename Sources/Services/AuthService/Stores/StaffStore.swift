@@ -4,7 +4,7 @@ import MartletCore
 import MartletMail
 public import MartletPostgres
 
-/// The people who run the server. Whoever changes one of them is in the audit log.
+/// The people who run the server. Changes to them are recorded in the audit log.
 public struct StaffStore: Sendable {
     let postgres: PostgresClient
 
@@ -14,11 +14,11 @@ public struct StaffStore: Sendable {
 
     var audit: AuditStore { AuditStore(postgres: postgres) }
 
-    /// What signing in needs to know of a staff member.
+    /// A staff member's data for signing in.
     struct Account: Sendable {
         var id: UUID
         var grant: StaffGrant
-        /// Argon2id in PHC string format.
+        /// Argon2id in the PHC string format.
         var passwordHash: String
         var isDisabled: Bool
     }
@@ -45,15 +45,15 @@ public struct StaffStore: Sendable {
         try await postgres.query("SELECT \(Self.json) FROM auth.staff AS u WHERE id = \(id)").first?.decode(0)
     }
 
-    /// By name, from behind `name`: each with the name.
+    /// Ordered by name, starting after `name`, each with the name.
     func list(after name: String, limit: Int) async throws -> [(name: String, json: String)] {
         try await postgres.query(
             "SELECT u.user_name, \(Self.json) FROM auth.staff AS u WHERE u.user_name > \(name) ORDER BY u.user_name LIMIT \(limit)"
         ).map { (try $0.decode(0), try $0.decode(1)) }
     }
 
-    /// Those of them who are there and not disabled, by name, each with where mail reaches them: the address that
-    /// somebody gave them, else one that they sign in with, else their name if it is one; nil: nowhere.
+    /// The existing members among `ids` that are not disabled, ordered by name, with the address to mail them: the one
+    /// set for them, otherwise one they sign in with, otherwise their name if it is an address; nil if there is none.
     func known(among ids: [UUID]) async throws -> [(grant: StaffGrant, email: String?)] {
         try await postgres.query(
             """
@@ -63,7 +63,7 @@ public struct StaffStore: Sendable {
         ).map { (try Self.grant($0), try? EmailAddress($0.decode(5)).text) }
     }
 
-    /// A staff member chose another password: all sessions but `kept` end. Nil: it was changed meanwhile.
+    /// Changes the member's own password and ends all sessions but `kept`. Nil if it was changed in the meantime.
     func changePassword(of account: Account, to hash: String, keeping kept: UUID?, from address: String) async throws
         -> String?
     {
@@ -101,7 +101,7 @@ public struct StaffStore: Sendable {
             mustReset: try row.decode(3), rights: try JSONDecoder().decode(StaffRights.self, from: Data(rights.bytes)))
     }
 
-    /// A staff member as they and others see them.
+    /// A staff member's JSON, the same for themselves and others.
     static let json: PostgresQuery = """
         jsonb_build_object(
             'id', u.id, 'userName', u.user_name, 'isAdministrator', u.is_administrator, 'rights', u.rights, 'mustReset', u.must_reset,

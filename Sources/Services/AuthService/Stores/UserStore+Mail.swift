@@ -3,13 +3,13 @@ import MartletAPI
 import MartletMail
 import MartletPostgres
 
-/// What is known of a user who is written to.
+/// A user's data for writing mail to them.
 struct MailedUser: Sendable {
     var id: UUID
     var email: String?
     var isEmailVerified: Bool
     var isDisabled: Bool
-    /// `language` of the private or the public profile.
+    /// The `language` of the private or the public profile.
     var language: String?
 }
 
@@ -36,7 +36,7 @@ extension UserStore {
         }
     }
 
-    /// How these users are reached: an address only where it is verified and the user is not disabled.
+    /// The contact data of users. Contains an address only if it is verified and the user is not disabled.
     func contacts(_ ids: [UUID], in space: UserSpace) async throws -> [MailContacts.Contact] {
         try await postgres.query(
             """
@@ -50,8 +50,8 @@ extension UserStore {
         }
     }
 
-    /// Whom to tell that a session is on a device where the user has not been: nil when it is the first of all, or the
-    /// address is not verified.
+    /// The address to notify of a session on a new device; nil if it is the user's first session or the address is not
+    /// verified.
     func recipientOfNewDevice(_ session: NewSession, of user: UUID, in space: UserSpace) async throws -> String? {
         try await postgres.query(
             """
@@ -63,9 +63,9 @@ extension UserStore {
         ).first?.decode(0)
     }
 
-    /// Marks the address as verified that the proof is of, while it is still the user's.
+    /// Marks the address in the proof as verified if it is still the user's.
     ///
-    /// - Returns: false: the proof is used up, or the user has another address.
+    /// - Returns: False if the proof is used up or the user has another address.
     func verifyEmail(by proof: MailProof) async throws -> Bool {
         try await postgres.execute(
             """
@@ -74,10 +74,10 @@ extension UserStore {
             """) > 0
     }
 
-    /// Puts the address that the proof is of in place of the user's.
+    /// Replaces the user's address with the one in the proof.
     ///
-    /// - Returns: whose it is, and the former address; nil: the proof is used up.
-    /// - Throws: `conflict` when somebody else has the address now.
+    /// - Returns: The user and the former address; nil if the proof is used up.
+    /// - Throws: `conflict` if someone else has the address now.
     func changeEmail(by proof: MailProof) async throws -> (user: UUID, former: String?)? {
         try await Self.tellingConflicts {
             try await postgres.query(
@@ -92,9 +92,10 @@ extension UserStore {
         }
     }
 
-    /// Gives the user a new password who has proved to read the address. All sessions and all other proofs end with it.
+    /// Sets a new password for the user who has proved to own the address. Ends all sessions and invalidates all other
+    /// proofs.
     ///
-    /// - Returns: whose it is; nil: the proof is used up, or the user has another address or is disabled.
+    /// - Returns: The user; nil if the proof is used up, or the user has another address or is disabled.
     func resetPassword(to hash: String, by proof: MailProof, in space: UserSpace) async throws -> UUID? {
         try await postgres.withTransaction { transaction in
             let row = try await transaction.query(
@@ -117,10 +118,10 @@ extension UserStore {
         }
     }
 
-    /// Uses up the proof by which a user signs in. Who made the account with an address that was not verified may be
-    /// somebody else: what they could come in by goes, password and sessions.
+    /// Consumes the proof that a user signs in with. If the account's address was not verified, someone else may have
+    /// created it, so the account is handed over: its password and sessions are removed.
     ///
-    /// - Returns: false: the proof is used up, or the user has another address.
+    /// - Returns: False if the proof is used up or the user has another address.
     func signIn(_ user: UUID, by proof: MailProof, in space: UserSpace) async throws -> Bool {
         try await postgres.withTransaction { transaction in
             guard try await !transaction.query(MailProofStore.consumption(of: proof)).isEmpty else { return false }
@@ -133,14 +134,14 @@ extension UserStore {
         }
     }
 
-    /// Ends all sessions but `kept`, and what was begun in them and is not done: whoever was in one may have asked for
-    /// the account to get their address, or their second factor.
+    /// Ends all sessions but `kept` and cancels what was started in them: whoever used one may have requested a change
+    /// of address or a second factor.
     static func endAll(of user: UUID, butFor kept: UUID? = nil, _ transaction: PostgresTransaction) async throws {
         try await transaction.execute(
             "UPDATE auth.sessions SET revoked = now() WHERE user_id = \(user) AND revoked IS NULL AND id IS DISTINCT FROM \(kept)::uuid"
         )
         try await transaction.execute("DELETE FROM auth.second_factors WHERE user_id = \(user) AND confirmed IS NULL")
-        // To verify the address that the account has is no change of it.
+        // Proofs that verify the account's current address remain, because they do not change it.
         try await transaction.execute(
             "DELETE FROM auth.mail_proofs WHERE user_id = \(user) AND purpose <> \(MailKind.verifyEmail.rawValue)")
     }

@@ -5,18 +5,18 @@ import MartletHTTP
 import MartletMail
 import MartletPostgres
 
-/// Where users live: an app, live or test.
+/// The app and environment that users belong to.
 struct UserSpace: Sendable, Equatable {
     var appID: String
     var environment: AppEnvironment
 }
 
-/// How somebody says who they are when they sign in.
+/// The identifier with which a user signs in.
 enum UserIdentity: Sendable, Equatable {
     case userName(UserName)
     case email(EmailAddress)
 
-    /// No two identities spell the same.
+    /// No two identities have the same text.
     var text: String {
         switch self {
         case .userName(let name): name.text
@@ -25,7 +25,7 @@ enum UserIdentity: Sendable, Equatable {
     }
 }
 
-/// What a new user comes with.
+/// The properties of a new user.
 struct NewUser: Sendable {
     var id = UUID(uuidString: UUIDv7.make()) ?? UUID()
     var userName: UserName?
@@ -34,45 +34,45 @@ struct NewUser: Sendable {
     /// JSON objects.
     var profile = "{}"
     var privateProfile = "{}"
-    /// Whether the address has been proved. An invitation that was mailed to it proves it, too.
+    /// Whether the address is proven. An invitation mailed to it proves it too.
     var isEmailVerified = false
-    /// The code of an invitation, which is used up.
+    /// The code of an invitation, which is consumed.
     var invitation: String?
-    /// By which they signed in elsewhere.
+    /// The identity that the user signed in with elsewhere.
     var identity: ProvenIdentity?
 }
 
-/// Which of a user's sessions end, and with them what was mailed to change the account.
+/// The user's sessions to end, together with mailed proofs that would change the account.
 enum EndedSessions: Sendable {
     case none
     case all(butFor: UUID?)
 }
 
-/// What of a user is to change; nil: nothing.
+/// A change to a user; nil leaves a property unchanged.
 struct UserChange: Sendable {
     var userName: UserName?
     var email: EmailAddress?
     var isEmailVerified: Bool?
     var passwordHash: String?
-    /// JSON objects, each instead of the whole former one.
+    /// JSON objects that replace the former ones.
     var profile: String?
     var privateProfile: String?
     var isDisabled: Bool?
 }
 
-/// The end users of apps. Users are handed out as the JSON objects that clients get.
+/// The end users of apps, returned as the JSON objects that clients get.
 struct UserStore: Sendable {
     let postgres: PostgresClient
 
-    /// What signing in needs to know of an account.
+    /// An account's data for signing in.
     struct Account: Sendable {
         var id: UUID
-        /// As `PasswordHash` takes it; nil: nobody can sign in by a password.
+        /// In a form that `PasswordHash` accepts; nil if the account has no password.
         var passwordHash: String?
         var isDisabled: Bool
-        /// What the user signs in by.
+        /// The name or address the user signs in with.
         var label: String?
-        /// Whether the user has nothing to sign in by.
+        /// Whether the user has no way to sign in.
         var isAnonymous: Bool
         var email: String?
         var isEmailVerified: Bool
@@ -80,16 +80,16 @@ struct UserStore: Sendable {
 
     struct User: Sendable {
         var id: UUID
-        /// The user as they see themselves.
+        /// The user's own view.
         var json: String
     }
 
-    /// Makes a user with a first session.
+    /// Creates a user with a first session.
     ///
-    /// - Parameter needsVerifiedEmail: there is a session only when the address has been proved; else none, and
+    /// - Parameter needsVerifiedEmail: Whether a session is created only if the address is proven. Without a session,
     ///   `isSignedIn` is false.
-    /// - Throws: `conflict` when somebody else has the name, the address or the identity; `invalid-body` for a profile
-    ///   that is too large, and for an invitation that is not good for the address.
+    /// - Throws: `conflict` if the name, the address or the identity belongs to someone else; `invalid-body` for a
+    ///   profile that is too large, and for an invitation that is not valid for the address.
     func create(
         _ user: NewUser, session: NewSession, needsVerifiedEmail: Bool = false, in space: UserSpace
     ) async throws -> (id: UUID, json: String, isSignedIn: Bool) {
@@ -104,11 +104,12 @@ struct UserStore: Sendable {
 
     static var wrongInvitation: HTTPProblem {
         HTTPProblem(
-            .invalidBody, "The invitation is wrong, used or has expired, or is for another address.",
+            .invalidBody, "The invitation is wrong, was used before, has expired or is for another address.",
             field: "invitation")
     }
 
-    /// A row with the user's JSON and whether there is a session; none: the invitation is not good for the address.
+    /// Returns a row with the user's JSON and whether there is a session; no row if the invitation is not valid for the
+    /// address.
     static func insertion(of user: NewUser, session: NewSession, needsVerifiedEmail: Bool = false, in space: UserSpace)
         -> PostgresQuery
     {
@@ -159,13 +160,13 @@ struct UserStore: Sendable {
         }
     }
 
-    /// The user as they see themselves, or as the app's server does.
+    /// The full view of a user, for the user and the app's server.
     func find(_ id: UUID, in space: UserSpace) async throws -> String? {
         try await postgres.query("SELECT \(Self.ownJSON) FROM auth.users AS u WHERE id = \(id) AND \(Self.isIn(space))")
             .first?.decode(0)
     }
 
-    /// The user as others see them. Who is disabled is not there.
+    /// The public view of a user. Disabled users are not found.
     func findPublic(_ id: UUID, in space: UserSpace) async throws -> String? {
         try await postgres.query(
             """
@@ -175,7 +176,7 @@ struct UserStore: Sendable {
         ).first?.decode(0)
     }
 
-    /// What conditions of other services look at. Who is disabled is not there.
+    /// The attributes that conditions in other services test. Disabled users are not found.
     func profile(_ id: UUID, in space: UserSpace) async throws -> String? {
         try await postgres.query(
             """
@@ -185,7 +186,7 @@ struct UserStore: Sendable {
         ).first?.decode(0)
     }
 
-    /// Users in the order in which they came, from behind `after`.
+    /// Users in the order of their creation, starting after `after`.
     func list(after: UUID?, limit: Int, identity: UserIdentity?, in space: UserSpace) async throws -> [User] {
         var condition: PostgresQuery = "TRUE"
         if let after { condition = "id > \(after)" }
@@ -195,10 +196,10 @@ struct UserStore: Sendable {
         ).map { User(id: try $0.decode(0), json: try $0.decode(1)) }
     }
 
-    /// Changes a user and returns them as they are then; nil: there is none, or it is not as `where` demands.
+    /// Changes a user and returns the new state; nil if there is no such user or `where` does not hold.
     ///
-    /// - Parameter ended: which of the user's sessions end with it.
-    /// - Throws: as `create`; `invalid-body` also for a password without a name to go with it.
+    /// - Parameter ended: The user's sessions that end with the change.
+    /// - Throws: The errors of `create`; `invalid-body` also for a password without a name or address.
     func change(
         _ id: UUID, _ change: UserChange, where condition: PostgresQuery = "TRUE", ending ended: EndedSessions = .none,
         in space: UserSpace
@@ -207,8 +208,8 @@ struct UserStore: Sendable {
             guard case .all(let kept) = ended else {
                 return try await postgres.query(Self.update(id, change, where: condition, in: space)).first?.decode(0)
             }
-            // Two statements: the second sees the sessions of log-ins that the first has waited for; later ones see the
-            // change.
+            // Two statements: the second one sees the sessions of log-ins that the first one waited for. Later log-ins
+            // see the change.
             return try await postgres.withTransaction { transaction in
                 let user: String? = try await transaction.query(Self.update(id, change, where: condition, in: space))
                     .first?.decode(0)
@@ -219,7 +220,8 @@ struct UserStore: Sendable {
         }
     }
 
-    /// Puts another hash of the same password in the place of `former`, unless the password was changed meanwhile.
+    /// Replaces the hash `former` with another hash of the same password, unless the password was changed in the
+    /// meantime.
     func renewPassword(_ hash: String, insteadOf former: String, of user: UUID) async throws {
         try await postgres.execute(
             "UPDATE auth.users SET password = \(hash) WHERE id = \(user) AND password = \(former)")
@@ -241,13 +243,13 @@ struct UserStore: Sendable {
         """
     }
 
-    /// Makes an account whose address nobody had verified the account of whoever has proved the address to be theirs.
+    /// Hands an account with an unverified address over to the person who has proved to own the address.
     ///
-    /// Whoever made it may have been somebody else. So its row is deleted and made anew under the same id, and
-    /// everything by which one could still get in goes with it, whatever it is: password, sessions, second factor,
-    /// passkeys, identities, what was allowed to others. Name, profile and what apps store under the id stay.
+    /// Someone else may have created the account. So its row is deleted and created again under the same id, which
+    /// removes every way to get in: password, sessions, second factor, passkeys, identities and grants. The name, the
+    /// profile and what apps store under the id are kept.
     ///
-    /// - Returns: whether the account was still so.
+    /// - Returns: Whether the address was still unverified and the account's.
     static func handOver(_ user: UUID, toOwnerOf email: String, in space: UserSpace, _ transaction: PostgresTransaction)
         async throws -> Bool
     {
@@ -279,31 +281,31 @@ struct UserStore: Sendable {
         }
     }
 
-    /// Who is being deleted is not there any more.
+    /// Excludes accounts that are being deleted.
     static func isIn(_ space: UserSpace) -> PostgresQuery {
         "u.app_id = \(space.appID) AND u.environment = \(space.environment.rawValue) AND NOT u.deleting"
     }
 
-    /// Of the row `u`: whether there is nothing to sign in by.
+    /// Whether the user in row `u` has no way to sign in.
     static let isAnonymous: PostgresQuery = "(u.email IS NULL AND \(hasNoCredential))"
 
-    /// Of the row `u`: nothing is left by which the user could sign in.
+    /// Whether the user in row `u` has no remaining way to sign in.
     ///
-    /// - Parameter isMailThere: whether mail is sent, so that a verified address is something to sign in by.
+    /// - Parameter isMailThere: Whether mail can be sent, so that a verified address is a way to sign in.
     static func hasNoSignIn(isMailThere: Bool) -> PostgresQuery {
         isMailThere ? "((u.email IS NULL OR NOT u.email_verified) AND \(hasNoCredential))" : "(\(hasNoCredential))"
     }
 
-    /// After something by which a user signs in was taken away in the transaction, which has locked their row.
+    /// Checks that the user can still sign in, after the transaction has locked the row and removed a way to do so.
     ///
-    /// - Throws: `conflict` when nothing is left.
+    /// - Throws: `conflict` if no way remains.
     static func checkSignInIsLeft(to user: UUID, isMailThere: Bool, _ transaction: PostgresTransaction) async throws {
         let query: PostgresQuery =
             "SELECT \(hasNoSignIn(isMailThere: isMailThere)) FROM auth.users AS u WHERE id = \(user)"
         guard try await !transaction.query(query)[0].decode(0, as: Bool.self) else {
             throw HTTPProblem(
                 .conflict,
-                "There is nothing else to sign in by: set a password, add a passkey or link an identity first.")
+                "This is the user's last way to sign in; set a password, add a passkey or link an identity first.")
         }
     }
 
@@ -312,10 +314,10 @@ struct UserStore: Sendable {
         AND NOT EXISTS (SELECT FROM auth.identities AS i WHERE i.user_id = u.id)
         """
 
-    /// Of the row `u`.
+    /// The JSON of the row `u`.
     static let ownJSON = ownJSON(isAnonymous: isAnonymous)
 
-    /// Of a row that the same statement makes: what it makes elsewhere cannot be seen yet.
+    /// For a row created by the same statement, whose other insertions are not visible yet.
     private static func ownJSON(hasIdentity: Bool) -> PostgresQuery {
         ownJSON(isAnonymous: hasIdentity ? "FALSE" : "(u.email IS NULL AND u.password IS NULL)")
     }
@@ -335,15 +337,15 @@ struct UserStore: Sendable {
             return try await body()
         } catch let error as PostgresError where error.sqlState == "23505" {
             switch error.constraint {
-            case "users_user_name": throw HTTPProblem(.conflict, "Somebody else has this already.", field: "userName")
-            case "users_email": throw HTTPProblem(.conflict, "Somebody else has this already.", field: "email")
-            case "identities_pkey": throw HTTPProblem(.conflict, "Somebody else has this identity.")
+            case "users_user_name": throw HTTPProblem(.conflict, "Another user already has this.", field: "userName")
+            case "users_email": throw HTTPProblem(.conflict, "Another user already has this.", field: "email")
+            case "identities_pkey": throw HTTPProblem(.conflict, "Another user already has this identity.")
             default: throw error
             }
         } catch let error as PostgresError where error.constraint == "users_profile_size" {
-            throw HTTPProblem(.invalidBody, "The numbers in it are too large.", field: "profile")
+            throw HTTPProblem(.invalidBody, "The numbers in this object are too large.", field: "profile")
         } catch let error as PostgresError where error.constraint == "users_password_needs_name" {
-            throw HTTPProblem(.invalidBody, "A password needs a name or an address to go with it.", field: "password")
+            throw HTTPProblem(.invalidBody, "A password requires a user name or an address.", field: "password")
         }
     }
 }

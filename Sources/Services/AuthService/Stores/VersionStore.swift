@@ -4,7 +4,7 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// What of a version is to change; nil: nothing.
+/// A change to a version; nil leaves a property unchanged.
 struct VersionChange: Sendable {
     enum State: String, Sendable, CaseIterable {
         case planned, released
@@ -13,13 +13,13 @@ struct VersionChange: Sendable {
     var number: VersionNumber?
     var build: String?
     var state: State?
-    /// `YYYY-MM-DD`; `.some(nil)`: none yet.
+    /// `YYYY-MM-DD`; `.some(nil)` removes the date.
     var releaseDate: String??
-    /// A JSON object, language → text, instead of the whole former one.
+    /// A JSON object from language to text that replaces the former one.
     var notes: String?
 }
 
-/// The versions of apps, as JSON objects. Every change is in the audit log.
+/// The versions of apps as JSON objects. Every change is recorded in the audit log.
 struct VersionStore: Sendable {
     static let maximumPerApp = 1_000
 
@@ -30,7 +30,7 @@ struct VersionStore: Sendable {
 
     let postgres: PostgresClient
 
-    /// Versions from the newest down, from behind `after`.
+    /// The newest first, starting after `after`.
     func list(of appID: String, after: VersionNumber?, limit: Int) async throws -> [Listed] {
         var condition: PostgresQuery = "v.app_id = \(appID)"
         if let after { condition = "\(condition) AND v.sort_key < \(after.sortKey)" }
@@ -58,7 +58,7 @@ struct VersionStore: Sendable {
             .decode(0)
     }
 
-    /// - Throws: `conflict` when there is one of this number, `limit-exceeded`; as `AppStore.lock`.
+    /// - Throws: `conflict` if the number is taken, `limit-exceeded`; the errors of `AppStore.lock`.
     func create(_ number: VersionNumber, _ change: VersionChange, of appID: String, by author: AppAuthor) async throws
         -> String
     {
@@ -69,7 +69,7 @@ struct VersionStore: Sendable {
         }
     }
 
-    /// In a transaction that holds the lock of the app, which has no such version.
+    /// Runs in a transaction that holds the lock of the app, which must not have the version yet.
     @discardableResult
     static func create(
         _ number: VersionNumber, _ change: VersionChange, of appID: String, by author: AppAuthor,
@@ -92,8 +92,8 @@ struct VersionStore: Sendable {
         return after
     }
 
-    /// - Returns: nil: there is none.
-    /// - Throws: `conflict` when another one has the new number; as `AppStore.lock`.
+    /// - Returns: Nil if there is no such version.
+    /// - Throws: `conflict` if another version has the new number; the errors of `AppStore.lock`.
     func change(_ number: VersionNumber, _ change: VersionChange, of appID: String, by author: AppAuthor) async throws
         -> String?
     {
@@ -103,7 +103,7 @@ struct VersionStore: Sendable {
         }
     }
 
-    /// In a transaction that holds the lock of the app.
+    /// Runs in a transaction that holds the lock of the app.
     @discardableResult
     static func change(
         _ number: VersionNumber, _ change: VersionChange, of appID: String, by author: AppAuthor,
@@ -119,7 +119,7 @@ struct VersionStore: Sendable {
         return after
     }
 
-    /// With its pictures. False: there is none.
+    /// Deletes a version with its pictures. Returns false if there is none.
     func delete(_ number: VersionNumber, of appID: String, by author: AppAuthor) async throws -> Bool {
         try await postgres.withTransaction { transaction in
             try await AppStore.lock(appID, transaction)
@@ -130,11 +130,11 @@ struct VersionStore: Sendable {
         }
     }
 
-    private static let taken = HTTPProblem(.conflict, "There is a version of this number.", field: "number")
+    private static let taken = HTTPProblem(.conflict, "There is already a version with this number.", field: "number")
 
     // MARK: SQL
 
-    /// Who is released without a date was released today.
+    /// A version that is released without a date gets today's.
     private static func update(_ number: VersionNumber, _ change: VersionChange, of appID: String) -> PostgresQuery {
         var assignments: [PostgresQuery] = ["updated = now()"]
         if let number = change.number { assignments.append("number = \(number.text), sort_key = \(number.sortKey)") }
@@ -155,12 +155,12 @@ struct VersionStore: Sendable {
         "v.app_id = \(appID) AND v.sort_key = \(number.sortKey)"
     }
 
-    /// An expression for its id.
+    /// An expression for the version's id.
     static func id(of number: VersionNumber, of appID: String) -> PostgresQuery {
         "(SELECT v.id FROM auth.app_versions AS v WHERE \(isOne(number, appID)))"
     }
 
-    /// Of the row `v`.
+    /// The JSON of the row `v`.
     private static let json: PostgresQuery = """
         jsonb_build_object(
             'number', v.number, 'build', v.build, 'state', v.state, 'releaseDate', v.release_date, 'notes', v.notes,

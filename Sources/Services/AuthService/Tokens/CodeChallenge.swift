@@ -2,8 +2,7 @@ import Crypto
 import Foundation
 import MartletCore
 
-/// What a client shows of its code verifier before it shows the verifier itself (PKCE, RFC 7636): base64url, 43
-/// characters.
+/// The code challenge that a client sends before its code verifier (PKCE, RFC 7636): base64url, 43 characters.
 enum CodeChallenge {
     /// S256 (RFC 7636 §4.2).
     static func s256(_ verifier: String) -> String { Base64URL.encode(SHA256.hash(data: Data(verifier.utf8))) }

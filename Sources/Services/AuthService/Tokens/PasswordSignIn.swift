@@ -3,10 +3,10 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// Signs in by name, password and, where the user has one, second factor.
+/// Signs a user in by name, password and, if active, second factor.
 ///
-/// The refusal is the same, and takes as long, whether the account does not exist, is disabled, has no password or
-/// another one.
+/// The refusal is the same and takes the same time, whether the account does not exist, is disabled, has no password or
+/// has another one.
 struct PasswordSignIn: Sendable {
     let users: UserStore
     let sessions: SessionStore
@@ -19,21 +19,21 @@ struct PasswordSignIn: Sendable {
     struct Attempt: Sendable {
         var identity: UserIdentity
         var password: Secret
-        /// Of the second factor.
+        /// The code of the second factor.
         var code: String?
-        /// What counts as one client; nil: the app's own server.
+        /// The client's address for limits; nil for the app's own server.
         var address: String?
     }
 
-    /// - Returns: the user's id and the user as they see themselves.
-    /// - Throws: `sign-in-failed`, `second-factor-required`, `too-many-requests`; `forbidden` where the app demands a
+    /// - Returns: The user's id and own view.
+    /// - Throws: `sign-in-failed`, `second-factor-required`, `too-many-requests`; `forbidden` if the app requires a
     ///   verified address.
     func signIn(_ attempt: Attempt, session: NewSession, in space: UserSpace) async throws -> (
         userID: UUID, user: String
     ) {
         let account = try await limit(attempt, in: space)
         let address = attempt.address.map { AttemptStore.Limit.address($0, in: space) }
-        // An address that has to wait does not count against the account.
+        // An attempt from an address that must wait does not count against the account.
         let limits = [address, account].compactMap(\.self)
         let (found, matches) = try await attempts.counting(limits) {
             let found = try await users.account(attempt.identity, in: space)
@@ -44,7 +44,7 @@ struct PasswordSignIn: Sendable {
             try await settings.current(in: space).settings.checkSignIn(isEmailVerified: found.isEmailVerified)
             try await completion.secondFactor.pass(attempt.code, of: found.id, in: space)
         } catch let problem as HTTPProblem where problem.code == .secondFactorRequired || problem.code == .forbidden {
-            // The password was right, and no code was looked at.
+            // The password was right and no code was checked.
             try await attempts.takeBack(limits)
             throw problem
         } catch let problem as HTTPProblem where problem.code == .signInFailed {
@@ -55,7 +55,7 @@ struct PasswordSignIn: Sendable {
         }
         try await attempts.succeed(account: account, address: address)
         await renewHash(of: found, attempt.password)
-        // Without, the owner may have to wait once when others guess.
+        // Without this record, the owner may have to wait once if others guess the password.
         if let address = attempt.address { try? await places.note(address, of: found.id, in: space) }
         await completion.notice.tell(found.id, session, in: space)
         return (found.id, user)
@@ -68,12 +68,12 @@ struct PasswordSignIn: Sendable {
         return .account(attempt.identity.text, from: address, in: space)
     }
 
-    /// - Returns: the user as they see themselves; nil: disabled, or the password was changed meanwhile.
+    /// - Returns: The user's own view; nil if the account was disabled or the password changed in the meantime.
     private func open(_ session: NewSession, of found: UserStore.Account, _ password: Secret, in space: UserSpace)
         async throws -> String?
     {
         if let user = try await sessions.create(session, of: found) { return user }
-        // Another log-in may have renewed the hash just now.
+        // A concurrent log-in may have just renewed the hash.
         guard let outdated = found.passwordHash, PasswordHash.isOutdated(outdated),
             let again = try await users.account(found.id, in: space),
             again.passwordHash != outdated, try await hasher.verify(password, against: again.passwordHash)
@@ -81,7 +81,7 @@ struct PasswordSignIn: Sendable {
         return try await sessions.create(session, of: again)
     }
 
-    /// Only now the password is there to make a better hash of. When that fails, the next log-in does it.
+    /// Renews the hash while the password is available. If this fails, the next log-in does it.
     private func renewHash(of account: UserStore.Account, _ password: Secret) async {
         guard let former = account.passwordHash, PasswordHash.isOutdated(former),
             let hash = try? await hasher.hash(password)
@@ -97,7 +97,7 @@ extension HTTPProblem {
     /// For a signed-in user who was asked for the password again.
     static let wrongPassword = HTTPProblem(.signInFailed, "The password is wrong.")
 
-    /// For a proof that counts once and has been taken meanwhile, or an account that cannot be signed in to.
+    /// For a one-time proof that has already been used, or an account that cannot be signed in to.
     static let spentProof = HTTPProblem(
         .signInFailed, "What was sent has been used before, or does not open an account here. Sign in again.")
 }

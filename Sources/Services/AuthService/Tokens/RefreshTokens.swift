@@ -2,11 +2,11 @@ import Crypto
 import Foundation
 import MartletCore
 
-/// Refresh tokens: `mr_` and base64url of the session's id (16 bytes), the token's number in its family (4 bytes, the
-/// highest first) and the HMAC-SHA-256 (RFC 2104) of both.
+/// Refresh tokens: `mr_` and base64url of the session's id (16 bytes), the token's number in its family (4 bytes,
+/// big-endian) and the HMAC-SHA-256 (RFC 2104) of both.
 ///
-/// Nothing of them is stored but the newest number: what was handed out once can be told from what never was, however
-/// old it is, and handed out again when the answer was lost.
+/// Only the newest number is stored. A token that was issued can be recognized however old it is, and issued again if
+/// the answer was lost.
 struct RefreshTokens: Sendable {
     private static let prefix = "mr_"
     private static let payloadLength = 20
@@ -26,7 +26,7 @@ struct RefreshTokens: Sendable {
             + Base64URL.encode(payload + Array(HMAC<SHA256>.authenticationCode(for: payload, using: key)))
     }
 
-    /// Nil when we never made it.
+    /// Nil if this service did not issue the token.
     func content(of token: String) -> Content? {
         guard token.hasPrefix(Self.prefix),
             let bytes = Base64URL.decode(token.dropFirst(Self.prefix.count)).map(Array.init),

@@ -2,27 +2,27 @@ import Crypto
 import Foundation
 import MartletCore
 
-/// Keys that every process of the service makes from the internal secret (HKDF, RFC 5869): none is stored.
+/// Keys that every process of the service derives from the internal secret (HKDF, RFC 5869); none is stored.
 ///
-/// With another internal secret all sessions end, new signing keys are made, and second factors take no code any more:
-/// who has one cannot sign in until the operator or the app's server has taken it away. Identity providers need their
-/// client secrets again.
+/// Changing the internal secret ends all sessions, causes new signing keys to be made and makes second factors
+/// unusable: their users cannot sign in until the operator or the app's server removes them. The client secrets of
+/// identity providers must be set again.
 struct ServerKeys: Sendable {
-    /// Seals the private halves of signing keys and the secrets of authenticator apps.
+    /// Encrypts the private halves of signing keys and the secrets of authenticator apps.
     let sealing: SealingKey
     let refreshTokens: SymmetricKey
     let staffRefreshTokens: SymmetricKey
     let recoveryCodes: SymmetricKey
-    /// Of the OIDC provider: tokens of clients and browsers, and its forms.
+    /// For the OIDC provider: tokens of clients and browsers, and its forms.
     let providerTokens: SymmetricKey
     let providerForms: SymmetricKey
-    /// Of the addresses from which users sign in.
+    /// For the addresses from which users sign in.
     let places: SymmetricKey
-    /// Of the short codes that are mailed.
+    /// For mailed short codes.
     let mailCodes: SymmetricKey
-    /// Seals what identity providers gave us: client secrets, tokens, who somebody is.
+    /// Encrypts data from identity providers: client secrets, tokens and identities.
     let identities: SealingKey
-    /// Makes, of a state, what else is secret of a way to a provider.
+    /// Derives the other secrets of a provider flow from its state.
     let oauthFlows: SymmetricKey
 
     init(internalSecret: Secret) {

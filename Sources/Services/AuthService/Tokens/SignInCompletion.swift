@@ -3,23 +3,23 @@ import Hummingbird
 import MartletAPI
 import MartletHTTP
 
-/// The last step of every way to sign in without a password: the second factor, then the session.
+/// The last step of every sign-in without a password: checking the second factor and creating the session.
 struct SignInCompletion: Sendable {
     let sessions: SessionStore
     let secondFactor: SecondFactorCheck
     let signIns: SignIns
     let notice: NewDeviceNotice
 
-    /// Signs in a user who has proved who they are.
+    /// Signs in a user who has proved their identity.
     ///
     /// - Parameters:
-    ///   - code: of the second factor, as it came with the request.
-    ///   - hasTwoFactors: the proof was of two factors already, such as a passkey's that was opened by a fingerprint or
-    ///     a PIN: no code is asked for.
-    ///   - consume: takes what the proof was made of, so that it counts once; called when the second factor was right
-    ///     or is not asked for. False: it has been taken meanwhile.
-    /// - Throws: `second-factor-required` before anything is consumed, so that the same proof may come again with a
-    ///   code; `sign-in-failed` also when the user is disabled or gone.
+    ///   - code: The code of the second factor from the request.
+    ///   - hasTwoFactors: Whether the proof already consists of two factors, such as a passkey unlocked by a
+    ///     fingerprint or a PIN. No code is then required.
+    ///   - consume: Consumes the proof, so that it is used only once. Called after the second factor was accepted or is
+    ///     not required. Returns false if the proof has been used already.
+    /// - Throws: `second-factor-required` before anything is consumed, so that the same proof can be sent again with a
+    ///   code; `sign-in-failed`, also if the user is disabled or deleted.
     func signIn(
         _ user: UUID, code: String?, hasTwoFactors: Bool = false, session: NewSession, in space: UserSpace,
         status: HTTPResponse.Status = .ok,
@@ -34,12 +34,12 @@ struct SignInCompletion: Sendable {
     }
 }
 
-/// Tells users by mail that they are signed in where they were not before.
+/// Notifies users by mail of sign-ins on new devices.
 struct NewDeviceNotice: Sendable {
     let users: UserStore
     let outbox: MailOutbox
 
-    /// Never fails: who has signed in is signed in.
+    /// Never fails, because the user is already signed in.
     func tell(_ user: UUID, _ session: NewSession, in space: UserSpace) async {
         guard (try? await outbox.isThere(in: space)) == true,
             let email = try? await users.recipientOfNewDevice(session, of: user, in: space)
@@ -51,20 +51,20 @@ struct NewDeviceNotice: Sendable {
     }
 }
 
-/// Asks for the second factor of those who have one.
+/// Checks the second factor of users who have one.
 struct SecondFactorCheck: Sendable {
     let attempts: AttemptStore
     let secondFactors: SecondFactorStore
 
-    /// Wrong codes count for the user, whatever name they come under.
+    /// Wrong codes are counted per user, whatever name they sign in with.
     ///
-    /// - Throws: `second-factor-required` when one is asked for and `code` is nil, and nothing was counted;
+    /// - Throws: `second-factor-required` if a code is required and `code` is nil; nothing is counted then.
     ///   `sign-in-failed`, `too-many-requests`.
     func pass(_ code: String?, of user: UUID, in space: UserSpace) async throws {
         try await pass(code, of: user, counting: .code(of: user, in: space))
     }
 
-    /// The same, wrong codes counted against `limit`.
+    /// The same, with wrong codes counted against `limit`.
     func pass(_ code: String?, of user: UUID, counting limit: AttemptStore.Limit) async throws {
         guard try await secondFactors.isAsked(of: user) else { return }
         guard let code else { throw HTTPProblem(.secondFactorRequired) }

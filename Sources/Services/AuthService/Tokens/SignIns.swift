@@ -6,14 +6,14 @@ import MartletCore
 import MartletHTTP
 import NIOCore
 
-/// Answers those who have signed in: `{"accessToken","expiresIn","refreshToken","user"}`.
+/// Answers a successful sign-in with `{"accessToken","expiresIn","refreshToken","user"}`.
 struct SignIns: Sendable {
     let signingKeys: SigningKeys
     let refreshTokens: RefreshTokens
 
     /// - Parameters:
-    ///   - number: of the refresh token in its family.
-    ///   - user: the user's JSON, as they see themselves.
+    ///   - number: The number of the refresh token in its family.
+    ///   - user: The JSON of the user's own view.
     func answer(
         _ session: UUID, number: Int32 = 0, userID: UUID, user: String, in space: UserSpace,
         status: HTTPResponse.Status = .ok

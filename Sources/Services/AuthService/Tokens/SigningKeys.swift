@@ -6,10 +6,10 @@ import MartletPostgres
 import ServiceLifecycle
 import Synchronization
 
-/// The keys that access tokens and ID tokens are signed with: made when there is none, and replaced on schedule.
+/// The signing keys of access tokens and ID tokens. Creates missing keys and rotates them on schedule.
 ///
-/// A new key is published for a day before it signs, the old one for an hour longer than its last token lasts, so that
-/// at no moment anybody with a copy of the keys meets a token that they do not know.
+/// A new key is published for a day before it signs, and an old one for an hour after its last token expires. So anyone
+/// with a copy of the keys always knows the key of a valid token.
 final class SigningKeys: Service {
     struct Schedule {
         var signsFor: TimeInterval = 30 * 86_400
@@ -32,13 +32,13 @@ final class SigningKeys: Service {
         self.logger = logger
     }
 
-    /// Nil until the first look at the database.
+    /// Nil until the keys are first read.
     var signer: AccessTokenSigner? { newest.withLock { $0.es256 } }
 
     /// Whether there is a key for every kind of token.
     var isReady: Bool { newest.withLock { $0.es256 != nil && $0.rs256 != nil } }
 
-    /// The ID token, signed; nil until the first look at the database.
+    /// The signed ID token; nil until the keys are first read.
     func signed(_ token: some Encodable, by algorithm: IDTokenAlgorithm) throws -> String? {
         switch algorithm {
         case .es256: try signer?.sign(claims: token)
@@ -53,7 +53,9 @@ final class SigningKeys: Service {
                 do {
                     try await self.refresh(at: Date())
                 } catch {
-                    self.logger.debug("signing keys not read", metadata: ["error.cause": "\(error)"])
+                    self.logger.debug(
+                        "Could not read the signing keys; keeping the previous ones.",
+                        metadata: ["error.cause": "\(error)"])
                     pause = .milliseconds(200)
                 }
                 try? await Task.sleep(for: pause)
@@ -61,7 +63,7 @@ final class SigningKeys: Service {
         }
     }
 
-    /// Makes what is missing at `now`, forgets what has expired, and takes the keys that sign now.
+    /// Creates missing keys, deletes expired ones and selects the keys that sign at `now`.
     func refresh(at now: Date) async throws {
         let es256 = try await key(in: accessTokens, at: now).flatMap { key in
             try key.privateKey.map { try AccessTokenSigner(keyID: key.id, privateKey: $0) }

@@ -2,8 +2,8 @@ import Hummingbird
 import MartletAPI
 import MartletHTTP
 
-/// The last step of every way for staff to sign in: the second factor, then the session. Whoever is refused is in the
-/// audit log.
+/// The last step of every staff sign-in: checking the second factor and creating the session. Refusals are recorded in
+/// the audit log.
 struct StaffSignInCompletion: Sendable {
     let sessions: StaffSessionStore
     let attempts: AttemptStore
@@ -12,21 +12,21 @@ struct StaffSignInCompletion: Sendable {
     let audit: AuditStore
 
     struct Attempt: Sendable {
-        /// Of the second factor.
+        /// The code of the second factor.
         var code: String?
         var session: NewStaffSession
-        /// As `Request.staffAddress`.
+        /// See `Request.staffAddress`.
         var address: String
-        /// Who has shown who they are; nil: the password.
+        /// The provider that authenticated the member; nil for the password.
         var provider: String?
     }
 
-    /// Signs in who has shown who they are.
+    /// Signs in a staff member who has been authenticated.
     ///
-    /// - Parameter consume: takes what that was shown by, so that it counts once; called when the second factor was
-    ///   right or is not asked for. False: it has been taken meanwhile.
-    /// - Throws: `second-factor-required` before anything is consumed; `sign-in-failed` also when the member is
-    ///   disabled or the password was changed meanwhile; `too-many-requests`.
+    /// - Parameter consume: Consumes the proof, so that it is used only once. Called after the second factor was
+    ///   accepted or is not required. Returns false if the proof has been used already.
+    /// - Throws: `second-factor-required` before anything is consumed; `sign-in-failed`, also if the member is disabled
+    ///   or the password changed in the meantime; `too-many-requests`.
     func signIn(
         _ account: StaffStore.Account, _ attempt: Attempt, consume: () async throws -> Bool = { true }
     ) async throws -> Response {
@@ -43,9 +43,9 @@ struct StaffSignInCompletion: Sendable {
         return try signIns.answer(attempt.session.id, of: account.id, staff: json)
     }
 
-    /// What to throw when the sign-in failed, once it is in the audit log.
+    /// The error to throw for a failed sign-in, after recording it in the audit log.
     ///
-    /// - Parameter staff: whose name it was; nil: nobody's.
+    /// - Parameter staff: The member with the given name; nil if the name is unknown.
     func refusal(of staff: StaffGrant?, _ attempt: Attempt) async throws -> HTTPProblem {
         try await audit.recordFailedSignIn(of: staff, by: attempt.provider, from: attempt.address)
         return attempt.provider == nil ? .passwordRefused : .spentProof

@@ -5,14 +5,14 @@ import MartletCore
 import MartletHTTP
 import NIOCore
 
-/// Answers staff who have signed in: `{"accessToken","expiresIn","refreshToken","staff"}`.
+/// Answers a successful staff sign-in with `{"accessToken","expiresIn","refreshToken","staff"}`.
 struct StaffSignIns: Sendable {
     let signingKeys: SigningKeys
     let refreshTokens: RefreshTokens
 
     /// - Parameters:
-    ///   - number: of the refresh token in its family.
-    ///   - staff: the staff member's JSON.
+    ///   - number: The number of the refresh token in its family.
+    ///   - staff: The JSON of the staff member.
     func answer(_ session: UUID, number: Int32 = 0, of staffID: UUID, staff: String) throws -> Response {
         guard let signer = signingKeys.signer else { throw HTTPProblem(.unavailable) }
         let mustReset = try JSONValue(parsing: staff.utf8)["mustReset"] == .bool(true)

@@ -4,14 +4,14 @@ import MartletHTTP
 import MartletPostgres
 import NIOCore
 
-/// What auth itself holds of users. The one place to extend when a further table has data of theirs.
+/// The data that auth itself holds on users. Extend it here when another table gets data of users.
 struct AccountData: UserDataHolder {
-    /// Rows of one kind: no user has that many.
+    /// A limit per kind of data that no user reaches.
     private static let maximumRows = 10_000
 
     let postgres: PostgresClient
 
-    /// The account with all that refers to it: the tables go by `ON DELETE CASCADE`.
+    /// Deletes the account; dependent tables follow by `ON DELETE CASCADE`.
     func erase(_ request: UserDataRequest) async throws -> UserErasure {
         let (id, space) = try Self.user(request)
         let count = try await postgres.execute(
@@ -20,7 +20,7 @@ struct AccountData: UserDataHolder {
         return UserErasure(erased: count > 0 ? ["accounts": count] : [:])
     }
 
-    /// All of it at once. Nothing by which somebody could sign in.
+    /// Exports everything at once, without credentials.
     func export(_ request: UserDataRequest) async throws -> UserDataPortion {
         let (id, space) = try Self.user(request)
         var lines = ByteBuffer()
@@ -33,7 +33,7 @@ struct AccountData: UserDataHolder {
         return UserDataPortion(lines: lines)
     }
 
-    /// What is handed out, a kind after the other: queries for JSON texts.
+    /// The exported kinds of data, each with a query for JSON texts.
     private static func kinds(of id: UUID, in space: UserSpace) -> [(kind: String, query: PostgresQuery)] {
         let isOfUser: PostgresQuery =
             "user_id = (SELECT u.id FROM auth.users AS u WHERE u.id = \(id) AND \(UserStore.isIn(space)))"
@@ -79,7 +79,7 @@ struct AccountData: UserDataHolder {
 
     private static func user(_ request: UserDataRequest) throws -> (UUID, UserSpace) {
         guard let id = UUID(uuidString: request.user) else {
-            throw HTTPProblem(.invalidBody, "This is no user's id.", field: "user")
+            throw HTTPProblem(.invalidBody, "This must be the id of a user.", field: "user")
         }
         return (id, UserSpace(appID: request.app, environment: request.environment))
     }

@@ -3,10 +3,10 @@ import MartletAPI
 import MartletHTTP
 import MartletJobs
 
-/// The job of a deletion: asks every service to erase what it has, slice by slice, then deletes the account.
+/// The job of a deletion: asks every service to erase its data slice by slice, then deletes the account.
 ///
-/// Where it is stands in the receipt, so that a further run goes on there. It is never given up, and cannot be
-/// cancelled.
+/// The receipt records the progress, so that another run continues from there. The job is retried without limit and
+/// cannot be cancelled.
 struct EraseUser: JobHandler {
     static let kind = "users.erase"
     static let retries = JobRetries(
@@ -25,7 +25,7 @@ struct EraseUser: JobHandler {
         for (number, step) in steps.enumerated() {
             try await job.report(
                 JobProgress(done: number, total: steps.count + 1, message: step.name), isImportant: true)
-            // There, but nil: the step is done.
+            // Present with the value nil: the step is complete.
             if let place = known[step.name], place == nil { continue }
             try await step.erase(parameters.subject, from: known[step.name] ?? nil, job) { slice in
                 try await deletions.note(slice, by: step.name, on: parameters.receipt)
@@ -36,12 +36,12 @@ struct EraseUser: JobHandler {
     }
 }
 
-/// The same once more when no access token of the user is good any more, with which something may have been written
-/// meanwhile.
+/// Erases once more after all access tokens of the user have expired, because data may have been written with them in
+/// the meantime.
 struct EraseUserAgain: JobHandler {
     static let kind = "users.erase-again"
     static let retries = EraseUser.retries
-    /// The lifetime of an access token and what clocks may differ by.
+    /// The lifetime of an access token plus the tolerated clock difference.
     static let delay: Duration = .seconds(1_200)
 
     let steps: [UserDataPart]
@@ -58,7 +58,7 @@ struct EraseUserAgain: JobHandler {
 }
 
 extension UserDataPart {
-    /// Calls `note` with each slice.
+    /// Erases all slices, calling `note` after each.
     fileprivate func erase(
         _ subject: UserDataSubject, from place: String?, _ job: RunningJob, _ note: (UserErasure) async throws -> Void
     ) async throws {
@@ -74,6 +74,6 @@ extension UserDataPart {
 }
 
 enum UserDataFailure: Error {
-    /// A service answers that it goes on where it was asked to go on.
+    /// A service returned the same position that it was asked to continue from.
     case standstill(String)
 }

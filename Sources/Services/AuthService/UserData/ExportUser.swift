@@ -4,7 +4,7 @@ import MartletHTTP
 import MartletJobs
 import NIOCore
 
-/// The job of an export: gathers what every service has into one file of JSON Lines, which waits to be fetched.
+/// The job of an export: gathers the data of every service into one JSON Lines file for download.
 struct ExportUser: JobHandler {
     static let kind = "users.export"
     static let retries = JobRetries(maximumAttempts: 20, firstDelay: .seconds(1), maximumDelay: .seconds(300))
@@ -30,7 +30,8 @@ struct ExportUser: JobHandler {
                 guard file.sizeInBytes + portion.lines.readableBytes <= limitInBytes else {
                     try await exports.spool.deleteFiles(of: job.id)
                     throw JobFailure(
-                        code: ErrorCode.limitExceeded.rawValue, detail: "It would have more than \(limitInBytes) bytes."
+                        code: ErrorCode.limitExceeded.rawValue,
+                        detail: "The export would be larger than \(limitInBytes) bytes."
                     )
                 }
                 try await file.write(portion.lines)

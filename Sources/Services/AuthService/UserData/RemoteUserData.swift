@@ -4,7 +4,7 @@ import MartletHTTP
 import NIOCore
 import NIOHTTP1
 
-/// What another service holds of users, asked for as a process of ours.
+/// The user data held by another service, requested by an internal call.
 struct RemoteUserData: UserDataHolder {
     let service: ServiceAddress
     let calls: ServiceCalls

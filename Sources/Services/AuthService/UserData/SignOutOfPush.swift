@@ -4,31 +4,32 @@ import MartletHTTP
 import MartletJobs
 import MartletPostgres
 
-/// Tells notifications which sessions of a user have ended, so that nobody gets the user's push on devices where they
-/// are signed in no longer.
+/// Notifies the notifications service of a user's ended sessions, so that devices that are signed out no longer get the
+/// user's push.
 ///
-/// The job is stored by a trigger of `auth.sessions`, in the transaction that ends them, whatever does: signing out, a
-/// new password, an account that is disabled, deleted or handed over, a stolen token, time. It is never given up.
+/// A trigger of `auth.sessions` stores the job in the transaction that ends the sessions, whatever the cause: signing
+/// out, a new password, a disabled, deleted or handed over account, a stolen token, or expiry. It is retried without
+/// limit.
 struct SignOutOfPush: JobHandler {
     static let kind = "users.sign-out"
     static let retries = JobRetries(
         maximumAttempts: Int(Int32.max), firstDelay: .seconds(1), maximumDelay: .seconds(300))
     static let timeLimit: Duration = .seconds(300)
-    /// What one call takes; a transaction seldom ends as many sessions of one user.
+    /// The number of sessions per call; a transaction seldom ends as many sessions of one user.
     static let sessionsPerCall = 1_000
 
     struct Parameters: Codable, Sendable {
         var user: UUID
         var sessions: [UUID]
-        /// An access token of theirs may be good still, with which a device may be signed in meanwhile: it is said once
-        /// more when none is.
+        /// Whether access tokens of the sessions may still be valid, so that a device could be signed in with one in
+        /// the meantime. The job then runs once more after they have expired.
         var isFresh: Bool
     }
 
     let postgres: PostgresClient
     let jobs: JobQueue
     let calls: ServiceCalls
-    /// Nil: nobody sends push.
+    /// Nil if no service sends push.
     let notifications: ServiceAddress?
 
     /// The body of `POST /internal/users/sign-out`.
@@ -40,8 +41,8 @@ struct SignOutOfPush: JobHandler {
     }
 
     func run(_ parameters: Parameters, _ job: RunningJob) async throws -> JobNoResult {
-        // Of an account that is being deleted `EraseUser` takes the devices away as a whole, as long as it can be told
-        // whose they are.
+        // Devices of an account that is being deleted are removed as a whole by `EraseUser`, while their owner is still
+        // known.
         guard let notifications, let space = try await space(of: parameters.user) else { return JobNoResult() }
         for start in stride(from: 0, to: parameters.sessions.count, by: Self.sessionsPerCall) {
             try job.check()
@@ -56,7 +57,7 @@ struct SignOutOfPush: JobHandler {
         return JobNoResult()
     }
 
-    /// Stores the second look with the end of the first.
+    /// Enqueues the second run and finishes the first, in one transaction.
     private func sayAgain(_ parameters: Parameters, _ job: RunningJob) async throws {
         var parameters = parameters
         parameters.isFresh = false

@@ -6,7 +6,7 @@ import MartletHTTP
 import MartletJobs
 import MartletPostgres
 
-/// Deletes accounts, and gathers what users want handed out, across all services.
+/// Deletes accounts and exports users' data across all services.
 struct UserDataJobs: Sendable {
     let account: AccountData
     let deletions: DeletionStore
@@ -23,9 +23,9 @@ struct UserDataJobs: Sendable {
         exports = ExportStore(postgres: postgres, jobs: jobs)
         let calls = ServiceCalls(caller: AuthService.name, internalSecret: internalSecret)
         let others = services.map { UserDataPart(name: $0.name, holder: RemoteUserData(service: $0, calls: calls)) }
-        // What has to be done before the account is gone, in this order; a further step goes here, with a name for the
-        // receipt. Each is repeated until it succeeds. The account itself goes last, with the end of the job.
-        // Notifications is first, so that nobody gets push for the account while another service is away.
+        // The steps before the account is deleted, in this order. Add further steps here, with a name for the receipt.
+        // Each is repeated until it succeeds; the account itself is deleted last, when the job finishes. Notifications
+        // comes first, so that no push is sent for the account while another service is unavailable.
         let steps = others.filter { $0.name == "notifications" } + others.filter { $0.name != "notifications" }
         handlers = [
             EraseUser(steps: steps, deletions: deletions), EraseUserAgain(steps: others, deletions: deletions),
@@ -36,13 +36,13 @@ struct UserDataJobs: Sendable {
     }
 }
 
-/// A holder of users' data, under the name that receipts and progress have for it.
+/// A holder of user data, with its name in receipts and progress reports.
 struct UserDataPart: Sendable {
     var name: String
     var holder: any UserDataHolder
 }
 
-/// Whose data a job is about.
+/// The user whose data a job concerns.
 struct UserDataSubject: Codable, Sendable {
     var app: String
     var environment: AppEnvironment

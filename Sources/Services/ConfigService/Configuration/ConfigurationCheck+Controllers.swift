@@ -78,7 +78,8 @@ extension ConfigurationCheck {
             checkProperties(properties, of: kind, at: place / "objectProperties")
             if controller.objects.updateValue(kind, forKey: name) != nil {
                 findings.error(
-                    "duplicate-name", at: place / "objectName", "There are two objects named \(name) in this controller.")
+                    "duplicate-name", at: place / "objectName",
+                    "There are two objects named \(name) in this controller.")
             }
         }
     }
@@ -103,7 +104,9 @@ extension ConfigurationCheck {
         guard !kind.isEmpty else { return }
         // The thesis' dashboard also writes the object's kind as a property.
         if member.name == "type" {
-            if member.value.string != kind { findings.error("wrong-type", at: place, "This must be the object's type, \(kind).") }
+            if member.value.string != kind {
+                findings.error("wrong-type", at: place, "This must be the object's type, \(kind).")
+            }
             return
         }
         guard let type = catalogue.type(of: member.name, in: kind) else {

@@ -62,7 +62,8 @@ extension ConfigurationCheck {
             _ = findings.members(member.value, at: place, known: ["classProperties", "objects"])
             guard let controller = controllers[member.name] else {
                 let question = NearMiss.question(for: member.name, among: controllers.keys)
-                findings.error("unknown-controller", at: place, "There is no controller named \(member.name)." + question)
+                findings.error(
+                    "unknown-controller", at: place, "There is no controller named \(member.name)." + question)
                 continue
             }
             if let properties = member.value["classProperties"] {
@@ -81,7 +82,8 @@ extension ConfigurationCheck {
             guard let kind = controller.objects[member.name] else {
                 let question = NearMiss.question(for: member.name, among: controller.objects.keys)
                 findings.error(
-                    "unknown-object", at: place / member.name, "The controller has no object named \(member.name)." + question
+                    "unknown-object", at: place / member.name,
+                    "The controller has no object named \(member.name)." + question
                 )
                 continue
             }

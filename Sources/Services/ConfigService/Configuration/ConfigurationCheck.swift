@@ -76,7 +76,8 @@ struct ConfigurationCheck {
         case nil, .bool(true): break
         case .bool(false):
             findings.error(
-                "held-back", at: .root / "live", "A published configuration cannot be held back: live must be true or absent.")
+                "held-back", at: .root / "live",
+                "A published configuration cannot be held back: live must be true or absent.")
         default: findings.error("wrong-type", at: .root / "live", "This must be true or false.")
         }
     }
@@ -150,7 +151,8 @@ struct ConfigurationCheck {
         usedColors.insert(name)
         guard !colors.contains(name) else { return }
         findings.error(
-            "unknown-color", at: place, "There is no colour named \(name)." + NearMiss.question(for: name, among: colors))
+            "unknown-color", at: place,
+            "There is no colour named \(name)." + NearMiss.question(for: name, among: colors))
     }
 
     private mutating func warnOfUnusedColors(_ value: JSONValue?) {

@@ -7,7 +7,8 @@ struct ConfigurationKind: PublishedKind {
 
     func problem(withName name: String) -> String? {
         guard ConfigurationName(name) == nil else { return nil }
-        return "A configuration must be named after its app version, such as 1.2.0, or its app version and theme, such as 1.2.0~Dark."
+        return
+            "A configuration must be named after its app version, such as 1.2.0, or its app version and theme, such as 1.2.0~Dark."
     }
 
     func check(_ document: JSONValue, named name: String, in space: LiveSpace) -> [Finding] {

@@ -79,7 +79,8 @@ struct PropertyCatalogue: Sendable {
 
     private static func kind(_ value: JSONValue, named name: String) throws(Malformed) -> Kind {
         guard name.wholeMatch(of: /[A-Za-z][A-Za-z0-9_]{0,63}/) != nil else {
-            throw Malformed(path: [name], message: "A kind's name must be 1 to 64 letters, digits and _, starting with a letter.")
+            throw Malformed(
+                path: [name], message: "A kind's name must be 1 to 64 letters, digits and _, starting with a letter.")
         }
         guard let members = value.members else { throw Malformed(path: [name], message: "This must be an object.") }
         let known: Set<String> = ["framework", "parent", "properties", "isOpen"]
@@ -138,7 +139,8 @@ struct PropertyCatalogue: Sendable {
             guard seen.insert(parent).inserted, seen.count <= Self.maximumDepth else {
                 throw Malformed(
                     path: [name, "parent"],
-                    message: "A kind must not be its own ancestor or be nested more than \(Self.maximumDepth) levels deep.")
+                    message:
+                        "A kind must not be its own ancestor or be nested more than \(Self.maximumDepth) levels deep.")
             }
             next = kind.parent
         }

@@ -87,7 +87,8 @@ enum PropertyType: Sendable, Equatable {
         func isPlace(_ digits: String) -> Bool { Int(digits).map { choices.indices.contains($0) } ?? false }
         return switch value {
         case .string(let text) where choices.contains(text): .good
-        case .string(let text): isPlace(text) ? .spelledOddly("a word from the list") : .unknownChoice(text, of: choices)
+        case .string(let text):
+            isPlace(text) ? .spelledOddly("a word from the list") : .unknownChoice(text, of: choices)
         case .number(let literal):
             isPlace(literal)
                 ? .spelledOddly("a word from the list") : .outOfRange("a number from 0 to \(choices.count - 1)")
@@ -149,7 +150,9 @@ extension PropertyType {
             let (minimum, maximum) = (
                 try Self.bound(value["minimum"], -.infinity), try Self.bound(value["maximum"], .infinity)
             )
-            guard minimum <= maximum else { throw Malformed(message: "The minimum must not be greater than the maximum.") }
+            guard minimum <= maximum else {
+                throw Malformed(message: "The minimum must not be greater than the maximum.")
+            }
             self = .number(minimum...maximum, isWhole: name == "integer")
         case "boolean": self = .boolean
         case "color": self = .color
@@ -160,7 +163,9 @@ extension PropertyType {
         case "any": self = .any
         default:
             throw Malformed(
-                message: "The type must be text, number, integer, boolean, color, choice, texts, url, date or any, not \(name).")
+                message:
+                    "The type must be text, number, integer, boolean, color, choice, texts, url, date or any, not \(name)."
+            )
         }
     }
 

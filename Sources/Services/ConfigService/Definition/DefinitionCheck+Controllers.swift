@@ -54,7 +54,8 @@ extension DefinitionCheck {
         guard case .string(let name)? = action["action"] else {
             let isEmpty = members.isEmpty
             return note(
-                "missing-member", path, isEmpty ? "This action is empty and does nothing." : "The member action is missing.",
+                "missing-member", path,
+                isEmpty ? "This action is empty and does nothing." : "The member action is missing.",
                 isEmpty ? .warning : .error)
         }
         if name == "openController", action["controller"] == nil {

@@ -15,7 +15,8 @@ extension DefinitionCheck {
         default: if let (code, message) = Self.problem(value, property) { note(code, path, message) }
         }
         if property == .url, case .string(let url) = value, url.hasPrefix("http:") {
-            note("insecure-url", path, "iOS blocks http URLs unless the app declares an exception; use https.", .warning)
+            note(
+                "insecure-url", path, "iOS blocks http URLs unless the app declares an exception; use https.", .warning)
         }
     }
 

@@ -43,7 +43,9 @@ extension DefinitionCheck {
     private mutating func check(requires: JSONValue, hasFallback: Bool, at path: String) {
         if Self.requirements(requires) == nil { note("bad-shape", path, "This must be an object of whole numbers.") }
         if !hasFallback {
-            note("missing-member", path, "A view that only some clients support needs a fallback: another view or \"drop\".")
+            note(
+                "missing-member", path,
+                "A view that only some clients support needs a fallback: another view or \"drop\".")
         }
     }
 
@@ -55,7 +57,9 @@ extension DefinitionCheck {
             for (index, element) in elements.enumerated() {
                 check(content: element, at: "\(path)/\(index)")
                 guard case .object = element, element["before"] != nil else { continue }
-                note("bad-shape", "\(path)/\(index)/before", "before only applies to contents given as an object of named views.")
+                note(
+                    "bad-shape", "\(path)/\(index)/before",
+                    "before only applies to contents given as an object of named views.")
             }
         case .object(let members):
             for member in members {

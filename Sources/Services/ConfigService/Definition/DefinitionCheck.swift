@@ -63,12 +63,15 @@ struct DefinitionCheck {
     private mutating func check(model: JSONValue.Member) {
         guard case .string(let address) = model.value, !Self.isAddress(address) else { return }
         note(
-            "bad-url", "/models/" + JSONPointer.escape(model.name), "The address of a model must be a path or an https URL.")
+            "bad-url", "/models/" + JSONPointer.escape(model.name),
+            "The address of a model must be a path or an https URL.")
     }
 
     mutating func checkName(_ part: JSONValue.Member, at path: String) {
         guard let name = part.value["name"], name != .string(part.name) else { return }
-        note("name-mismatch", path + "/name", "The name must be \"\(part.name)\", the name under which the app lists it.")
+        note(
+            "name-mismatch", path + "/name", "The name must be \"\(part.name)\", the name under which the app lists it."
+        )
     }
 
     /// Checks a view's or controller's kind and returns it.

@@ -23,7 +23,8 @@ struct PreviewStore: Sendable {
                 "SELECT count(*) FROM config.previews WHERE document_id = \(document.id)")[0].decode(0)
             guard count < Self.maximumCount else {
                 throw HTTPProblem(
-                    .limitExceeded, "At most \(Self.maximumCount) previews of a draft can be open at a time; revoke one.")
+                    .limitExceeded,
+                    "At most \(Self.maximumCount) previews of a draft can be open at a time; revoke one.")
             }
             let id = UUID(uuidString: UUIDv7.make()) ?? UUID()
             try await transaction.execute(

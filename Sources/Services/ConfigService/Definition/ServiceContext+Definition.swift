@@ -8,7 +8,9 @@ extension ServiceContext {
     /// - Throws: `invalid-name`, `document-not-found`.
     func definition(in space: LiveSpace) throws -> LiveDocument {
         let key = try DocumentKey(checking: parameters.get("name") ?? "", of: .definition)
-        guard let live = space[key] else { throw HTTPProblem(.documentNotFound, "No definition with this name is live.") }
+        guard let live = space[key] else {
+            throw HTTPProblem(.documentNotFound, "No definition with this name is live.")
+        }
         return live
     }
 }

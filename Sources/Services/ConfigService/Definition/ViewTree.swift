@@ -39,7 +39,8 @@ struct ViewTree {
             if measure.views > Self.maximumViews {
                 findings.append(
                     Finding(
-                        .error, "too-many-views", at: path, "A view may contain at most \(Self.maximumViews) other views."
+                        .error, "too-many-views", at: path,
+                        "A view may contain at most \(Self.maximumViews) other views."
                     ))
             }
         }

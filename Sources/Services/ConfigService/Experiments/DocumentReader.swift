@@ -55,7 +55,9 @@ struct DocumentReader {
     /// A document name without `~`.
     mutating func name(_ value: JSONValue?, at path: String) -> String {
         guard case .string(let text)? = value, DocumentKey.isName(text), !text.contains("~") else {
-            error("invalid-name", at: path, "This must be 1 to 64 letters, digits and . _ -, starting with a letter or digit.")
+            error(
+                "invalid-name", at: path,
+                "This must be 1 to 64 letters, digits and . _ -, starting with a letter or digit.")
             return ""
         }
         return text

@@ -44,7 +44,8 @@ extension ExperimentDocument.Metric {
         for (name, text) in [("event", event), ("property", property), ("denominatorEvent", denominatorEvent)]
         where text != nil {
             if text?.isEmpty == true || text?.utf8.contains(0) == true {
-                reader.error("wrong-type", at: "\(path)/\(name)", "This must be a nonempty name without NUL characters.")
+                reader.error(
+                    "wrong-type", at: "\(path)/\(name)", "This must be a nonempty name without NUL characters.")
             }
             if event == nil {
                 reader.error(
@@ -52,14 +53,17 @@ extension ExperimentDocument.Metric {
             }
         }
         if property != nil, kind == .proportion {
-            reader.error("conflict", at: path + "/property", "A proportion counts units with the event, so it has no property.")
+            reader.error(
+                "conflict", at: path + "/property", "A proportion counts units with the event, so it has no property.")
         }
         if event != nil, (denominatorEvent != nil) != (kind == .ratio) {
             reader.error(
-                "conflict", at: path + "/denominatorEvent", "denominatorEvent is required for a ratio and not allowed otherwise.")
+                "conflict", at: path + "/denominatorEvent",
+                "denominatorEvent is required for a ratio and not allowed otherwise.")
         }
         if saysDays, event == nil || !hasCovariate {
-            reader.error("conflict", at: path + "/covariateDays", "covariateDays requires an event and \"covariate\":true.")
+            reader.error(
+                "conflict", at: path + "/covariateDays", "covariateDays requires an event and \"covariate\":true.")
         }
     }
 }

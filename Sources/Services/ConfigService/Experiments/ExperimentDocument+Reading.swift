@@ -55,7 +55,8 @@ extension ExperimentDocument {
         }
         if !variations.isEmpty, !Bucketing.isComplete(variations.map(\.weight), of: variations.count) {
             reader.error(
-                "weights", at: "/variations", "The weights must add up to 1; give a weight to all variations or to none.")
+                "weights", at: "/variations",
+                "The weights must add up to 1; give a weight to all variations or to none.")
         }
         for (index, variation) in variations.enumerated() where variation.configuration != nil && configuration == nil {
             reader.error(
@@ -109,7 +110,8 @@ extension ExperimentDocument {
             reader.integer(json["minimumBucketVersion"], at: "/minimumBucketVersion", in: 0...1_000) ?? 0
         if minimumBucketVersion > bucketVersion {
             reader.error(
-                "out-of-range", at: "/minimumBucketVersion", "This must not be greater than bucketVersion, or no one could take part.")
+                "out-of-range", at: "/minimumBucketVersion",
+                "This must not be greater than bucketVersion, or no one could take part.")
         }
     }
 
@@ -121,7 +123,8 @@ extension ExperimentDocument {
             reader.error("unknown-variation", at: "/decision/variation", "There is no such variation.")
         }
         if (decision != nil) != (state == .decided) {
-            reader.error("conflict", at: "/decision", "decision is required in the state decided and not allowed in any other.")
+            reader.error(
+                "conflict", at: "/decision", "decision is required in the state decided and not allowed in any other.")
         }
     }
 }
@@ -142,7 +145,8 @@ extension ExperimentDocument.Variation {
             let version = reader.integer(pin["version"], at: path + "/configuration/version", in: 1...Int(Int32.max))
             if pin["version"] == nil {
                 reader.error(
-                    "required", at: path + "/configuration/version", "This is required, because a variation refers to a fixed version.")
+                    "required", at: path + "/configuration/version",
+                    "This is required, because a variation refers to a fixed version.")
             }
             configuration = version.map { PinnedVersion(key: DocumentKey(.configuration, name), version: $0) }
         }

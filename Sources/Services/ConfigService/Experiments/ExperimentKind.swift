@@ -9,14 +9,17 @@ import MartletFlags
 struct ExperimentKind: PublishedKind {
     let maximumSizeInBytes = 256 << 10
 
-    func problem(withName name: String) -> String? { name.contains("~") ? "The name of an experiment must not contain ~." : nil }
+    func problem(withName name: String) -> String? {
+        name.contains("~") ? "The name of an experiment must not contain ~." : nil
+    }
 
     func check(_ document: JSONValue, named name: String, in space: LiveSpace) -> [Finding] {
         let (experiment, findings) = Self.read(document)
         let live = space[DocumentKey(.experiment, name)]?.compiled as? CompiledExperiment
         let state = live?.document.state ?? .draft
         guard experiment.state == state else {
-            let message = "The experiment is \(state.rawValue). Change its state only with the calls start, stop and decide, which publish it."
+            let message =
+                "The experiment is \(state.rawValue). Change its state only with the calls start, stop and decide, which publish it."
             return findings + [Finding(.error, "state-changed", at: "/state", message)]
         }
         return findings + Self.relations(of: experiment, named: name, in: space)
@@ -64,7 +67,8 @@ struct ExperimentKind: PublishedKind {
         findings += tested(by: experiment, in: space)
         findings +=
             experiment.metrics.isEmpty
-            ? [Finding(.warning, "no-metrics", at: "/metrics", "There are no metrics to compare the variations by.")] : []
+            ? [Finding(.warning, "no-metrics", at: "/metrics", "There are no metrics to compare the variations by.")]
+            : []
         for document in space.documents(of: .experiment) {
             guard let other = document.compiled as? CompiledExperiment else { continue }
             if other.name != name, other.document.state == .running, experiment.overlaps(other.document) {
@@ -96,7 +100,9 @@ struct ExperimentKind: PublishedKind {
                     answer.overridden(by: flag.value, variant: variation.key) == nil
                 {
                     findings.append(
-                        Finding(.error, "wrong-type", at: path, "The value must have the flag's type, \(answer.kind.rawValue)."))
+                        Finding(
+                            .error, "wrong-type", at: path,
+                            "The value must have the flag's type, \(answer.kind.rawValue)."))
                 }
             }
         }

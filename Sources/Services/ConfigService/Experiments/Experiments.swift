@@ -47,7 +47,9 @@ struct Experiments: Sendable {
             let history = try await exposures.history(of: unit, experiments: needing.map(\.id), in: space.space)
             return space.assignments(for: unit, attributes, at: date, history: history)
         } catch {
-            logger.debug("Could not read earlier variations; experiments that depend on them leave the unit out.", metadata: ["error.cause": "\(error)"])
+            logger.debug(
+                "Could not read earlier variations; experiments that depend on them leave the unit out.",
+                metadata: ["error.cause": "\(error)"])
             return space.assignments(for: unit, attributes, at: date)
         }
     }

@@ -100,7 +100,8 @@ final class LiveVersionsFeed: Service {
             }
             waiters.wake()
         } catch {
-            logger.debug("Could not read live versions; keeping the previous ones.", metadata: ["error.cause": "\(error)"])
+            logger.debug(
+                "Could not read live versions; keeping the previous ones.", metadata: ["error.cause": "\(error)"])
         }
     }
 }

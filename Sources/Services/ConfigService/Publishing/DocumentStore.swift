@@ -217,7 +217,8 @@ struct DraftCondition: Sendable {
                 throw HTTPProblem(.preconditionFailed, "The document does not exist; create it with If-None-Match: *.")
             }
             guard tags?.contains(String(document.revision)) ?? true else {
-                throw HTTPProblem(.preconditionFailed, "The draft has changed; its revision is now \(document.revision).")
+                throw HTTPProblem(
+                    .preconditionFailed, "The draft has changed; its revision is now \(document.revision).")
             }
         }
     }

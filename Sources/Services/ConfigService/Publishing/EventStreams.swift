@@ -88,10 +88,13 @@ final class EventStreams: Sendable {
     private func enter(_ space: ConfigSpace) throws {
         try counts.withLock { counts in
             guard counts.values.reduce(0, +) < limits.streams else {
-                throw HTTPProblem(.unavailable, "This instance has reached its limit of event streams; try again later.")
+                throw HTTPProblem(
+                    .unavailable, "This instance has reached its limit of event streams; try again later.")
             }
             guard counts[space.appID, default: 0] < limits.streamsPerApp else {
-                throw HTTPProblem(.tooManyRequests, "The app has reached its limit of \(limits.streamsPerApp) event streams on this instance.")
+                throw HTTPProblem(
+                    .tooManyRequests,
+                    "The app has reached its limit of \(limits.streamsPerApp) event streams on this instance.")
             }
             counts[space.appID, default: 0] += 1
         }

@@ -34,7 +34,8 @@ struct Exchange: Sendable {
         guard try row.decode(0, as: Int.self) <= Self.maximumDocuments,
             try row.decode(1, as: Int.self) <= Self.maximumSizeInBytes - (1 << 20)
         else {
-            throw HTTPProblem(.limitExceeded, "There are too many documents to export at once; select some with kind.", field: "kind")
+            throw HTTPProblem(
+                .limitExceeded, "There are too many documents to export at once; select some with kind.", field: "kind")
         }
         let rows = try await postgres.query(
             "SELECT d.kind, d.name, d.draft, v.content \(condition) ORDER BY d.kind, d.name")

@@ -160,7 +160,8 @@ final class LiveDocuments: Service {
                 let number = nextRead()
                 take(try await store.read(space, known: known(space)), number)
             } catch {
-                logger.debug("Could not read live documents; keeping the previous ones.", metadata: ["error.cause": "\(error)"])
+                logger.debug(
+                    "Could not read live documents; keeping the previous ones.", metadata: ["error.cause": "\(error)"])
             }
         } while state.withLock({ state in
             let isDue = state.entries[space]?.isStale == true
@@ -234,7 +235,9 @@ final class LiveDocuments: Service {
             // one.
             for (space, generation) in known where generations[space, default: 0] != generation { refresh(space) }
         } catch {
-            logger.debug("Could not read the generations of spaces; retrying at the next poll.", metadata: ["error.cause": "\(error)"])
+            logger.debug(
+                "Could not read the generations of spaces; retrying at the next poll.",
+                metadata: ["error.cause": "\(error)"])
         }
     }
 }

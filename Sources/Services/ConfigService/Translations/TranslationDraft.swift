@@ -82,7 +82,8 @@ extension Request {
     func language(_ name: Substring) throws -> LanguageTag? {
         guard let text = uri.queryParameters[name] else { return nil }
         guard let language = LanguageTag(String(text)) else {
-            throw HTTPProblem(.invalidParameter, "This must be a language tag such as de or pt-BR.", field: String(name))
+            throw HTTPProblem(
+                .invalidParameter, "This must be a language tag such as de or pt-BR.", field: String(name))
         }
         return language
     }

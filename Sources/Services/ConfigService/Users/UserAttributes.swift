@@ -34,7 +34,9 @@ struct UserAttributes: Sendable {
             do {
                 user["roles"] = .array(try await roles.roles(of: principal).map { .string($0) })
             } catch {
-                logger.debug("Could not load a user's roles; conditions on them do not match.", metadata: ["error.cause": "\(error)"])
+                logger.debug(
+                    "Could not load a user's roles; conditions on them do not match.",
+                    metadata: ["error.cause": "\(error)"])
                 attributes.areRolesUnknown = true
             }
         }
@@ -43,7 +45,9 @@ struct UserAttributes: Sendable {
                 let known = try await profiles.value(of: principal) ?? .object([])
                 for name in FlagAttributes.ofAuth { user[name] = known[name].map { FlagValue($0) } ?? .null }
             } catch {
-                logger.debug("Could not load a user's profile; conditions on it do not match.", metadata: ["error.cause": "\(error)"])
+                logger.debug(
+                    "Could not load a user's profile; conditions on it do not match.",
+                    metadata: ["error.cause": "\(error)"])
                 attributes.isProfileUnknown = true
             }
         }

@@ -6,12 +6,12 @@ import MartletCore
 import MartletHTTP
 
 extension BodyFields {
-    /// What a change says of a field that can be taken away. Nil: nothing; `.some(nil)`: it goes.
+    /// The change to a field that can be removed. Nil if the field is missing; `.some(nil)` removes the value.
     func change<Value>(_ name: String, _ read: (String) throws -> Value?) rethrows -> Value?? {
         self[name] == nil ? nil : .some(try read(name))
     }
 
-    /// - Throws: `invalid-body` for more than `limit` characters, for fewer than `minimum`.
+    /// - Throws: `invalid-body` if the text has more than `limit` or fewer than `minimum` characters.
     func text(_ name: String, from minimum: Int = 0, upTo limit: Int) throws -> String? {
         guard let text = try string(name) else { return nil }
         guard (minimum...limit).contains(text.unicodeScalars.count) else {
@@ -20,7 +20,7 @@ extension BodyFields {
         return text
     }
 
-    /// A list of strings, none of them twice, each of which `isGood`.
+    /// A list of distinct strings that all satisfy `isGood`.
     func texts(_ name: String, upTo limit: Int, _ hint: String, _ isGood: (String) -> Bool) throws -> [String]? {
         guard let value = self[name], value != .null else { return nil }
         guard case .array(let elements) = value else {
@@ -32,18 +32,18 @@ extension BodyFields {
         let texts: [String] = elements.compactMap { if case .string(let text) = $0, isGood(text) { text } else { nil } }
         guard texts.count == elements.count else { throw HTTPProblem(.invalidBody, hint, field: name) }
         guard Set(texts).count == texts.count else {
-            throw HTTPProblem(.invalidBody, "One entry is there twice.", field: name)
+            throw HTTPProblem(.invalidBody, "The entries must be distinct.", field: name)
         }
         return texts
     }
 
-    /// What of an app can be said when it is made and when it is changed.
+    /// The properties that can be set both on creation and on change of an app.
     func appChange() throws -> AppChange {
         AppChange(
             name: try text("name", from: 1, upTo: 200),
             bundleIDs: try texts(
                 "bundleIds", upTo: AppChange.maximumBundleIDs,
-                "A bundle id is 1 to 155 letters, digits and . _ -, a letter or digit first.",
+                "A bundle id must be 1 to 155 letters, digits and . _ -, starting with a letter or digit.",
                 AppChange.isBundleID),
             storeID: try change("storeId", storeID), settings: try object("settings", upTo: 16 << 10))
     }
@@ -51,7 +51,7 @@ extension BodyFields {
     private func storeID(_ name: String) throws -> String? {
         guard let text = try string(name) else { return nil }
         guard AppChange.isStoreID(text) else {
-            throw HTTPProblem(.invalidBody, "A store id is 1 to 20 digits, as a string.", field: name)
+            throw HTTPProblem(.invalidBody, "A store id must be a string of 1 to 20 digits.", field: name)
         }
         return text
     }
@@ -67,12 +67,12 @@ extension AppChange {
 }
 
 extension Request {
-    /// The picture that the body is, whatever `Content-Type` calls it.
+    /// The picture in the body. Its type is detected from the bytes, ignoring `Content-Type`.
     ///
     /// - Throws: `payload-too-large`, `unsupported-media-type`, `malformed-request`.
     func picture(upTo limitInBytes: Int) async throws -> Picture {
         let body = try await wholeBody(upTo: limitInBytes)
-        // The framework takes the end of a connection for the end of a body.
+        // The framework treats a closed connection as the end of the body.
         if let length = headers[.contentLength].flatMap({ Int($0) }), length != body.readableBytes {
             throw HTTPProblem(.malformedRequest, "The body ended early.")
         }
@@ -84,15 +84,15 @@ extension Request {
 }
 
 extension Response {
-    /// - Parameter path: the service's path of the new thing; nil: the request's path, then the `id` or `number` of the
-    ///   answer.
+    /// - Parameter path: The path of the created resource; nil for the request's path followed by the `id` or `number`
+    ///   of the answer.
     static func made(_ json: String, at path: String? = nil) -> Response {
         var response = Response.json(ByteBuffer(string: json), status: .created)
         if let path { response.headers[.location] = path }
         return response
     }
 
-    /// A picture, or 304. It is content, never a page of ours: no guessing of its type, nothing loaded or run.
+    /// A picture, or 304. The headers keep browsers from guessing another type and from loading or running anything.
     static func picture(_ picture: Picture, to request: Request) -> Response {
         var headers: HTTPFields = [
             .eTag: "\"\(picture.sha256)\"", .cacheControl: "private, no-cache", .xContentTypeOptions: "nosniff",

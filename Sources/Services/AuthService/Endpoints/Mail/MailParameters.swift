@@ -6,7 +6,7 @@ import MartletHTTP
 import MartletMail
 
 extension BodyFields {
-    /// What was in a mail: `token` of its link, or `mailCode` and what that goes with.
+    /// The proof from a mail: the `token` of its link, or its `mailCode` with the subject.
     ///
     /// - Throws: `invalid-body`.
     func shownProof(of subject: @autoclosure () throws -> String) throws -> ShownProof {
@@ -15,22 +15,22 @@ extension BodyFields {
         case (nil, let code?): return .code(code, subject: try subject())
         default:
             throw HTTPProblem(
-                .invalidBody, "Either the token of the link or the code of the mail is required.", field: "token")
+                .invalidBody, "Either the token from the link or the code from the mail is required.", field: "token")
         }
     }
 
     func requiredEmail() throws -> EmailAddress { try EmailAddress(try requiredString("email")) }
 
-    /// One of the links that the app's server allows.
+    /// One of the links that the app's settings allow.
     func link(_ settings: AppSettings) throws -> String? {
         guard let link = try string("link") else { return nil }
         guard settings.linkURLs.contains(link) else {
-            throw HTTPProblem(.invalidBody, "This is none of the app's linkURLs.", field: "link")
+            throw HTTPProblem(.invalidBody, "This must be one of the app's linkURLs.", field: "link")
         }
         return link
     }
 
-    /// `language`, else what the request's header accepts, the best first.
+    /// `language` if given, otherwise the languages accepted by the request's header, the best first.
     func languages(_ request: Request) throws -> [String] {
         if let language = try string("language") { return [try LanguageTag(language, field: "language").text] }
         return LanguageTag.accepted(request.headers[.acceptLanguage]).map(\.text)
@@ -38,13 +38,13 @@ extension BodyFields {
 }
 
 extension ServiceContext {
-    /// What a request for mail to an address counts against, whether anybody has it or not.
+    /// The limits for requesting mail to an address, whether or not an account has it.
     func mailLimits(to email: EmailAddress, of request: Request) throws -> [AttemptStore.Limit] {
         try nameLimits(of: request) + [.mail(to: email.text, in: try userSpace)]
     }
 }
 
-/// What is counted while somebody shows a proof.
+/// The attempt limits for showing a proof.
 struct ProofLimits {
     private let subject: AttemptStore.Limit?
     private let address: AttemptStore.Limit?
@@ -52,13 +52,13 @@ struct ProofLimits {
     init(_ shown: ShownProof, _ request: Request, _ context: ServiceContext) throws {
         let space = try context.userSpace
         address = try context.clientAddress(of: request).map { .address($0, in: space) }
-        // Nobody guesses tokens.
+        // Tokens cannot be guessed, so only codes are counted.
         subject = if case .code(_, let subject) = shown { .mailCode(of: subject, in: space) } else { nil }
     }
 
-    /// Finds a proof, counting in vain what finds none.
+    /// Finds a proof. Counts a failed attempt if there is none.
     ///
-    /// - Throws: `sign-in-failed` for whatever is not good, `too-many-requests`.
+    /// - Throws: `sign-in-failed` for any invalid proof, `too-many-requests`.
     func find(
         _ shown: ShownProof, _ kind: MailKind, _ proofs: MailProofStore, _ attempts: AttemptStore, in space: UserSpace
     ) async throws -> MailProof {
@@ -77,7 +77,7 @@ struct ProofLimits {
 }
 
 extension HTTPProblem {
-    /// The same whether there never was such a proof, or it is used up.
+    /// The same answer whether the proof never existed or is used up.
     static let proofRefused = HTTPProblem(
-        .signInFailed, "The token or code is wrong, was used before or has expired: ask for another mail.")
+        .signInFailed, "The token or code is wrong, was used before or has expired; request another mail.")
 }

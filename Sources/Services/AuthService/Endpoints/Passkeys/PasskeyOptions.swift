@@ -1,8 +1,8 @@
 import Foundation
 import MartletCore
 
-/// `PublicKeyCredentialCreationOptionsJSON` (WebAuthn §5.1.8): what `PublicKeyCredential.parseCreationOptionsFromJSON`
-/// reads.
+/// `PublicKeyCredentialCreationOptionsJSON` (WebAuthn §5.1.8), as read by
+/// `PublicKeyCredential.parseCreationOptionsFromJSON`.
 struct PasskeyCreationOptions: Encodable {
     struct Party: Encodable {
         var id: String
@@ -10,7 +10,7 @@ struct PasskeyCreationOptions: Encodable {
     }
 
     struct User: Encodable {
-        /// The user's id, 16 bytes: no name, since authenticators show it to whoever holds them.
+        /// The user's id, 16 bytes. Not a name, because authenticators show it to anyone who holds them.
         var id: String
         var name: String
         var displayName: String
@@ -27,7 +27,7 @@ struct PasskeyCreationOptions: Encodable {
         var transports: [String]
     }
 
-    /// Discoverable, so that signing in asks for no name.
+    /// Requires a discoverable credential, so that signing in needs no user name.
     struct Selection: Encodable {
         var residentKey = "required"
         var requireResidentKey = true
@@ -44,8 +44,8 @@ struct PasskeyCreationOptions: Encodable {
     var attestation = "none"
 
     /// - Parameters:
-    ///   - name: what the authenticator shows beside the relying party's name.
-    ///   - existing: passkeys that the user has: an authenticator that has one of them makes no other.
+    ///   - name: The name that the authenticator shows next to the relying party's.
+    ///   - existing: The user's passkeys. An authenticator that holds one of them does not create another.
     init(
         challenge: Data, party: RelyingParty, user: UUID, name: String,
         existing: [(id: Data, transports: [String])] = []
@@ -57,13 +57,13 @@ struct PasskeyCreationOptions: Encodable {
     }
 }
 
-/// `PublicKeyCredentialRequestOptionsJSON` (WebAuthn §5.1.9): what `PublicKeyCredential.parseRequestOptionsFromJSON`
-/// reads.
+/// `PublicKeyCredentialRequestOptionsJSON` (WebAuthn §5.1.9), as read by
+/// `PublicKeyCredential.parseRequestOptionsFromJSON`.
 struct PasskeyRequestOptions: Encodable {
     var challenge: String
     var timeout = PasskeyChallenge.lifetimeInSeconds * 1_000
     var rpId: String
-    /// Never any: a list would tell who has an account, and which passkeys.
+    /// Always empty: a list would reveal which accounts and passkeys exist.
     var allowCredentials: [PasskeyCreationOptions.Descriptor] = []
     var userVerification = "preferred"
 

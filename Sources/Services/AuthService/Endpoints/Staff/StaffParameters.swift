@@ -6,10 +6,10 @@ import MartletCore
 import MartletHTTP
 
 extension Request {
-    /// What counts as one client, as people write it: an IPv4 address, or the /64 of an IPv6 one. For limits and the
+    /// The client's address in readable form: an IPv4 address, or the /64 of an IPv6 address. Used for limits and the
     /// audit log.
     var staffAddress: String {
-        // The gateway writes both halves of an IPv6 address as hexadecimal numbers, IPv4 mapped into it.
+        // The gateway writes the two halves of an IPv6 address as hexadecimal numbers, with IPv4 addresses mapped.
         let header = headers[HTTPField.Name(HeaderName.address)!] ?? ""
         let halves = header.split(separator: ":").map { UInt64($0, radix: 16) }
         guard halves.count == 2, let high = halves[0], let low = halves[1] else { return header }
@@ -23,7 +23,7 @@ extension Request {
 extension ServiceContext {
     /// The staff member's id in the path.
     ///
-    /// - Throws: `staff-not-found` for what is no id.
+    /// - Throws: `staff-not-found` for a malformed id.
     var staffID: UUID {
         get throws {
             guard let id = parameters.get("id").flatMap({ UUID(uuidString: $0) }) else {
@@ -33,7 +33,7 @@ extension ServiceContext {
         }
     }
 
-    /// The session of the staff member who is asking.
+    /// The session of the calling staff member.
     var staffSession: UUID {
         get throws {
             guard let id = try principal.sessionID.flatMap({ UUID(uuidString: $0) }) else {
@@ -43,7 +43,8 @@ extension ServiceContext {
         }
     }
 
-    /// - Throws: `forbidden`: what comes without a token must come by a staff route of the gateway, too.
+    /// - Throws: `forbidden` if the request did not come by a staff route of the gateway. This also holds for requests
+    ///   without a token.
     func checkStaffRoute() throws {
         guard try principal.kind == .staff else { throw HTTPProblem(.forbidden) }
     }
@@ -67,25 +68,27 @@ extension StaffActor {
 extension BodyFields {
     func staffName() throws -> StaffName? { try string("userName").map { try StaffName($0) } }
 
-    /// `{"<app or *>":{"<area>":["create","read","update","delete"]}}`, all of it known but the apps.
+    /// Reads `{"<app or *>":{"<area>":["create","read","update","delete"]}}`. Areas and actions must be known; apps
+    /// need not be.
     func rights() throws -> StaffRights? {
         guard let text = try object("rights", upTo: 16 << 10) else { return nil }
         func invalid(_ detail: String) -> HTTPProblem { HTTPProblem(.invalidBody, detail, field: "rights") }
         guard let apps = try? JSONDecoder().decode([String: [String: [String]]].self, from: Data(text.utf8)) else {
-            throw invalid("It must be of the shape app → area → actions.")
+            throw invalid("This must be an object from app to area to a list of actions.")
         }
         var rights: [String: StaffRights.Areas] = [:]
         for (app, areas) in apps {
             for (name, actions) in areas {
                 guard let area = StaffArea(rawValue: name) else {
-                    throw invalid("An area is one of \(StaffArea.allCases.map(\.rawValue).joined(separator: ", ")).")
+                    throw invalid(
+                        "An area must be one of \(StaffArea.allCases.map(\.rawValue).joined(separator: ", ")).")
                 }
                 guard !area.isOfServer || app == StaffRights.everyApp else {
-                    throw invalid("The area \(name) is of no app: it goes under *.")
+                    throw invalid("The area \(name) does not belong to an app; it must be under *.")
                 }
                 let known = actions.compactMap(StaffAction.init)
                 guard known.count == actions.count else {
-                    throw invalid("An action is one of create, read, update, delete.")
+                    throw invalid("An action must be one of create, read, update, delete.")
                 }
                 rights[app, default: [:]][area] = Set(known)
             }

@@ -4,13 +4,14 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// Asks staff for the password once more before what a stolen access token must not do; as `PasswordCheck`.
+/// Asks a staff member for the password again before actions that a stolen access token must not allow, like
+/// `PasswordCheck`.
 struct StaffPasswordCheck: Sendable {
     let staff: StaffStore
     let attempts: AttemptStore
     let hasher: PasswordHasher
 
-    /// - Returns: the account as it was found.
+    /// - Returns: The account that was checked.
     /// - Throws: `sign-in-failed`, `staff-not-found`, `too-many-requests`.
     func confirm(_ password: Secret, of id: UUID) async throws -> StaffStore.Account {
         guard let account = try await staff.account(id) else { throw HTTPProblem(.staffNotFound) }

@@ -4,7 +4,7 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// Asks for the password once more before what a stolen access token must not do.
+/// Asks for the password again before actions that a stolen access token must not allow.
 struct PasswordCheck: Sendable {
     let users: UserStore
     let sessions: SessionStore
@@ -12,10 +12,10 @@ struct PasswordCheck: Sendable {
     let hasher: PasswordHasher
 
     /// - Parameters:
-    ///   - password: may be missing for those who have none.
-    ///   - session: the one that asks. Who has no password but something else to sign in by must have done so in it
-    ///     within the last ten minutes.
-    /// - Returns: the account as it was found.
+    ///   - password: May be missing for users who have none.
+    ///   - session: The calling session. A user without a password who has another way to sign in must have signed in
+    ///     with this session within the last ten minutes.
+    /// - Returns: The account that was checked.
     /// - Throws: `sign-in-failed`, `recent-sign-in-required`, `user-not-found`, `too-many-requests`, `invalid-body`.
     func confirm(_ password: Secret?, of user: UUID, in space: UserSpace, session: UUID? = nil) async throws
         -> UserStore.Account
@@ -37,13 +37,13 @@ struct PasswordCheck: Sendable {
         return account
     }
 
-    /// The same for what asks for a password to be there.
+    /// The same for actions that require a password.
     ///
-    /// - Throws: `conflict` for a user without a password.
+    /// - Throws: `conflict` for a user without a password, and the errors of `confirm`.
     func confirmPassword(_ password: Secret?, of user: UUID, in space: UserSpace) async throws -> UserStore.Account {
         guard let account = try await users.account(user, in: space) else { throw HTTPProblem(.userNotFound) }
         guard account.passwordHash != nil else {
-            throw HTTPProblem(.conflict, "This user has no password: upgrade first.")
+            throw HTTPProblem(.conflict, "This user has no password; upgrade the account first.")
         }
         return try await confirm(password, of: user, in: space)
     }

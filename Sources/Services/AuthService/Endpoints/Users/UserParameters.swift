@@ -7,9 +7,9 @@ import MartletHTTP
 import MartletMail
 
 extension ServiceContext {
-    /// The app whose users it is about.
+    /// The app and environment whose users the request concerns.
     ///
-    /// - Throws: `forbidden` for keys that are not for users.
+    /// - Throws: `forbidden` for kinds of keys that give no access to users.
     var userSpace: UserSpace {
         get throws {
             let principal = try principal
@@ -18,7 +18,7 @@ extension ServiceContext {
         }
     }
 
-    /// The app whose users its own server manages.
+    /// The app and environment whose users the app's server manages.
     ///
     /// - Throws: `forbidden`.
     var managedUserSpace: UserSpace {
@@ -28,9 +28,9 @@ extension ServiceContext {
         }
     }
 
-    /// The user who is signed in, or whom the app's server asks for.
+    /// The signed-in user, or the user named by the app's server.
     ///
-    /// - Throws: `invalid-token` when it is nobody.
+    /// - Throws: `invalid-token` if there is no user.
     var signedInUser: UUID {
         get throws {
             guard let text = try principal.userID else {
@@ -41,12 +41,12 @@ extension ServiceContext {
         }
     }
 
-    /// The session that the access token is of; nil: the app's server asks for the user.
+    /// The session of the access token; nil if the app's server acts for the user.
     var session: UUID? {
         get throws { try principal.sessionID.flatMap { UUID(uuidString: $0) } }
     }
 
-    /// The id in the path. What is no id is nobody's.
+    /// The user id in the path. A malformed id is `user-not-found`.
     ///
     /// - Throws: `user-not-found`.
     var userID: UUID {
@@ -60,12 +60,13 @@ extension ServiceContext {
 }
 
 extension ServiceContext {
-    /// What counts as one client, as the gateway says; nil: the app's own server, behind which many are.
+    /// The client's address for limits, as reported by the gateway; nil for the app's own server, which acts for many
+    /// clients.
     func clientAddress(of request: Request) throws -> String? {
         try principal.kind == .master ? nil : request.headers[HTTPField.Name(HeaderName.address)!] ?? ""
     }
 
-    /// What a call counts against that tells whether somebody has a name.
+    /// The limits for calls that reveal whether a name is taken.
     func nameLimits(of request: Request) throws -> [AttemptStore.Limit] {
         let space = try userSpace
         return try clientAddress(of: request).map { [.names($0, in: space)] } ?? []
@@ -73,7 +74,7 @@ extension ServiceContext {
 }
 
 extension BodyFields {
-    /// What the app calls the device.
+    /// The name that the app gives the device.
     func device() throws -> String {
         let text = try string("device") ?? ""
         guard text.unicodeScalars.count <= 200 else {
@@ -82,12 +83,12 @@ extension BodyFields {
         return text
     }
 
-    /// Bytes that a profile may have.
+    /// The maximum size of a profile in bytes.
     static let maximumProfileSize = 16 << 10
 
     func userName() throws -> UserName? { try string("userName").map { try UserName($0) } }
 
-    /// One of them at least, to sign in by.
+    /// At least one of them, as the identifier for signing in.
     func userNameOrEmail() throws -> (UserName?, EmailAddress?) {
         let (userName, email) = (try userName(), try email())
         guard userName != nil || email != nil else {

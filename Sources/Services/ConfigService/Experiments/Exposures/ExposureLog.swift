@@ -104,7 +104,8 @@ final class ExposureLog: Service {
                 try await store.add(batch)
             } catch {
                 logger.debug(
-                    "Could not write exposures; retrying later.", metadata: ["exposures": "\(batch.count)", "error.cause": "\(error)"])
+                    "Could not write exposures; retrying later.",
+                    metadata: ["exposures": "\(batch.count)", "error.cause": "\(error)"])
                 return state.withLock { $0.waiting.insert(contentsOf: batch, at: 0) }
             }
         }

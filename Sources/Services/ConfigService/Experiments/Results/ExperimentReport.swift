@@ -131,7 +131,9 @@ struct ExperimentReport: Sendable {
     // MARK: Hints
 
     /// The recommendation, based on the first metric.
-    var hint: Hint { metrics.first.map(hint) ?? Hint(advice: .wait, reason: "There are no observations of any metric yet.") }
+    var hint: Hint {
+        metrics.first.map(hint) ?? Hint(advice: .wait, reason: "There are no observations of any metric yet.")
+    }
 
     func hint(of report: MetricReport) -> Hint {
         if let broken = guardRails.first(where: { !$0.isMet && $0.code != "enough-data" }) {
