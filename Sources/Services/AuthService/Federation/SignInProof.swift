@@ -106,14 +106,14 @@ extension Federation {
             if let token { try await identities.keep(token, of: identity, in: space) }
         } catch let failure as ProviderFailure {
             providers.logger.warning(
-                "Could not get a refresh token from Apple; none will be revoked when the user is deleted.",
+                "Could not get a refresh token from Apple; no token will be revoked when the user is deleted.",
                 metadata: [
                     "app.id": "\(space.appID)", "provider.name": "\(provider.name)",
                     "error.cause": "\(failure.sentence)",
                 ])
         } catch let refusal as IDTokenRefusal {
             providers.logger.warning(
-                "Refused Apple's id token for a refresh token; none will be revoked when the user is deleted.",
+                "Apple's answer to the authorization code has an invalid id token; no token will be revoked when the user is deleted.",
                 metadata: [
                     "app.id": "\(space.appID)", "provider.name": "\(provider.name)",
                     "error.cause": "\(refusal.sentence)",

@@ -24,7 +24,7 @@ final class ReturnedMail: Sendable {
     private let notifications: ServiceAddress
     private let calls: ServiceCalls
     private let pause: Duration
-    private let resting = Mutex<ContinuousClock.Instant?>(nil)
+    private let pausedUntil = Mutex<ContinuousClock.Instant?>(nil)
 
     /// - Parameter pause: How long to wait after a failed call before the next one, so that not every mail waits for
     ///   the time limit.
@@ -38,7 +38,7 @@ final class ReturnedMail: Sendable {
     ///
     /// - Throws: `CancellationError`.
     func isKnown(from address: String, in space: UserSpace) async throws -> Bool {
-        if let end = resting.withLock({ $0 }), end > .now { return false }
+        if let end = pausedUntil.withLock({ $0 }), end > .now { return false }
         do {
             let question = Question(app: space.appID, environment: space.environment, address: address)
             let answer = try await calls.post(
@@ -46,7 +46,7 @@ final class ReturnedMail: Sendable {
             return try JSONDecoder().decode(Answer.self, from: Data(answer.body.readableBytesView)).isReturned
         } catch {
             try Task.checkCancellation()
-            resting.withLock { $0 = .now + pause }
+            pausedUntil.withLock { $0 = .now + pause }
             return false
         }
     }

@@ -5,6 +5,7 @@ enum AppScheme {
         "view-source", "intent", "content",
     ]
 
-    /// Whether browsers or phones use the scheme for something other than an app. `https` counts as such.
+    /// Whether browsers or phones use the scheme for something other than an app. False for `https`, whose URLs may
+    /// lead to an app.
     static func isTaken(_ scheme: String) -> Bool { taken.contains(scheme) }
 }

@@ -48,8 +48,8 @@ struct AuthorizationFlow: Sendable {
     ) async throws -> Response {
         // A program that intercepts a code cannot use it without the confidential client's secret.
         let isAssured = asked.client.isConfidential || RedirectURI.isExclusive(asked.redirectURI)
-        let mayGoByMemory = isAssured && !asked.prompts.contains(.consent)
-        if mayGoByMemory, try await grants.covers(asked.scopes, of: browser.userID, to: asked.client.id) {
+        let mayReuseConsent = isAssured && !asked.prompts.contains(.consent)
+        if mayReuseConsent, try await grants.covers(asked.scopes, of: browser.userID, to: asked.client.id) {
             return try await sendCode(asked, browser, issuer)
         }
         if asked.prompts.contains(.none) {

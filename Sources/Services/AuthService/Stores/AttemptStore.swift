@@ -123,8 +123,8 @@ struct AttemptStore: Sendable {
         let failures: PostgresQuery =
             "(greatest(0, a.failures - extract(epoch FROM clock_timestamp() - a.updated) / \(Int64(limit.secondsPerFailure))) + 1)"
         let (free, longest) = (Int64(limit.free), Int64(limit.longestPauseInSeconds))
-        // Uses the clock's time, not the statement's: a statement that waited for the row lock started before the pause
-        // that the other one set.
+        // Uses the clock's time: a statement that waited for the row lock started before the `not_before` that the
+        // other one stored, even if that sets no pause.
         return try await postgres.execute(
             """
             INSERT INTO auth.attempts AS a (key, failures, not_before, updated)

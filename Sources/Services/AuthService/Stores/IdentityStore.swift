@@ -24,7 +24,7 @@ struct IdentityStore: Sendable {
     /// - Throws: `sign-in-failed` if the account with its address is disabled.
     func owner(of identity: ProvenIdentity, in space: UserSpace) async throws -> Owner {
         let user: UUID? = try await postgres.query(
-            "SELECT user_id FROM auth.identities AS i WHERE \(Self.isThe(identity, in: space))"
+            "SELECT user_id FROM auth.identities AS i WHERE \(Self.isIdentity(identity, in: space))"
         ).first?.decode(0)
         if let user { return .user(user) }
         guard let email = identity.verifiedEmail else { return .nobody }
@@ -125,7 +125,7 @@ struct IdentityStore: Sendable {
     func keep(_ token: RevocableToken, of identity: ProvenIdentity, in space: UserSpace) async throws {
         let sealed = try key.seal(value: token, for: Self.tokenPurpose)
         try await postgres.execute(
-            "UPDATE auth.identities AS i SET sealed_token = \(sealed) WHERE \(Self.isThe(identity, in: space))")
+            "UPDATE auth.identities AS i SET sealed_token = \(sealed) WHERE \(Self.isIdentity(identity, in: space))")
     }
 
     /// The tokens to revoke: providers and encrypted tokens. The identities stay locked until the transaction ends, so
@@ -164,7 +164,7 @@ struct IdentityStore: Sendable {
         """
     }
 
-    private static func isThe(_ identity: ProvenIdentity, in space: UserSpace) -> PostgresQuery {
+    private static func isIdentity(_ identity: ProvenIdentity, in space: UserSpace) -> PostgresQuery {
         """
         i.app_id = \(space.appID) AND i.environment = \(space.environment.rawValue)
             AND i.issuer = \(identity.issuer) AND i.subject = \(identity.subject)

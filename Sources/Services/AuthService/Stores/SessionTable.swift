@@ -48,11 +48,13 @@ struct SessionTable: Sendable {
         if let row {
             return .refreshed(Refreshed(userID: try row.decode(0), number: try row.decode(1), user: try row.decode(2)))
         }
-        return try await lookAgain(content, where: condition)
+        return try await handleOutdated(content, where: condition)
     }
 
     /// Handles a token that is not the newest: either the answer with the newest one was lost, or the token is a copy.
-    private func lookAgain(_ content: RefreshTokens.Content, where condition: PostgresQuery) async throws -> Refresh {
+    private func handleOutdated(_ content: RefreshTokens.Content, where condition: PostgresQuery) async throws
+        -> Refresh
+    {
         let row = try await postgres.query(
             """
             SELECT u.id, s.generation, \(personJSON), s.rotated > now() - \(Self.graceInSeconds) * interval '1 second'

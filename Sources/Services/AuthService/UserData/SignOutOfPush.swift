@@ -53,12 +53,12 @@ struct SignOutOfPush: JobHandler {
             _ = try await calls.post(
                 "/internal/users/sign-out", ended, to: notifications, upTo: 64 << 10, within: .seconds(10))
         }
-        if parameters.isFresh { try await sayAgain(parameters, job) }
+        if parameters.isFresh { try await enqueueSecondRun(parameters, job) }
         return JobNoResult()
     }
 
     /// Enqueues the second run and finishes the first, in one transaction.
-    private func sayAgain(_ parameters: Parameters, _ job: RunningJob) async throws {
+    private func enqueueSecondRun(_ parameters: Parameters, _ job: RunningJob) async throws {
         var parameters = parameters
         parameters.isFresh = false
         try await postgres.withTransaction { [parameters] transaction in

@@ -11,11 +11,11 @@ struct DefinitionChoice: Sendable {
     func edition(
         of live: LiveDocument, for subject: Subject, with capabilities: ClientCapabilities, in space: LiveSpace
     ) async throws -> DefinitionEdition {
-        let meant = try meant(live, subject, space)
-        guard !capabilities.missing(for: meant.definition).isEmpty else { return meant }
+        let intended = try intended(live, subject, space)
+        guard !capabilities.missing(for: intended.definition).isEmpty else { return intended }
         return try await editions.first(before: live, in: space.space) {
-            $0.version < meant.version && capabilities.missing(for: $0.definition).isEmpty
-        } ?? meant
+            $0.version < intended.version && capabilities.missing(for: $0.definition).isEmpty
+        } ?? intended
     }
 
     /// The part with this digest, from any version that a client may have been referred to.
@@ -31,7 +31,7 @@ struct DefinitionChoice: Sendable {
             .part(sha256)
     }
 
-    private func meant(_ live: LiveDocument, _ subject: Subject, _ space: LiveSpace) throws -> DefinitionEdition {
+    private func intended(_ live: LiveDocument, _ subject: Subject, _ space: LiveSpace) throws -> DefinitionEdition {
         let newest = DefinitionEdition(version: live.version, definition: try Self.definition(live))
         guard let rollout = newest.definition.rollout, let other = space.version(rollout.otherwise, of: live.key) else {
             return newest

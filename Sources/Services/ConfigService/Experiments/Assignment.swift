@@ -77,7 +77,7 @@ extension LiveSpace {
             guard let id = unit[compiled.document.unit], history != nil || !compiled.document.needsHistory else {
                 return nil
             }
-            guard compiled.document.isMeant(attributes) else { return nil }
+            guard compiled.document.appliesToAppVersion(attributes) else { return nil }
             return compiled.assignment(of: id, attributes, history: history?[compiled.id] ?? [:])
         }
     }
@@ -108,7 +108,7 @@ extension CompiledExperiment {
 
 extension ExperimentDocument {
     /// Whether the experiment applies to the subject's app version. A tested configuration already implies the version.
-    fileprivate func isMeant(_ attributes: FlagAttributes) -> Bool {
+    fileprivate func appliesToAppVersion(_ attributes: FlagAttributes) -> Bool {
         guard let appVersion, configuration == nil else { return true }
         return attributes["appVersion"] == .string(appVersion)
     }

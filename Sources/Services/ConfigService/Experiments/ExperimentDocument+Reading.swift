@@ -22,8 +22,8 @@ extension ExperimentDocument {
         _ = reader.text(json["description"], at: "/description", upTo: 5_000)
         stoppedAt = reader.time(json["stoppedAt"], at: "/stoppedAt")
         state = reader.choice(json["state"], at: "/state") ?? .draft
-        readWhat(json, &reader)
-        readWho(json, &reader)
+        readVariations(json, &reader)
+        readParticipation(json, &reader)
         readHistory(json, &reader)
         metrics = reader.elements(json["metrics"] ?? .array([]), at: "/metrics", in: 0...Self.maximumMetrics)
             .enumerated()
@@ -35,7 +35,7 @@ extension ExperimentDocument {
         readDecision(json["decision"], &reader)
     }
 
-    private mutating func readWhat(_ json: JSONValue, _ reader: inout DocumentReader) {
+    private mutating func readVariations(_ json: JSONValue, _ reader: inout DocumentReader) {
         configuration = reader.text(json["configuration"], at: "/configuration", upTo: 129)
         if let configuration, !DocumentKey.isName(configuration) {
             reader.error(
@@ -70,7 +70,7 @@ extension ExperimentDocument {
         }
     }
 
-    private mutating func readWho(_ json: JSONValue, _ reader: inout DocumentReader) {
+    private mutating func readParticipation(_ json: JSONValue, _ reader: inout DocumentReader) {
         coverage = reader.number(json["coverage"], at: "/coverage", in: 0...1) ?? 1
         start = reader.time(json["start"], at: "/start")
         end = reader.time(json["end"], at: "/end")

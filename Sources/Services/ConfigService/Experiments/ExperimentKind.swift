@@ -121,21 +121,23 @@ struct ExperimentKind: PublishedKind {
             refuse("lowered", "/bucketVersion", "This must not decrease while the experiment runs.")
         }
         if new.phase < old.phase { refuse("lowered", "/phase", "This must not decrease while the experiment runs.") }
-        let anew = "Raise bucketVersion to reassign all units and restart the results."
+        let restartHint = "Raise bucketVersion to reassign all units and restart the results."
         if new.variations.map(\.key) != old.variations.map(\.key) {
-            refuse("fixed-while-running", "/variations", "Variations cannot change while the experiment runs. " + anew)
+            refuse(
+                "fixed-while-running", "/variations",
+                "Variations cannot change while the experiment runs. " + restartHint)
         }
         if new.unit != old.unit {
-            refuse("fixed-while-running", "/unit", "The unit cannot change while the experiment runs. " + anew)
+            refuse("fixed-while-running", "/unit", "The unit cannot change while the experiment runs. " + restartHint)
         }
         if new.seed != old.seed {
-            refuse("fixed-while-running", "/seed", "The seed cannot change while the experiment runs. " + anew)
+            refuse("fixed-while-running", "/seed", "The seed cannot change while the experiment runs. " + restartHint)
         }
         if new.assignsOthers(than: old), new.phase == old.phase || !new.isSticky {
             refuse(
                 "moves-units", "/phase",
                 "This would move participating units. Raise phase (and keep sticky on) so that they keep their variation, or: "
-                    + anew)
+                    + restartHint)
         }
         if zip(new.variations, old.variations).contains(where: {
             $0.configuration != $1.configuration || $0.flags != $1.flags

@@ -10,7 +10,7 @@ struct EvaluationContext: Sendable {
     let unit: ExperimentUnit
     private let principal: Principal
     /// The caller's description as received.
-    private let said: String
+    private let received: String
 
     /// - Parameters:
     ///   - context: OpenFeature's evaluation context: `targetingKey` and any attributes that conditions test.
@@ -29,7 +29,7 @@ struct EvaluationContext: Sendable {
         unit = ExperimentUnit(
             userID: attributes.text("userId"), deviceID: attributes.text("deviceId") ?? attributes.text("targetingKey"))
         self.principal = principal
-        said = [context.text, deviceID ?? ""].joined(separator: "\n")
+        received = [context.text, deviceID ?? ""].joined(separator: "\n")
     }
 
     /// The same context with the attributes of the user that `needs` names.
@@ -45,7 +45,7 @@ struct EvaluationContext: Sendable {
     var identity: String {
         let unknown = (attributes.areRolesUnknown ? "r" : "") + (attributes.isProfileUnknown ? "p" : "")
         let user = principal.userID == nil ? "" : attributes["user"].map(Self.text) ?? ""
-        return [said, principal.userID ?? "", principal.kind.rawValue, unknown, user].joined(separator: "\n")
+        return [received, principal.userID ?? "", principal.kind.rawValue, unknown, user].joined(separator: "\n")
     }
 
     /// A text that is identical on every instance, whatever the order of members.

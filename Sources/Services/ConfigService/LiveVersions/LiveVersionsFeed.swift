@@ -16,7 +16,7 @@ final class LiveVersionsFeed: Service {
     private struct State {
         var number: Int64?
         /// The start of the last successful poll.
-        var looked: ContinuousClock.Instant?
+        var lastPoll: ContinuousClock.Instant?
         var generations: [ConfigSpace: Int64] = [:]
         var spaces: [ConfigSpace: LiveVersions.Space] = [:]
     }
@@ -36,7 +36,7 @@ final class LiveVersionsFeed: Service {
     var isRead: Bool { state.withLock { $0.number != nil } }
 
     /// Whether the feed was recently in sync with the database.
-    var isCurrent: Bool { state.withLock { $0.looked.map { .now - $0 < .seconds(6) } ?? false } }
+    var isCurrent: Bool { state.withLock { $0.lastPoll.map { .now - $0 < .seconds(6) } ?? false } }
 
     func run() async throws {
         await cancelWhenGracefulShutdown {
@@ -77,7 +77,7 @@ final class LiveVersionsFeed: Service {
             let known = state.withLock { $0.generations }
             let changed = generations.filter { known[$0.key] != $0.value }.map(\.key)
             guard !changed.isEmpty || known.count != generations.count || !isRead else {
-                state.withLock { $0.looked = began }
+                state.withLock { $0.lastPoll = began }
                 return
             }
             var fresh: [ConfigSpace: LiveVersions.Space] = [:]
@@ -95,7 +95,7 @@ final class LiveVersionsFeed: Service {
                 }
                 state.spaces = state.spaces.filter { generations[$0.key] != nil }
                 state.generations = generations
-                state.looked = began
+                state.lastPoll = began
                 state.number = generations.values.reduce(0, &+)
             }
             waiters.wake()

@@ -39,15 +39,15 @@ final class EventStreams: Sendable {
     ) async throws -> Response {
         try enter(space)
         let (now, changes) = try await undoing({ self.leave(space) }) { try await self.live.changes(space) }
-        let seat = StreamPermit { [weak self] in self?.leave(space) }
+        let permit = StreamPermit { [weak self] in self?.leave(space) }
         return Response(
             status: .ok, headers: [.contentType: "text/event-stream; charset=utf-8", .cacheControl: "no-store"],
             body: ResponseBody { writer in
-                defer { seat.leave() }
+                defer { permit.leave() }
                 try await writer.write(ByteBuffer(string: first(now)?.text ?? ":\n\n"))
                 var last = now
-                for await sign in Self.signs(changes) {
-                    guard let new = sign else {
+                for await change in Self.withHeartbeats(changes) {
+                    guard let new = change else {
                         try await writer.write(ByteBuffer(string: ":\n\n"))
                         continue
                     }
@@ -59,7 +59,7 @@ final class EventStreams: Sendable {
     }
 
     /// The changes, and nil at every heartbeat.
-    private static func signs(_ changes: AsyncStream<LiveSpace>) -> AsyncStream<LiveSpace?> {
+    private static func withHeartbeats(_ changes: AsyncStream<LiveSpace>) -> AsyncStream<LiveSpace?> {
         let (stream, continuation) = AsyncStream.makeStream(of: LiveSpace?.self, bufferingPolicy: .bufferingNewest(4))
         let task = Task {
             await withGracefulShutdownHandler {

@@ -104,7 +104,7 @@ final class LiveDocuments: Service {
         await cancelWhenGracefulShutdown {
             await withDiscardingTaskGroup { group in
                 group.addTask { await self.followNotifications() }
-                group.addTask { await self.lookFromTimeToTime() }
+                group.addTask { await self.pollPeriodically() }
             }
         }
         for entry in state.withLock({ Array($0.entries.values) }) {
@@ -145,7 +145,7 @@ final class LiveDocuments: Service {
             state.withLock { state in
                 state.first[space] = nil
                 state.entries[space] = Entry(current: read, read: number, lastUsed: .now)
-                forgetSome(&state, but: space)
+                evictSpaces(&state, but: space)
             }
             return read
         } catch {
@@ -186,14 +186,14 @@ final class LiveDocuments: Service {
             state.entries[read.space]?.read = number
             guard isNew else { return [] }
             state.entries[read.space]?.current = read
-            forgetSome(&state, but: read.space)
+            evictSpaces(&state, but: read.space)
             return Array(entry.followers.values)
         }
         for follower in followers { follower.yield(read) }
     }
 
     /// Evicts the least recently used spaces that have no followers.
-    private func forgetSome(_ state: inout State, but space: ConfigSpace) {
+    private func evictSpaces(_ state: inout State, but space: ConfigSpace) {
         var size = state.entries.values.reduce(0) { $0 + $1.current.sizeInBytes }
         guard state.entries.count > limits.spaces || size > limits.sizeInBytes else { return }
         let candidates = state.entries.filter { $0.key != space && $0.value.followers.isEmpty }.sorted {
@@ -210,19 +210,19 @@ final class LiveDocuments: Service {
             if let space = ConfigSpace(notification.payload), !notification.mayHaveMissed {
                 refresh(space)
             } else {
-                await look()
+                await pollGenerations()
             }
         }
     }
 
-    private func lookFromTimeToTime() async {
+    private func pollPeriodically() async {
         while !Task.isCancelled {
             try? await Task.sleep(for: Self.interval)
-            await look()
+            await pollGenerations()
         }
     }
 
-    private func look() async {
+    private func pollGenerations() async {
         let (known, followers) = state.withLock { state in
             (state.entries.mapValues(\.current.generation), state.entries.values.reduce(0) { $0 + $1.followers.count })
         }

@@ -99,10 +99,10 @@ struct ExperimentReport: Sendable {
     /// Checks that the units seen by analytics match the exposed units.
     private func guardRails(_ seen: MeasuredExperiment.Seen) -> [GuardRail] {
         let all = seen.units.values.reduce(seen.multipleExposures, +)
-        let strange = experiment.variations.first { (seen.units[$0.key] ?? 0) > (units[$0.key] ?? 0) * 101 / 100 + 1 }
+        let surplus = experiment.variations.first { (seen.units[$0.key] ?? 0) > (units[$0.key] ?? 0) * 101 / 100 + 1 }
         let message =
-            if let strange {
-                "Analytics saw \(seen.units[strange.key] ?? 0) persons with \(strange.key), but only \(units[strange.key] ?? 0) units were given it. Either persons are not the units, or events report outdated variations."
+            if let surplus {
+                "Analytics saw \(seen.units[surplus.key] ?? 0) persons with \(surplus.key), but only \(units[surplus.key] ?? 0) units were given it. Either persons are not the units, or events report outdated variations."
             } else if all == 0 {
                 "No event reports a variation. Send the value of the header Experiments with events, and identify persons by the unit's id."
             } else {
@@ -110,7 +110,7 @@ struct ExperimentReport: Sendable {
             }
         return [
             GuardRail(
-                code: "units-seen", isMet: strange == nil && (all > 0 || units.values.allSatisfy { $0 == 0 }),
+                code: "units-seen", isMet: surplus == nil && (all > 0 || units.values.allSatisfy { $0 == 0 }),
                 message: message),
             GuardRail(
                 code: "single-variation-seen", isMet: seen.multipleExposures * 100 <= all,
