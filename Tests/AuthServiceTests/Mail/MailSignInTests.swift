@@ -124,7 +124,7 @@ extension UserClient {
             #expect(answers.allSatisfy { $0.isProblem(.signInFailed) } && answers[0].text == answers[1].text)
             // Nobody sent a name or a password, so nothing is said of them.
             #expect(
-                answers[0].string("detail")?.contains("ask for another mail") == true
+                answers[0].string("detail")?.contains("request another mail") == true
                     && !answers[0].text.contains("assword"), "\(answers[0])")
             // And so are too many requests.
             for address in [known, unknown] {

@@ -23,7 +23,7 @@ struct DefinitionKind: PublishedKind {
             findings.append(
                 Finding(
                     .warning, "unknown-flag", at: "/rollout/flag",
-                    "No flag named \"\(flag)\" is live, so everyone gets the version in otherwise."))
+                    "No flag named \"\(flag)\" is live, so everyone gets the version that \"otherwise\" names."))
         }
         for part in CompiledDefinition(app).parts
         where (part.gzip ?? part.content).readableBytes > Self.maximumPartSizeInBytes {
