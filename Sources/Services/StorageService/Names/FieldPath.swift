@@ -3,9 +3,9 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// A field of an object, or a field inside one: `name`, `address.city`.
+/// A field of an object, or a nested field: `name`, `address.city`.
 ///
-/// At most 8 parts of 1 to 128 bytes; no part may begin with `$` or hold control characters or backslashes.
+/// At most 8 parts of 1 to 128 bytes. No part may begin with `$` or contain control characters or backslashes.
 struct FieldPath: Sendable, Hashable {
     static let maximumParts = 8
 
@@ -26,7 +26,7 @@ struct FieldPath: Sendable, Hashable {
 
     var text: String { parts.joined(separator: ".") }
 
-    /// `doc->'address'->'city'`: constant text, so that an index on the same expression serves it.
+    /// `doc->'address'->'city'`, as constant text, so that indexes on the same expression can be used.
     var expression: PostgresQuery {
         var expression: PostgresQuery = "doc"
         for literal in literals { expression.append("->\(literal)") }
