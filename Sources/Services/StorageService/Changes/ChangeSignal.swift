@@ -22,7 +22,7 @@ final class ChangeSignal: Sendable {
         var followers: [String: [Int: AsyncStream<Void>.Continuation]] = [:]
         var lastFollower = 0
         /// Schemas for which a notification is being sent; true if another one must follow.
-        var telling: [String: Bool] = [:]
+        var notifying: [String: Bool] = [:]
     }
 
     init(postgres: PostgresClient) {
@@ -33,8 +33,8 @@ final class ChangeSignal: Sendable {
     func written(in space: AppSpace) {
         wake(space.schema)
         let isNew = state.withLock { state in
-            let isNew = state.telling[space.schema] == nil
-            state.telling[space.schema] = !isNew
+            let isNew = state.notifying[space.schema] == nil
+            state.notifying[space.schema] = !isNew
             return isNew
         }
         if isNew { Task { await tell(space.schema) } }
@@ -73,8 +73,8 @@ final class ChangeSignal: Sendable {
             _ = try? await postgres.execute("SELECT pg_notify(\(Self.channel), \(schema))")
             try? await Task.sleep(for: Self.interval)
         } while state.withLock({ state in
-            let isDue = state.telling[schema] == true
-            state.telling[schema] = isDue ? false : nil
+            let isDue = state.notifying[schema] == true
+            state.notifying[schema] = isDue ? false : nil
             return isDue
         })
     }

@@ -18,7 +18,7 @@ struct FieldPath: Sendable, Hashable {
         let literals = parts.compactMap(PostgresLiteral.init)
         let isWellFormed = parts.allSatisfy { !$0.isEmpty && $0.utf8.count <= 128 && !$0.begins(with: "$") }
         guard isWellFormed, literals.count == parts.count, parts.count <= Self.maximumParts else {
-            throw HTTPProblem(.invalidFilter, "This is not a field's name or dotted path.", field: text)
+            throw HTTPProblem(.invalidFilter, "Expected a field's name or dotted path.", field: text)
         }
         self.parts = parts
         self.literals = literals
