@@ -112,7 +112,8 @@ struct HookBody: Codable, Sendable {
         }
         let callers = callers ?? []
         guard callers.count <= Grantee.maximumListed else {
-            throw HTTPProblem(.limitExceeded, "At most \(Grantee.maximumListed) can be listed.", field: "callers")
+            throw HTTPProblem(
+                .limitExceeded, "A list may have at most \(Grantee.maximumListed) entries.", field: "callers")
         }
         guard callers.allSatisfy({ $0 == "*" || $0 == "authenticated" || Grantee.isUserOrRole($0) }) else {
             throw HTTPProblem(

@@ -79,7 +79,8 @@ final class HookStore: Sendable {
                 "SELECT pg_advisory_xact_lock(hashtextextended(\(space.schema + " hooks"), 0))")
             let others = try await transaction.query("SELECT count(*) FROM \(table) WHERE name <> \(name.text)")
             guard try others[0].decode(0, as: Int.self) < Hook.maximumPerSpace else {
-                throw HTTPProblem(.limitExceeded, "An app may have \(Hook.maximumPerSpace) hooks.", field: "name")
+                throw HTTPProblem(
+                    .limitExceeded, "An app may have at most \(Hook.maximumPerSpace) hooks.", field: "name")
             }
             let rows = try await transaction.query(
                 """
