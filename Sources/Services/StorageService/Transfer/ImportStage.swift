@@ -2,9 +2,9 @@ import Foundation
 import MartletCore
 import MartletPostgres
 
-/// A table in the app's schema that holds an import's records until all are known to be good.
+/// A table in the app's schema that holds an import's records until all of them are known to be valid.
 struct ImportStage: Sendable {
-    /// For statements over a whole file.
+    /// The limit for statements that process a whole file.
     static let timeout: Duration = .seconds(1_800)
     static let prefix = "_import_"
 
@@ -26,7 +26,7 @@ struct ImportStage: Sendable {
         self.target = target
     }
 
-    /// Makes it anew: what an earlier attempt left is of no use.
+    /// Creates the table, replacing that of an earlier attempt.
     func create() async throws {
         try await drop()
         try await run(
@@ -37,7 +37,8 @@ struct ImportStage: Sendable {
             """)
     }
 
-    /// Drops what imports left whose process died for good. No other import of the app runs: they share a lane.
+    /// Drops the stages of imports whose process died. No other import of the app can be running, because they share a
+    /// lane.
     func dropForgotten() async throws {
         let rows = try await run(
             "SELECT tablename::text FROM pg_tables WHERE schemaname = \(space.schema) AND tablename LIKE '\\_import\\_%'"
@@ -53,7 +54,7 @@ struct ImportStage: Sendable {
         try await run("DROP TABLE IF EXISTS \(table)")
     }
 
-    /// Adds records; returns those that PostgreSQL cannot store.
+    /// Inserts records; returns those that PostgreSQL cannot store.
     func add(_ records: ArraySlice<ImportRecord>, after n: Int) async throws -> [ImportRecord] {
         guard let first = records.first else { return [] }
         do {
@@ -82,7 +83,7 @@ struct ImportStage: Sendable {
             """)
     }
 
-    /// Takes out records whose id stands in the file before, and, if wanted, those whose id the collection has.
+    /// Removes records whose id occurs earlier in the file and, if requested, those whose id exists in the collection.
     func removeDuplicates(refusingExisting: Bool) async throws -> (count: Int, first: [ImportReport.BadRecord]) {
         try await run("ANALYZE \(table)")
         var (count, first) = try await remove(
@@ -127,7 +128,8 @@ struct ImportStage: Sendable {
         var skipped = 0
     }
 
-    /// Stores the records numbered `range`, and appends them to the change log. The transaction has the space's role.
+    /// Stores the records with numbers in `range`, and appends them to the change log. The transaction must have the
+    /// space's role.
     func apply(
         _ range: ClosedRange<Int>, replacing: Bool, scope: QueryScope, in transaction: PostgresTransaction
     ) async throws -> Applied {
