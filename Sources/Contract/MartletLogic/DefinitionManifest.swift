@@ -22,8 +22,8 @@ public struct DefinitionManifest: Codable, Sendable, Equatable {
     /// newer one, or not yet.
     public let content: Int
     public let published: String
-    /// The manifest is invalid after this time (RFC 3339), so a client notices when newer ones are withheld from it. Nil
-    /// for no limit.
+    /// The manifest is invalid after this time (RFC 3339), so a client notices when newer ones are withheld from it.
+    /// Nil for no limit.
     public let expires: String?
     /// The minimum version of the host app; nil for any.
     public let minClient: String?

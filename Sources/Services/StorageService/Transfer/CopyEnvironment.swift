@@ -284,8 +284,8 @@ struct EnvironmentCopy {
         }
         let usage = try space.own("_file_usage")
         let limits = try await transaction.query("SELECT max(maximum_files), max(maximum_bytes) FROM \(usage)")[0]
-        // The usage before the files, in the same order as other writers lock them. The table is emptied and its row created
-        // again, because a copy cannot update what others have changed since its snapshot.
+        // The usage before the files, in the same order as other writers lock them. The table is emptied and its row
+        // created again, because a copy cannot update what others have changed since its snapshot.
         let own = [
             "_file_usage", "_changes", "_idempotency", "_relations", "_role_members", "_roles", "_collections",
             "_files", "_thumbnails", "_uploads", "_transfer_parts", "_transfers", "_closed",
