@@ -36,7 +36,7 @@ extension FileStore {
                 SELECT coalesce(sum(size), 0)::bigint FROM \(try space.own("_transfers")) WHERE NOT is_finished)
             FROM \(try space.own("_file_usage"))
             """, in: space)
-        guard let row = rows.first else { throw HTTPProblem(.internalError, cause: "the space's usage is not there") }
+        guard let row = rows.first else { throw HTTPProblem(.internalError, cause: "the space has no usage row") }
         let own = FileQuota(maximumFiles: try row.decode(2), maximumBytes: try row.decode(3))
         return FileUsage(
             files: try row.decode(0), bytes: try row.decode(1), unfinishedBytes: try row.decode(4),

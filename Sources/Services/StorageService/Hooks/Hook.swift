@@ -102,7 +102,7 @@ struct HookBody: Codable, Sendable {
             }
             _ = try CollectionName(collection)
             guard callers == nil else {
-                throw HTTPProblem(.invalidBody, "Only a function has callers.", field: "callers")
+                throw HTTPProblem(.invalidBody, "Only a function may have callers.", field: "callers")
             }
         }
         guard Hook.timeoutRange.contains(timeoutMilliseconds ?? Hook.defaultTimeoutInMilliseconds) else {

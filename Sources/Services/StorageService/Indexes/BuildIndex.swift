@@ -55,7 +55,8 @@ struct BuildIndex: JobHandler {
         }
         try await transfers.postgres.withTransaction { transaction in
             guard try await transaction.execute("DELETE FROM storage.index_builds WHERE job = \(job.id)") == 1 else {
-                throw JobFailure(code: ErrorCode.indexNotFound.rawValue, detail: "The index was dropped meanwhile.")
+                throw JobFailure(
+                    code: ErrorCode.indexNotFound.rawValue, detail: "The index was dropped while it was being built.")
             }
             try await transaction.executeScript("SET LOCAL ROLE \(build.space.role.quoted)")
             try await transaction.execute("COMMENT ON INDEX \(index) IS \(comment)")
@@ -88,7 +89,7 @@ struct BuildIndex: JobHandler {
         if error.sqlState == "23505" {
             return JobFailure(
                 code: ErrorCode.conflict.rawValue,
-                detail: "Objects of the collection have the same values: the index cannot be unique.",
+                detail: "Several objects have the same values, so the index cannot be unique.",
                 cause: error.description)
         }
         guard let problem = error.clientProblem as? HTTPProblem, problem.code.status < 500 else { return nil }

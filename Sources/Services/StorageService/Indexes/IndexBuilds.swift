@@ -53,7 +53,7 @@ struct IndexBuilds: Sendable {
     ) async throws -> UUID {
         guard try await jobs.unfinished(scope: space.jobScope, kinds: [BuildIndex.kind]) < Self.maximumUnfinished else {
             throw HTTPProblem(
-                .limitExceeded, "An app may have \(Self.maximumUnfinished) indexes that wait to be built.")
+                .limitExceeded, "An app may have at most \(Self.maximumUnfinished) indexes waiting to be built.")
         }
         let options = JobOptions(scope: space.jobScope, lane: BuildIndex.lane)
         let parameters = BuildIndex.Options(space: SpaceName(space), collection: collection.text, name: index.name)

@@ -118,7 +118,7 @@ struct IndexStore: Sendable {
             throw HTTPProblem(.conflict, "An index \"\(index.name)\" exists.", field: "name")
         }
         guard existing.count < Self.maximumIndexes else {
-            throw HTTPProblem(.limitExceeded, "A collection may have \(Self.maximumIndexes) indexes.")
+            throw HTTPProblem(.limitExceeded, "A collection may have at most \(Self.maximumIndexes) indexes.")
         }
     }
 

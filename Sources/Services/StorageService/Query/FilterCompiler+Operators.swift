@@ -161,7 +161,8 @@ extension FilterCompiler {
         budget.patterns += 1
         guard budget.patterns <= Self.maximumPatterns else {
             throw HTTPProblem(
-                .limitExceeded, "A filter may have \(Self.maximumPatterns) patterns.", field: operands.target.name)
+                .limitExceeded, "A filter may have at most \(Self.maximumPatterns) patterns.",
+                field: operands.target.name)
         }
         let pattern = try RegexPattern(text, options: letters, field: operands.target.name)
         if !pattern.isPrefixOnly { filter.isCostly = true }

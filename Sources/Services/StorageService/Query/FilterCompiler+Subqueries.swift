@@ -74,7 +74,7 @@ extension FilterCompiler {
         guard budget.subqueries <= Self.maximumSubqueries, subqueryDepth < Self.maximumSubqueryDepth else {
             throw HTTPProblem(
                 .limitExceeded,
-                "A filter may have \(Self.maximumSubqueries) queries in it, nested at most \(Self.maximumSubqueryDepth) deep.",
+                "A filter may have at most \(Self.maximumSubqueries) queries in it, nested at most \(Self.maximumSubqueryDepth) deep.",
                 field: target.name)
         }
         guard case .object(let members) = value,

@@ -181,7 +181,8 @@ extension Batch.Item {
         case ("PATCH", let id?): act = .change(id, try Document(body, replacing: id, allowingOperations: true))
         case ("DELETE", let id?): act = .delete(id)
         default:
-            throw HTTPProblem(.invalidBody, "POST to a collection; PUT, PATCH or DELETE of an object.", field: "method")
+            throw HTTPProblem(
+                .invalidBody, "Expected POST to a collection, or PUT, PATCH or DELETE of an object.", field: "method")
         }
         switch try value("ifMatch") {
         case nil: precondition = nil

@@ -33,7 +33,9 @@ struct Housekeeping: PeriodicWork {
             do {
                 try await sweep(schema)
             } catch {
-                logger.error("housekeeping failed", metadata: ["storage.schema": "\(schema)", "error": "\(error)"])
+                logger.error(
+                    "Could not clean up a space; retrying in the next pass.",
+                    metadata: ["storage.schema": "\(schema)", "error": "\(error)"])
             }
         }
     }
@@ -54,7 +56,7 @@ struct Housekeeping: PeriodicWork {
                         SELECT ctid AS row, at FROM \(changes) WHERE collection = c.name ORDER BY txid, seq LIMIT \(Self.batch)) AS oldest
                     WHERE at < now() - make_interval(days => \(Int32(retentionInDays)))))
                 RETURNING collection, txid),
-            -- Cursors from before these are refused from now on.
+            -- Cursors from before these changes are refused from now on.
             raised AS (
                 INSERT INTO \(floor) AS f (collection, txid)
                 SELECT DISTINCT ON (collection) collection, txid FROM gone ORDER BY collection, txid DESC

@@ -178,7 +178,7 @@ struct ObjectStore: Sendable {
             """
             WITH item AS (
                 SELECT (\(ids))[position] AS id, value FROM jsonb_array_elements(\(documents.json)) WITH ORDINALITY AS element (value, position)),
-            -- In one order, so that two posts of the same ids wait for each other and never in a circle.
+            -- Sorted, so that concurrent posts of the same ids cannot deadlock.
             old AS MATERIALIZED (
                 SELECT id, deleted, \(Self.before), \(access.columns(for: .update))
                 FROM \(table) WHERE id = ANY (\(given)) ORDER BY id FOR UPDATE),
@@ -274,7 +274,7 @@ struct ObjectStore: Sendable {
             gone AS (
                 DELETE FROM \(table) AS stored USING old WHERE stored.id = old.id AND old.may\(Self.precondition(precondition))
                 RETURNING stored.*, \(Self.beforeNames)),
-            -- Those who follow saw a removed one go when it was removed.
+            -- Followers were already notified when the object was removed.
             written AS (SELECT *, 'd' AS kind FROM gone WHERE deleted IS NULL),
             unrelated AS (
                 DELETE FROM \(relations) AS r USING gone
@@ -338,7 +338,7 @@ struct ObjectStore: Sendable {
                 RETURNING stored.*, stored.xmax = 0 AS is_new),
             written AS (
                 SELECT u.*, \(Self.kind), \(Self.upsertedBefore) FROM upserted AS u LEFT JOIN old ON TRUE
-                -- Another has just made it: this statement saw nothing of that and has to begin again.
+                -- Another transaction has just created it. This statement does not see it and must be repeated.
                 WHERE (u.is_new OR old.id IS NOT NULL OR storage.fail('40001', 'id'))\(Self.creatable(access))),
             \(try Self.relations(document, scope))\(try ChangeLog.append(in: scope))
             SELECT \(Rendering.object(access)), \(Rendering.entityTag), is_new, written.id IS NOT NULL, coalesce((SELECT seen AND NOT may FROM old), FALSE)
@@ -367,7 +367,7 @@ struct ObjectStore: Sendable {
             WITH \(try Self.old(id, scope, .update, veil)),
             changed AS (
                 UPDATE \(table) AS stored SET doc = \(doc), updated = now(), version = stored.version + 1\(lists)
-                -- The row is chosen before the document is made, so no operation reads a field that is hidden from the asker.
+                -- The row is selected before the document is computed, so no operation reads a field hidden from the caller.
                 FROM old WHERE stored.id = old.id AND old.may AND old.shows\(Self.precondition(precondition))
                 RETURNING stored.*, \(Self.beforeNames)),
             written AS (SELECT *, 'u' AS kind FROM changed),

@@ -75,7 +75,8 @@ struct Operations: Sendable, Equatable {
         for name in names where name.holds(".") {
             let parts = name.parts(between: ".")
             for count in 1..<parts.count where all.contains(FieldName(parts.prefix(count).joined(separator: "."))) {
-                throw HTTPProblem(.invalidBody, "One of two fields in the body lies inside the other.", field: name)
+                throw HTTPProblem(
+                    .invalidBody, "A field in the body is nested in another field of the body.", field: name)
             }
         }
     }

@@ -65,7 +65,7 @@ struct CSVColumns: Sendable {
     /// - Throws: `RecordFault`.
     func object(_ cells: [RawRecord.Cell], emptyIsNull: Bool) throws(RecordFault) -> [UInt8] {
         guard cells.count <= columns.count || cells.dropFirst(columns.count).allSatisfy({ $0.text.isEmpty }) else {
-            throw RecordFault(reason: "The line has \(cells.count) cells, the header \(columns.count).")
+            throw RecordFault(reason: "The line has \(cells.count) cells, but the header has \(columns.count).")
         }
         return Array((try text(root, cells, emptyIsNull) ?? "{}").utf8)
     }

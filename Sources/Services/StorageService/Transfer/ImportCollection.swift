@@ -213,7 +213,7 @@ struct ImportCollection: JobHandler {
                 guard error.sqlState == "23505" else { throw error }
                 throw JobFailure(
                     code: ErrorCode.conflict.rawValue,
-                    detail: "A record has values of a unique index that another object has. Nothing was stored.",
+                    detail: "A record has the same values in a unique index as another object. Nothing was stored.",
                     cause: "\(error)")
             }
             transfers.signal.written(in: stage.space)

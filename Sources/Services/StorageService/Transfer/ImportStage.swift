@@ -136,14 +136,14 @@ struct ImportStage: Sendable {
         let condition: PostgresQuery = replacing ? "" : "WHERE stored.deleted IS NOT NULL"
         var query: PostgresQuery = """
             WITH item AS MATERIALIZED (SELECT * FROM \(table) WHERE n BETWEEN \(range.lowerBound) AND \(range.upperBound)),
-            -- In one order, so that two writers of the same ids wait for each other and never in a circle.
+            -- Sorted, so that concurrent writers of the same ids cannot deadlock.
             old AS MATERIALIZED (
                 SELECT id, deleted, updated AS before_updated, version AS before_version, readers AS before_readers, doc AS before_doc
                 FROM \(target) WHERE id IN (SELECT id FROM item WHERE given) ORDER BY id FOR UPDATE),
             upserted AS (
                 INSERT INTO \(target) AS stored (id, created, updated, version, readers, writers, doc)
                 SELECT id, created, updated, version, readers, writers, doc FROM item
-                -- Makes `old` read and lock its rows before this writes them.
+                -- Forces `old` to read and lock its rows before they are written here.
                 WHERE (SELECT count(*) FROM old) IS NOT NULL ORDER BY id
                 ON CONFLICT (id) DO UPDATE SET doc = excluded.doc, updated = now(), deleted = NULL, version = stored.version + 1,
                     readers = excluded.readers, writers = excluded.writers \(condition)

@@ -81,7 +81,7 @@ extension StoredUserData {
                     readers = array_remove(stored.readers, \(owner.id)), writers = array_remove(stored.writers, \(owner.id))
                 FROM old WHERE stored.id = old.id AND NOT old.is_own
                 RETURNING stored.*, old.before_updated, old.before_version, old.before_readers, old.before_doc),
-            -- Those who follow saw a removed one go when it was removed.
+            -- Followers were already notified when the object was removed.
             written AS (
                 SELECT *, 'd' AS kind FROM gone WHERE deleted IS NULL UNION ALL SELECT *, 'u' FROM changed WHERE deleted IS NULL),
             unrelated AS (

@@ -180,7 +180,7 @@ private struct XLIFFGroup {
                 guard isStringsDict || other.origin?.hasSuffix(".stringsdict") == true else {
                     throw LocalizationFault(
                         "line \(line)",
-                        "The key \"\(key.prefix(128))\" is in \(other.origin ?? "another file") with other texts.")
+                        "The key \"\(key.prefix(128))\" is in \(other.origin ?? "another file") with different texts.")
                 }
                 if !isStringsDict { continue }
             }
