@@ -210,7 +210,7 @@ actor LiveTail {
         }
         isDone = isDone && generation == self.generation
         for continuation in waiting { continuation.resume(returning: isDone) }
-        if generation == self.generation { keepUp() }
+        if generation == self.generation { maintainStreams() }
     }
 
     /// Waits for a turn that began after this call; returns false if it failed.
@@ -254,7 +254,7 @@ actor LiveTail {
                 tasks.addTask { await self.advance(shape, to: news.end.snapshot, generation) }
             }
         }
-        await untilHanded()
+        await waitUntilWritten()
     }
 
     private func advance(_ shape: LiveShape, to end: Snapshot, _ generation: Int) async {
@@ -299,7 +299,7 @@ actor LiveTail {
                 let isLast = !batch.hasMore && change.seq == batch.last
                 let position: ChangeCursor.Position = isLast ? .at(to) : .within(from: from, to: to, seq: change.seq)
                 body(Delivery(change, cursor: text(of: ChangeCursor(epoch: epoch, position: position), shape)))
-                if handed >= Self.maximumHanded { await untilHanded() }
+                if handed >= Self.maximumHanded { await waitUntilWritten() }
             }
             guard batch.hasMore else { return }
             seq = batch.last
@@ -328,7 +328,7 @@ actor LiveTail {
     }
 
     /// Waits until the event loops have written the frames handed to them. Nothing else limits how many are pending.
-    private func untilHanded() async {
+    private func waitUntilWritten() async {
         guard handed > 0 else { return }
         handed = 0
         var loops: [ObjectIdentifier: any EventLoop] = [:]
@@ -397,7 +397,7 @@ actor LiveTail {
     // MARK: Ending
 
     /// Sends heartbeats, and ends streams that have reached their maximum duration.
-    private func keepUp() {
+    private func maintainStreams() {
         let now = ContinuousClock.now
         guard now - lastHeartbeat >= Self.heartbeatInterval else { return }
         lastHeartbeat = now

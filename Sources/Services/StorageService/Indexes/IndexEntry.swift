@@ -12,7 +12,7 @@ struct IndexEntry: Encodable, Sendable {
     }
 
     struct Failure: Codable, Sendable, Equatable {
-        /// An error code, or that of a failed job.
+        /// An error code, `job-failed` or `job-cancelled`.
         var code: String
         var detail: String
     }

@@ -27,7 +27,6 @@ struct Idempotency: Sendable {
     ///
     /// - Throws: The errors of `write`; `invalid-parameter`; `idempotency-key-reused` if the key came with another
     ///   request.
-    ///   request.
     func perform(
         _ request: Request, _ body: ByteBuffer, in scope: QueryScope,
         _ write: @Sendable (ObjectStore) async throws -> Response
