@@ -143,8 +143,7 @@ struct Batch: Sendable {
         }
     }
 
-    /// In one transaction, a missing table cannot be noticed and then created, because an update of a missing table
-    /// ends the transaction.
+    /// Creates the collections before the batch's transaction, which an error about a missing table would abort.
     private func makeCollections(for items: [Item], in space: AppSpace) async throws {
         let known = try await rights.collections(of: space)
         for name in Set(items.map(\.collection)) where known[name.text] == nil {
