@@ -44,7 +44,7 @@ struct ChangeFeed: Sendable {
         var changes: [String] = []
         /// Whether there may be more changes, so that another request makes sense at once.
         var hasMore = false
-        /// The cursor belongs to a different log, or is newer than this one. The page's cursor is at the end of this one.
+        /// The cursor belongs to a different log, or is newer than this one. The page's cursor is at this log's end.
         var isExpired = false
         /// Collections whose log no longer has all changes after the cursor. The remaining changes are in the page.
         var lost: [ChangeStore.Lost] = []
