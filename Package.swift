@@ -1,5 +1,5 @@
 // swift-tools-version: 6.2
-// Targets are listed bottom-up: reading down is reading the dependency order.
+// Targets are listed bottom-up, in the order of their dependencies.
 import PackageDescription
 
 let settings: [SwiftSetting] = [
@@ -9,7 +9,7 @@ let settings: [SwiftSetting] = [
     .treatAllWarnings(as: .error),
 ]
 
-/// Products used in many places.
+/// Products used by several targets.
 let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
 let asyncHTTPClient: Target.Dependency = .product(name: "AsyncHTTPClient", package: "async-http-client")
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
@@ -26,7 +26,7 @@ let serviceLifecycle: Target.Dependency = .product(name: "ServiceLifecycle", pac
 let systemPackage: Target.Dependency = .product(name: "SystemPackage", package: "swift-system")
 let unixSignals: Target.Dependency = .product(name: "UnixSignals", package: "swift-service-lifecycle")
 
-/// A service whose migrations are compiled into it: the program is all there is to deploy.
+/// A service with its migrations compiled in, so that a single program has to be deployed.
 func service(_ name: String, dependencies: [Target.Dependency] = [], migrations: Bool = false, resources: [String] = [])
     -> Target
 {
@@ -40,7 +40,7 @@ func service(_ name: String, dependencies: [Target.Dependency] = [], migrations:
         resources: ((migrations ? ["Migrations"] : []) + resources).map { .embedInCode($0) }, swiftSettings: settings)
 }
 
-/// A program: reads its configuration, builds the service, runs it.
+/// A program that reads its configuration, builds its service and runs it.
 func program(_ name: String, _ library: String, dependencies: [Target.Dependency] = ["MartletHTTP"]) -> Target {
     .executableTarget(
         name: name, dependencies: [.byName(name: library)] + dependencies, path: "Sources/Executables/\(name)",
@@ -57,7 +57,7 @@ let package = Package(
     dependencies: [
         // The operator's command line.
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
-        // Flags, environment and file, in that order, as one configuration.
+        // Combines flags, environment and file, in that order, into one configuration.
         .package(
             url: "https://github.com/apple/swift-configuration", from: "1.4.0",
             traits: ["JSON", "CommandLineArguments"]),
@@ -66,27 +66,27 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
-        // Sockets, event loops and HTTP/1.1 of the gateway.
+        // Sockets, event loops and HTTP/1.1 for the gateway.
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/apple/swift-nio-http2", from: "1.46.0"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
         // YAML, for the test that compares docs/openapi.yaml with the code.
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
-        // HTTP server of the services.
+        // HTTP server for the services.
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
-        // HTTP client of process to process calls.
+        // HTTP client for calls between processes.
         .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
-        // File paths, as swift-configuration wants them, and what a file's status says.
+        // File paths, as required by swift-configuration, and file status.
         .package(url: "https://github.com/apple/swift-system", from: "1.8.1"),
         // Id tokens of identity providers: RSA, ECDSA and EdDSA signatures and JSON Web Keys.
         .package(url: "https://github.com/vapor/jwt-kit", from: "5.7.1"),
-        // Start, signals and graceful shutdown of long-lived things.
+        // Starting, signal handling and graceful shutdown of long-lived services.
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     ],
     targets: [
         // Contract
         .target(name: "MartletAPI", path: "Sources/Contract/MartletAPI", swiftSettings: settings),
-        // What server and client have to compute alike: JsonLogic, canonical JSON, manifests.
+        // Logic that server and client must compute identically: JsonLogic, canonical JSON, manifests.
         .target(name: "MartletLogic", path: "Sources/Contract/MartletLogic", swiftSettings: settings),
 
         // Shared
@@ -115,7 +115,7 @@ let package = Package(
         .target(
             name: "MartletPostgres", dependencies: ["CLibPQ", "MartletCore", logging, metrics, serviceLifecycle],
             path: "Sources/Shared/MartletPostgres", swiftSettings: settings),
-        // gzip and Brotli both ways; deflate and Zstandard of what comes in.
+        // gzip and Brotli in both directions; deflate and Zstandard only for decompression.
         .target(
             name: "MartletCompression", dependencies: ["CBrotli", "CZlib", "CZstandard", nioCore],
             path: "Sources/Shared/MartletCompression", swiftSettings: settings),
@@ -127,7 +127,7 @@ let package = Package(
                 nioHTTP1,
                 serviceLifecycle, unixSignals,
                 .product(name: "NIOPosix", package: "swift-nio"), .product(name: "NIOSSL", package: "swift-nio-ssl"),
-                // Its limit of connections, which Hummingbird does not export.
+                // For the limit on connections, which Hummingbird does not export.
                 .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "CoreMetrics", package: "swift-metrics"),
@@ -147,26 +147,26 @@ let package = Package(
             name: "MartletLocalization", dependencies: ["MartletCore"], path: "Sources/Shared/MartletLocalization",
             swiftSettings: settings),
 
-        // Work that is slow or may fail after the answer: a jobs table, and the workers on it.
+        // Work after the answer that is slow or may fail: a jobs table and its workers.
         .target(
             name: "MartletJobs", dependencies: ["MartletCore", "MartletPostgres", logging, nioCore, serviceLifecycle],
             path: "Sources/Shared/MartletJobs", resources: [.embedInCode("Migrations")], swiftSettings: settings),
 
-        // What A/B tests have found: tests, intervals, sample sizes. Pure functions of numbers.
+        // Evaluation of A/B tests: significance tests, intervals, sample sizes. Pure functions of numbers.
         .target(name: "MartletStatistics", path: "Sources/Shared/MartletStatistics", swiftSettings: settings),
 
-        // Conditions, buckets, features and experiments: pure functions of what is known of who asks.
+        // Conditions, buckets, features and experiments: pure functions of the caller's known properties.
         .target(
             name: "MartletFlags", dependencies: ["MartletCore", crypto], path: "Sources/Shared/MartletFlags",
             swiftSettings: settings),
 
-        // Crash reports as Sentry's clients send them: envelopes, events, sessions, and which reports are of one fault.
+        // Crash reports as sent by Sentry's clients: envelopes, events, sessions, and the grouping of reports by fault.
         // Pure functions of values.
         .target(
             name: "MartletSentry", dependencies: ["MartletCore"], path: "Sources/Shared/MartletSentry",
             swiftSettings: settings),
 
-        // Messages and their way to an SMTP server.
+        // Mail messages, and sending them to an SMTP server.
         .target(
             name: "MartletMail",
             dependencies: [
@@ -175,7 +175,7 @@ let package = Package(
             ],
             path: "Sources/Shared/MartletMail", swiftSettings: settings),
 
-        // Messages to devices: APNs over HTTP/2, Firebase, Web Push. It knows neither tables nor users.
+        // Messages to devices: APNs over HTTP/2, Firebase, Web Push. Does not know tables or users.
         .target(
             name: "MartletPush",
             dependencies: [
@@ -257,7 +257,7 @@ let package = Package(
             ],
             path: "Sources/Services/OperatorCommands", swiftSettings: settings),
 
-        // For tests: a throw-away PostgreSQL, clients and servers to talk to a service by, a way to wait.
+        // For tests: a temporary PostgreSQL, clients and servers for calling a service, and waiting for a condition.
         .target(
             name: "MartletTesting",
             dependencies: [
@@ -266,13 +266,13 @@ let package = Package(
             ],
             path: "Sources/Shared/MartletTesting", exclude: ["mail_server.py"], swiftSettings: settings),
 
-        // For tests: databases with the schemas of all services in them.
+        // For tests: databases that contain the schemas of all services.
         .target(
             name: "ServiceTesting",
             dependencies: ["MartletCore", "MartletPostgres", "MartletTesting", "OperatorCommands", logging],
             path: "Sources/Shared/ServiceTesting", swiftSettings: settings),
 
-        // For tests: servers that behave as Apple's, Google's and browsers' push services do.
+        // For tests: simulations of the push services of Apple, Google and browsers.
         .target(
             name: "MartletPushSimulator",
             dependencies: [
@@ -293,11 +293,11 @@ let package = Package(
         program("config", "ConfigService"),
         program("analytics", "AnalyticsService"),
         program("notifications", "NotificationsService"),
-        // How fast flags are evaluated, for deploy/bench.
+        // Measures the evaluation of flags, for deploy/bench.
         .executableTarget(
             name: "flagbench", dependencies: ["MartletCore", "MartletFlags"], path: "Sources/Executables/flagbench",
             swiftSettings: settings),
-        // How fast push messages leave, and a push service to count them, for deploy/bench.
+        // Measures the sending of push messages, with a push service that counts them, for deploy/bench.
         .executableTarget(
             name: "pushbench", dependencies: ["MartletCore", "MartletPush", "MartletPushSimulator", crypto, logging],
             path: "Sources/Executables/pushbench",
@@ -434,8 +434,8 @@ let package = Package(
     ]
 )
 
-// The build for the thread sanitizer (deploy/test-threads): the PostgreSQL client and what its tests need, nothing
-// else.
+// The build for the thread sanitizer (deploy/test-threads): only the PostgreSQL client and the dependencies of its
+// tests.
 if Context.environment["MARTLET_ONLY_POSTGRES_TESTS"] != nil {
     let needed: Set<String> = [
         "MartletAPI", "MartletLogic", "CLibPQ", "MartletCore", "MartletPostgres", "MartletPostgresTests",
@@ -449,7 +449,7 @@ if Context.environment["MARTLET_ONLY_POSTGRES_TESTS"] != nil {
             sources: [
                 "Eventually.swift", "Leftovers.swift", "PostgresCommand.swift", "PostgresServer.swift", "Spawn.swift",
             ], swiftSettings: settings))
-    // Nothing here encrypts, and BoringSSL alone would take longer to compile than all the rest.
+    // Nothing here encrypts, and BoringSSL alone would take longer to compile than everything else.
     for target in package.targets where target.name == "MartletCore" {
         target.dependencies = ["MartletAPI", "MartletLogic"]
         target.exclude = [
@@ -464,7 +464,7 @@ if Context.environment["MARTLET_ONLY_POSTGRES_TESTS"] != nil {
     }
 }
 
-// Some test targets alone, for quick turns: MARTLET_ONLY_TESTS=AnalyticsServiceTests,MartletCoreTests
+// A subset of the test targets, for faster builds: MARTLET_ONLY_TESTS=AnalyticsServiceTests,MartletCoreTests
 if let names = Context.environment["MARTLET_ONLY_TESTS"]?.split(separator: ",").map(String.init) {
     package.targets.removeAll { $0.type == .test && !names.contains($0.name) }
 }

@@ -1,11 +1,11 @@
-/// A registered error: what `code` in a problem answer may say, and the status that goes with it.
+/// A registered error: the `code` of a problem answer, with its status and title.
 ///
-/// The list is closed; `docs/ERRORS.md` explains each, and a test compares the two.
+/// The list is closed. `docs/ERRORS.md` explains each code; a test compares the two.
 public struct ErrorCode: Sendable, Hashable {
     public let rawValue: String
     /// HTTP status (RFC 9110 §15).
     public let status: Int
-    /// The problem's `title`: the same for every occurrence.
+    /// The problem's `title`, the same for every occurrence.
     public let title: String
 
     private init(_ rawValue: String, _ status: Int, _ title: String) {
@@ -14,7 +14,7 @@ public struct ErrorCode: Sendable, Hashable {
         self.title = title
     }
 
-    // The request itself
+    // Requests in general
     public static let malformedRequest = ErrorCode("malformed-request", 400, "The request is not valid HTTP")
     public static let invalidPath = ErrorCode("invalid-path", 400, "The path is not acceptable")
     public static let invalidParameter = ErrorCode("invalid-parameter", 400, "A parameter or header is not valid")
@@ -119,7 +119,7 @@ public struct ErrorCode: Sendable, Hashable {
     public static let segmentNotFound = ErrorCode("segment-not-found", 404, "The segment does not exist")
     public static let ruleNotFound = ErrorCode("rule-not-found", 404, "The rule does not exist")
 
-    // The server's side
+    // The server
     public static let internalError = ErrorCode("internal-error", 500, "Something went wrong on the server")
     public static let notImplemented = ErrorCode("not-implemented", 501, "The server does not do this")
     public static let upstreamFailed = ErrorCode("upstream-failed", 502, "The service did not answer properly")

@@ -1,6 +1,7 @@
-/// What `config` asks `analytics` of an experiment: sums over the units that were given its variations.
+/// A request from `config` to `analytics` for the results of an experiment: sums over the units that were assigned to
+/// its variations.
 ///
-/// Wire shape of `POST /internal/analytics/experiments`. Answered with `ExperimentSums`.
+/// Wire shape of `POST /internal/analytics/experiments`. The answer is `ExperimentSums`.
 public struct ExperimentQuestion: Codable, Sendable, Equatable {
     public static let maximumVariations = 20
     public static let maximumMetrics = 20
@@ -8,10 +9,10 @@ public struct ExperimentQuestion: Codable, Sendable, Equatable {
 
     public var appID: String
     public var environment: AppEnvironment
-    /// Name and variations as events carry them: `checkout=dark`.
+    /// Name and variation as recorded in events: `checkout=dark`.
     public var experiment: String
     public var variations: [String]
-    /// When events happened, in seconds since 1970; the end does not belong to it.
+    /// The range of event times, in seconds since 1970; the end is exclusive.
     public var from: Int
     public var to: Int
     public var metrics: [Metric]
@@ -31,23 +32,23 @@ public struct ExperimentQuestion: Codable, Sendable, Equatable {
 
     public struct Metric: Codable, Sendable, Equatable {
         public enum Kind: String, Codable, Sendable {
-            /// 1 for a unit that had the event, else 0.
+            /// 1 for a unit with at least one such event, otherwise 0.
             case proportion
-            /// How often a unit had it, or the sum of its property.
+            /// The number of a unit's events, or the sum of `property` over them.
             case mean
-            /// The same over how often it had the other event.
+            /// The same, divided by the number of the unit's `denominatorEvent`s.
             case ratio
         }
 
         public var name: String
         public var kind: Kind
         public var event: String
-        /// A number among the event's properties that is added up; nil: events are counted.
+        /// The numeric event property to sum; nil counts events.
         public var property: String?
-        /// Of a ratio: the event that is counted below the line.
+        /// The event counted in the denominator; only for ratios.
         public var denominatorEvent: String?
-        /// Not of a ratio: the same of so many days before the unit was given its variation is its covariate; nil:
-        /// there is none.
+        /// The number of days before the assignment over which the same value is computed as a covariate; nil for none.
+        /// Not for ratios.
         public var covariateDays: Int?
 
         public init(
@@ -64,13 +65,14 @@ public struct ExperimentQuestion: Codable, Sendable, Equatable {
     }
 }
 
-/// The answer. A unit is a person who had an event that carries a variation; it counts from the first such event on.
+/// The sums of an experiment. A unit is a person with at least one event that carries a variation; it counts from the
+/// first such event.
 public struct ExperimentSums: Codable, Sendable, Equatable {
     /// By variation.
     public var units: [String: Int]
-    /// Units that were given more than one variation and belong to none.
+    /// Units that were assigned to more than one variation. They count towards none.
     public var multipleExposures: Int
-    /// Metric → variation → sums, as `PUT …/metrics/{metric}/observations` of `config` takes them.
+    /// Metric → variation → sums, in the form that `PUT …/metrics/{metric}/observations` of `config` accepts.
     public var metrics: [String: [String: Sums]]
 
     public init(units: [String: Int], multipleExposures: Int, metrics: [String: [String: Sums]]) {
@@ -82,12 +84,12 @@ public struct ExperimentSums: Codable, Sendable, Equatable {
     public struct Sums: Codable, Sendable, Equatable {
         public var units: Int
         public var sum: Double
-        /// Not of a proportion.
+        /// Nil for proportions.
         public var sumOfSquares: Double?
         public var denominator: Pair?
-        /// Of what was known of the units before.
+        /// Sums of the covariate.
         public var covariate: Pair?
-        /// With the denominator or the covariate.
+        /// Sum of the products with the denominator or the covariate.
         public var sumOfProducts: Double?
 
         public init(

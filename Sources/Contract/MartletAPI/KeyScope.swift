@@ -1,4 +1,4 @@
-/// A part of the API that a master key or a secret may be limited to.
+/// A part of the API to which a master key or a secret may be limited.
 public enum KeyArea: String, Codable, Sendable, Hashable, CaseIterable {
     /// Objects, collections, changes, roles, hooks, imports and exports.
     case storage
@@ -10,7 +10,7 @@ public enum KeyArea: String, Codable, Sendable, Hashable, CaseIterable {
     case notifications
 }
 
-/// What a master key or a secret is limited to: one area, or reading in it.
+/// The limit of a master key or a secret: one area, or reading in it.
 ///
 /// Written `storage` or `storage:read`.
 public struct KeyScope: Sendable, Hashable, LosslessStringConvertible {
@@ -22,7 +22,7 @@ public struct KeyScope: Sendable, Hashable, LosslessStringConvertible {
         self.isReadOnly = isReadOnly
     }
 
-    /// Nil for what is no scope.
+    /// Nil if the text is not a valid scope.
     public init?(_ text: String) {
         let isReadOnly = text.hasSuffix(Self.readingSuffix)
         guard let area = KeyArea(rawValue: isReadOnly ? String(text.dropLast(Self.readingSuffix.count)) : text) else {

@@ -1,16 +1,16 @@
-/// What is live of configurations and translations in the apps' environments, as `config` tells other services.
+/// The live configurations and translations of all apps' environments, as sent by `config` to other services.
 public struct LiveVersions: Codable, Sendable, Equatable {
-    /// Another one when anything was published or withdrawn.
+    /// Changes whenever anything is published or withdrawn.
     public var number: Int64
-    /// Those in which something was ever published.
+    /// The spaces in which something has ever been published.
     public var spaces: [Space]
 
     public struct Space: Codable, Sendable, Equatable {
         public var appID: String
         public var environment: AppEnvironment
-        /// Counts what was published.
+        /// Increases with every publication.
         public var generation: Int64
-        /// Nil: none is live.
+        /// Nil if none is live.
         public var config: Version?
         public var translation: Version?
 
@@ -26,11 +26,11 @@ public struct LiveVersions: Codable, Sendable, Equatable {
         }
     }
 
-    /// The one of a kind that was published last.
+    /// The most recently published version of its kind.
     public struct Version: Codable, Sendable, Equatable {
         /// Printable ASCII without `"` and `\`.
         public var version: String
-        /// When it was published, as RFC 3339 has it.
+        /// When it was published, in RFC 3339.
         public var date: String
 
         public init(version: String, date: String) {

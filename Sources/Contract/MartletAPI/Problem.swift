@@ -1,13 +1,13 @@
 /// An error answer: `application/problem+json` (RFC 9457) with a registered `code`.
 ///
 /// `{"type":"urn:martlet:error:<code>","title":…,"status":…,"detail":…,"code":…,"field":…,"rows":[…],"findings":[…],"requestId":…}`;
-/// `detail`, `field`, `rows`, `findings` and `requestId` may be absent; `message` is there under `/segment` only.
+/// `detail`, `field`, `rows`, `findings` and `requestId` may be absent; `message` is only present under `/segment`.
 public struct Problem: Codable, Sendable, Equatable {
     public static let contentType = "application/problem+json"
 
-    /// What is wrong with one of many things that came together.
+    /// An error in one of several items of a request.
     public struct Row: Codable, Sendable, Equatable {
-        /// Its place, from 0.
+        /// The item's index, from 0.
         public var row: Int
         public var field: String?
         public var reason: String
@@ -19,18 +19,18 @@ public struct Problem: Codable, Sendable, Equatable {
         }
     }
 
-    /// What is wrong or doubtful at a place of a document.
+    /// An error or warning about a part of a document.
     public struct Finding: Codable, Sendable, Equatable {
         public enum Severity: String, Codable, Sendable {
-            /// Keeps the document from being published.
+            /// Prevents the document from being published.
             case error
             case warning
         }
 
         public var severity: Severity
-        /// What it is, in small letters and hyphens, the same for every occurrence.
+        /// Identifies the kind of finding, in lower case with hyphens; the same for every occurrence.
         public var code: String
-        /// Where (JSON Pointer, RFC 6901).
+        /// The location (JSON Pointer, RFC 6901).
         public var path: String
         public var message: String
 
@@ -45,18 +45,18 @@ public struct Problem: Codable, Sendable, Equatable {
     public var type: String
     public var title: String
     public var status: Int
-    /// A sentence for the developer who sent the request; carries no secret and no cause inside the server.
+    /// A sentence for the developer who sent the request. Contains no secrets and no causes inside the server.
     public var detail: String?
     public var code: String
-    /// The field, parameter or path component that is at fault.
+    /// The invalid field, parameter or path component.
     public var field: String?
-    /// Where many things came together: each that is at fault.
+    /// For a request with several items: the invalid ones.
     public var rows: [Row]?
-    /// Where a document was checked: what was found.
+    /// For a document that was checked: the findings.
     public var findings: [Finding]?
     public var requestId: String?
-    /// `detail`, or `title` without one: Segment's and RudderStack's clients look for it beside `code`, and take an
-    /// answer without it for a network that failed. Under `/segment` only.
+    /// `detail`, or `title` if there is none. The clients of Segment and RudderStack expect this member and treat an
+    /// answer without it as a network failure. Only present under `/segment`.
     public var message: String?
 
     public init(

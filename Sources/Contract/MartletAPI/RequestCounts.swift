@@ -1,18 +1,18 @@
 public import Foundation
 
-/// How many requests a gateway had in one minute: what it reports to `analytics`.
+/// The number of requests that a gateway handled in one minute, as reported to `analytics`.
 ///
-/// Wire shape of `POST /internal/requests`, answered with 204. A gateway that got no answer sends the same again: a
-/// minute of a gateway counts once.
+/// Wire shape of `POST /internal/requests`, answered with 204. Idempotent: a gateway that receives no answer sends the
+/// same report again, and each minute of a gateway counts once.
 public struct RequestCounts: Codable, Sendable, Equatable {
-    /// The most in one report: of each service and class.
+    /// The maximum number of counts in one report; there is one per service and class.
     public static let maximumCounts = 256
 
-    /// Of the gateway's process: another one after each start.
+    /// Identifies the gateway's process; new after each start.
     public var gateway: UUID
     /// When the minute began.
     public var minute: Date
-    /// None is 0, and none is there twice.
+    /// Counts are positive, and each combination occurs once.
     public var counts: [Count]
 
     public init(gateway: UUID, minute: Date, counts: [Count]) {
@@ -22,12 +22,12 @@ public struct RequestCounts: Codable, Sendable, Equatable {
     }
 
     public struct Count: Codable, Sendable, Equatable {
-        /// Whose routes they were on; `none`: on no route.
+        /// The service whose routes were requested; `none` if no route matched.
         public var service: String
-        /// First digit of the status.
+        /// The first digit of the status.
         public var statusClass: Int
         public var count: Int
-        /// All of them together, from the first byte of the head to the answer's last.
+        /// The total duration of these requests, each from the first byte of the head to the last byte of the answer.
         public var microseconds: Int64
 
         public init(service: String, statusClass: Int, count: Int, microseconds: Int64) {

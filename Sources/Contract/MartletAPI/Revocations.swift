@@ -1,13 +1,13 @@
-/// Sessions that ended while an access token of theirs may be good still.
+/// Sessions that ended while their access tokens may still be valid.
 ///
 /// Wire shape of `GET /internal/revocations`.
 public struct Revocations: Codable, Sendable, Equatable {
-    /// What to ask for the next ones with.
+    /// The position from which to request the next revocations.
     public var last: Int64
-    /// Session id → seconds since 1970 from when on its last token has run out anyway.
+    /// Session id → time at which its last token expires, in seconds since 1970.
     public var sessions: [String: Int64]
-    /// There were more than can be told: every token that runs out by then, in seconds since 1970, is to be refused,
-    /// whatever its session.
+    /// Set if there were too many revocations to list: every token that expires by this time, in seconds since 1970,
+    /// must be refused, whatever its session.
     public var cutOff: Int64?
 
     public init(last: Int64, sessions: [String: Int64], cutOff: Int64? = nil) {

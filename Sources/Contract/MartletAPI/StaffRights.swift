@@ -1,4 +1,4 @@
-/// What rights of staff are about.
+/// An area of the server or of an app to which staff rights apply.
 public enum StaffArea: String, Codable, Sendable, Hashable, CaseIterable {
     // Of an app
     case applications, users, storage, analytics, notifications, backup, config, crashes, experiments, languages,
@@ -6,7 +6,7 @@ public enum StaffArea: String, Codable, Sendable, Hashable, CaseIterable {
     // Of the whole server
     case staff, audit, status
 
-    /// There is one for the whole server, not one for each app.
+    /// Whether the area belongs to the whole server rather than to each app.
     public var isOfServer: Bool { [.staff, .audit, .status].contains(self) }
 }
 
@@ -14,30 +14,30 @@ public enum StaffAction: String, Codable, Sendable, Hashable, CaseIterable {
     case create, read, update, delete
 }
 
-/// What a staff member may do: app → area → actions.
+/// The rights of a staff member: app → area → actions.
 ///
-/// As JSON `{"<app id, or *>":{"<area>":["create","read","update","delete"]}}`. `*` stands for every app, those to come
-/// too, and for what belongs to none. An area or action that is not known is left out in reading: what is not
-/// understood opens nothing.
+/// As JSON `{"<app id, or *>":{"<area>":["create","read","update","delete"]}}`. `*` stands for every app, including
+/// future ones, and for areas of the whole server. Unknown areas and actions are dropped when decoding, so they grant
+/// nothing.
 public struct StaffRights: Codable, Sendable, Hashable {
     public typealias Areas = [StaffArea: Set<StaffAction>]
 
     public static let everyApp = "*"
     public static let none = StaffRights([:])
 
-    /// Without empty ones.
+    /// Without empty entries.
     public let apps: [String: Areas]
 
     public init(_ apps: [String: Areas]) {
         self.apps = apps.mapValues { areas in areas.filter { !$0.value.isEmpty } }.filter { !$0.value.isEmpty }
     }
 
-    /// - Parameter appID: nil: of the server, or of every app.
+    /// - Parameter appID: Nil for areas of the server, or for a right to every app.
     public func allow(_ action: StaffAction, _ area: StaffArea, in appID: String?) -> Bool {
         [Self.everyApp, appID].contains { app in app.flatMap { apps[$0]?[area]?.contains(action) } ?? false }
     }
 
-    /// Whether `others` allow all that these do.
+    /// Whether `others` allow everything that these allow.
     public func isCovered(by others: StaffRights) -> Bool {
         apps.allSatisfy { app, areas in
             areas.allSatisfy { area, actions in
@@ -70,14 +70,14 @@ public struct StaffRights: Codable, Sendable, Hashable {
     }
 }
 
-/// A staff member, and what they may do.
+/// A staff member and their rights.
 public struct StaffGrant: Codable, Sendable, Hashable {
     /// A UUID in lower case.
     public var id: String
     public var userName: String
-    /// May do everything.
+    /// Administrators may do everything.
     public var isAdministrator: Bool
-    /// Has to choose another password before anything else.
+    /// Whether they must choose a new password before anything else.
     public var mustReset: Bool
     public var rights: StaffRights
 
@@ -92,7 +92,7 @@ public struct StaffGrant: Codable, Sendable, Hashable {
         self.rights = rights
     }
 
-    /// - Parameter appID: nil: of the server, or of every app.
+    /// - Parameter appID: Nil for areas of the server, or for a right to every app.
     public func may(_ action: StaffAction, _ area: StaffArea, in appID: String?) -> Bool {
         isAdministrator || rights.allow(action, area, in: appID)
     }

@@ -1,13 +1,14 @@
-/// Whose data a service shall erase or hand out, and from where on.
+/// The user whose data a service is to erase or export, and where to continue.
 ///
-/// Wire shape of the bodies of `POST /internal/users/erase` and `POST /internal/users/export`, which every service has.
+/// Wire shape of the bodies of `POST /internal/users/erase` and `POST /internal/users/export`, which every service
+/// implements.
 public struct UserDataRequest: Codable, Sendable, Hashable {
     /// The app's id.
     public var app: String
     public var environment: AppEnvironment
     /// The user's id, lower case.
     public var user: String
-    /// What the call before answered as `next`; nil: from the beginning.
+    /// `next` of the previous answer; nil to start at the beginning.
     public var after: String?
 
     public init(app: String, environment: AppEnvironment, user: String, after: String? = nil) {
@@ -18,14 +19,13 @@ public struct UserDataRequest: Codable, Sendable, Hashable {
     }
 }
 
-/// What one call has erased.
+/// The number of items erased by one call.
 ///
-/// Wire shape of the answer of `POST /internal/users/erase`. A call that is repeated finds nothing more and does no
-/// harm.
+/// Wire shape of the answer of `POST /internal/users/erase`. Idempotent: a repeated call finds nothing left to erase.
 public struct UserErasure: Codable, Sendable, Equatable {
-    /// Kind of data → how many, such as `{"objects":500}`.
+    /// Kind of data → number of erased items, such as `{"objects":500}`.
     public var erased: [String: Int]
-    /// Where the next call goes on; nil: nothing of the user is left.
+    /// Where the next call continues; nil if no data of the user is left.
     public var next: String?
 
     public init(erased: [String: Int] = [:], next: String? = nil) {

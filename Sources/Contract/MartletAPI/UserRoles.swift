@@ -1,8 +1,8 @@
-/// The roles that a user of an app has, also through other roles, in the order of their names.
+/// All roles of an app's user, direct or inherited from other roles, sorted by name.
 ///
-/// Wire shape of the answer of `POST /internal/users/roles`, which storage has; its body is a `UserDataRequest`.
+/// Wire shape of the answer of `POST /internal/users/roles`, which storage implements; its body is a `UserDataRequest`.
 public struct UserRoles: Codable, Sendable, Equatable {
-    /// A thousand at most.
+    /// At most a thousand.
     public var roles: [String]
 
     public init(roles: [String]) {

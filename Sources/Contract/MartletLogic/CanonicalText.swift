@@ -1,6 +1,6 @@
-/// The pieces of canonical JSON (RFC 8785, JCS).
+/// The elements of canonical JSON (RFC 8785, JCS).
 public enum CanonicalText {
-    /// A number as ECMAScript writes it (ECMA-262, Number::toString): the fewest digits that read back as the same
+    /// A number as ECMAScript prints it (ECMA-262, Number::toString): with the fewest digits that read back as the same
     /// number.
     public static func number(_ value: Double) -> String {
         guard value.isFinite else { return value.isNaN ? "NaN" : value < 0 ? "-Infinity" : "Infinity" }
@@ -18,7 +18,7 @@ public enum CanonicalText {
 
     /// `value` = 0.digits × 10^exponent, without zeros at either end.
     private static func decimal(_ value: Double) -> (digits: String, exponent: Int) {
-        // Swift, too, writes the shortest digits that read back; only where it puts the point differs.
+        // Swift also prints the shortest digits that read back; only the position of the point differs.
         let parts = value.description.split(separator: "e")
         let mantissa = parts[0].split(separator: ".", omittingEmptySubsequences: false)
         let all = mantissa.joined()
@@ -57,7 +57,7 @@ public enum CanonicalText {
         return text + "\""
     }
 
-    /// The order of member names: by UTF-16 code units (RFC 8785 §3.2.3).
+    /// Whether one member name sorts before another: by UTF-16 code units (RFC 8785 §3.2.3).
     public static func isOrdered(_ name: String, before other: String) -> Bool {
         name.utf16.lexicographicallyPrecedes(other.utf16)
     }

@@ -1,63 +1,65 @@
 public import Foundation
 
-/// What a version of an app definition consists of.
+/// The list of parts that make up a version of an app definition.
 public struct DefinitionManifest: Codable, Sendable, Equatable {
     public struct Part: Codable, Sendable, Equatable {
         /// `app.json`, `views/EventDetailView` …
         public let path: String
-        /// In hexadecimal digits: the part's address.
+        /// SHA-256 in hexadecimal digits, which is also the part's address.
         public let sha256: String
-        /// Not compressed.
+        /// Uncompressed size in bytes.
         public let size: Int
     }
 
-    /// Of this format: 1.
+    /// The version of this format: 1.
     public let schema: Int
     public let name: String
-    /// `live` or `test`; `live-preview` or `test-preview` of a draft, which only those take who ask for one.
+    /// `live` or `test`; for a draft `live-preview` or `test-preview`, which only clients that request a draft accept.
     public let environment: String
-    /// Only ever grows: a client that has seen a version takes none before it.
+    /// Only ever increases: a client that has seen a version accepts no earlier one.
     public let version: Int
-    /// Whose published content this is: `version`, or an earlier one for whom a newer one is not meant, or not yet.
+    /// The version whose content this manifest publishes: `version`, or an earlier one for clients that do not get the
+    /// newer one, or not yet.
     public let content: Int
     public let published: String
-    /// Until when it may be taken, in RFC 3339: who is kept from newer ones notices. Nil: for good.
+    /// The manifest is invalid after this time (RFC 3339), so a client notices when newer ones are withheld from it.
+    /// Nil for no limit.
     public let expires: String?
-    /// The least version of the host app; nil: any.
+    /// The minimum version of the host app; nil for any.
     public let minClient: String?
-    /// Kinds and operations that the host app has to have, and in which version.
+    /// Kinds and operations that the host app must support, each with its minimum version.
     public let requires: [String: Int]
     public let parts: [Part]
     public let keyId: String
 
     /// The parts that a client has to download.
     ///
-    /// - Parameter known: the digests of the parts that it has.
+    /// - Parameter known: Digests of the parts that the client already has.
     public func missingParts(known: Set<String>) -> [Part] {
         var seen = known
         return parts.filter { seen.insert($0.sha256).inserted }
     }
 }
 
-/// A manifest as it is sent: `{"manifest":{…},"signature":"…",…}`, with an Ed25519 signature (RFC 8032) in base64url
-/// over the manifest in canonical form (RFC 8785).
+/// A manifest as sent: `{"manifest":{…},"signature":"…",…}`, with an Ed25519 signature (RFC 8032) in base64url over the
+/// manifest's canonical form (RFC 8785).
 public struct SignedManifest: Sendable {
     public enum Failure: Error, Equatable {
-        /// Not a manifest, or of a format this program does not know.
+        /// Not a manifest, or in an unknown format.
         case unreadable
-        /// Signed by nobody who is trusted, or changed since.
+        /// Not signed by a trusted key, or modified since.
         case notSigned
-        /// Of another definition or environment.
+        /// For another definition or environment.
         case notThisApp
-        /// Before the one that the client has.
+        /// Older than the version that the client has.
         case older(than: Int)
-        /// Its time is over: somebody keeps newer ones back, or the client's clock is wrong.
+        /// Expired: newer versions are withheld from the client, or its clock is wrong.
         case expired
     }
 
     public let manifest: DefinitionManifest
     public let signature: Data
-    /// What is signed.
+    /// The signed bytes.
     public let message: Data
 
     /// - Throws: `Failure.unreadable`.
@@ -73,13 +75,13 @@ public struct SignedManifest: Sendable {
         self.signature = signature
     }
 
-    /// The manifest, when it is authentic and not before what the client has.
+    /// Returns the manifest if it is authentic and not older than the client's latest version.
     ///
     /// - Parameters:
-    ///   - latest: the version that the client has seen last; nil: none.
-    ///   - now: for what is just downloaded. What was taken before its time was over may be used on.
-    ///   - isSigned: whether `signature` is that of `message` by a key that is trusted and has the id: Ed25519 by
-    ///     CryptoKit or swift-crypto.
+    ///   - latest: The latest version that the client has seen; nil for none.
+    ///   - now: For newly downloaded manifests. One that was accepted before it expired may still be used.
+    ///   - isSigned: Whether `signature` is an Ed25519 signature of `message` by the trusted key with this id, to be
+    ///     checked with CryptoKit or swift-crypto.
     /// - Throws: `Failure`.
     public func verified(
         name: String, environment: String, latest: Int?, at now: Date = Date(),

@@ -1,6 +1,6 @@
 /// A JsonLogic rule (jsonlogic.com), compiled once and evaluated often, with the semantics of JavaScript.
 ///
-/// A rule cannot loop for ever, read anything but its data, or hold more than its steps pay for.
+/// A rule always terminates, reads only its data, and uses no more memory than its steps allow.
 public struct JSONLogic: Sendable {
     private let root: LogicNode
     private let maximumSteps: Int
@@ -20,7 +20,7 @@ public struct JSONLogic: Sendable {
     }
 }
 
-/// One walk through a rule, counting its steps.
+/// One evaluation of a rule, with a count of its steps.
 struct LogicEvaluation {
     private let limit: Int
     private var stepsLeft: Int
@@ -35,8 +35,8 @@ struct LogicEvaluation {
         guard stepsLeft >= 0 else { throw .tooManySteps(limit: limit) }
     }
 
-    /// Pays for looking at all of a value. Lists may hold the same list many times over: their size shows only on
-    /// walking through.
+    /// Charges for reading a value completely. A list may contain the same list many times, so its size is only known
+    /// after walking through it.
     private mutating func spend(on value: LogicValue) throws(LogicError) {
         switch value {
         case .string(let text): if text.utf8.count >= 32 { try spend(text.utf8.count / 32) }

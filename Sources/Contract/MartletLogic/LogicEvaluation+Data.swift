@@ -1,4 +1,4 @@
-/// The operations that read the data.
+/// Operations that read the data.
 extension LogicEvaluation {
     mutating func look(up path: [String], _ otherwise: LogicNode?, _ data: LogicValue) throws(LogicError) -> LogicValue
     {
@@ -16,7 +16,8 @@ extension LogicEvaluation {
         return value
     }
 
-    /// Those of the names (`arguments`, or the list that is the first) that the data has nothing for.
+    /// Returns those of the names that are absent from the data. The names are `arguments`, or its first element if
+    /// that is a list.
     mutating func missing(_ arguments: [LogicValue], _ data: LogicValue) throws(LogicError) -> [LogicValue] {
         var names = arguments
         if case .array(let list)? = arguments.first { names = list }
@@ -27,7 +28,7 @@ extension LogicEvaluation {
         }
     }
 
-    /// The missing names, or none when `needed` of them are there.
+    /// Returns the absent names, or an empty list if at least `needed` of them are present.
     mutating func missingSome(_ needed: LogicNode, _ names: LogicNode, _ data: LogicValue) throws(LogicError)
         -> LogicValue
     {
@@ -38,7 +39,7 @@ extension LogicEvaluation {
     }
 }
 
-/// The operations that evaluate only some of their parts, or one of them often.
+/// Operations that evaluate only some of their arguments, or one of them repeatedly.
 extension LogicEvaluation {
     mutating func choice(_ nodes: [LogicNode], _ data: LogicValue) throws(LogicError) -> LogicValue {
         var index = 0
@@ -49,7 +50,7 @@ extension LogicEvaluation {
         return index < nodes.count ? try value(of: nodes[index], data) : .null
     }
 
-    /// `and`, `or`: the first that is true, or is not; else the last.
+    /// Evaluates `and` or `or`: returns the first value that is truthy (or falsy), otherwise the last.
     mutating func first(of nodes: [LogicNode], isTruthy: Bool, _ data: LogicValue) throws(LogicError) -> LogicValue {
         var last = LogicValue.null
         for node in nodes {

@@ -1,8 +1,8 @@
-/// A rule taken apart once, so that evaluating it looks up no name.
+/// A compiled rule. Evaluating it requires no look-up by name.
 indirect enum LogicNode: Sendable {
     case literal(LogicValue)
     case list([LogicNode])
-    /// Names from the data down; none: the data itself.
+    /// Path from the root of the data; empty for the data itself.
     case variable(path: [String], otherwise: LogicNode?)
     case computedVariable(LogicNode, otherwise: LogicNode?)
     case missing([LogicNode])
@@ -40,7 +40,7 @@ indirect enum LogicNode: Sendable {
     }
 }
 
-/// Makes nodes of a rule.
+/// Compiles a rule into nodes.
 struct LogicCompiler {
     let operations: LogicOperations
     let maximumDepth: Int
@@ -101,7 +101,7 @@ struct LogicCompiler {
         return name.text.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
     }
 
-    /// A name in a JSON pointer (RFC 6901 §3).
+    /// Escapes a name for a JSON pointer (RFC 6901 §3).
     private static func escaped(_ name: String) -> String {
         name.contains { $0 == "~" || $0 == "/" }
             ? String(name.flatMap { $0 == "~" ? "~0" : $0 == "/" ? "~1" : String($0) }) : name

@@ -1,19 +1,19 @@
 import Foundation
 
-/// Operations by name that see only their arguments.
+/// Operations, by name, that depend only on their arguments.
 ///
 /// Comparisons, `var`, `missing`, `missing_some`, `if`, `?:`, `and`, `or`, `map`, `filter`, `reduce`, `all`, `some` and
-/// `none` are part of the language and not here.
+/// `none` are part of the language and not listed here.
 public struct LogicOperations: Sendable {
     public typealias Operation = @Sendable ([LogicValue]) throws -> LogicValue
 
-    /// Those of JsonLogic.
+    /// The operations of JsonLogic.
     public static let standard = LogicOperations(
         table: arithmetic.merging(lists) { one, _ in one }.merging(texts) { one, _ in one })
 
     private var table: [String: Operation]
 
-    /// The operation by a name; one of the host's own replaces that of JsonLogic.
+    /// The operation with this name. Setting one replaces JsonLogic's.
     public subscript(name: String) -> Operation? {
         get { table[name] }
         set { table[name] = newValue }
@@ -47,7 +47,7 @@ public struct LogicOperations: Sendable {
             default: false
             }
         },
-        // Nobody reads what it would print.
+        // Does not print, because no one would read it.
         "log": { first($0) },
     ]
 
@@ -65,13 +65,13 @@ public struct LogicOperations: Sendable {
         },
     ]
 
-    /// Where `String.prototype.substr` starts: a negative number counts from the end.
+    /// The start index of `String.prototype.substr`: a negative number counts from the end.
     private static func offset(_ value: LogicValue, in count: Int) -> Int {
         let offset = whole(value)
         return offset < 0 ? max(0, count + offset) : min(count, offset)
     }
 
-    /// ToIntegerOrInfinity, within what a text can have.
+    /// ToIntegerOrInfinity, clamped to the possible lengths of a text.
     private static func whole(_ value: LogicValue) -> Int {
         let number = value.number
         return number.isNaN ? 0 : Int(max(-1e9, min(1e9, number)))

@@ -1,7 +1,6 @@
-/// What JavaScript makes of a value where it wants another kind (ECMA-262, chapter 7), and JsonLogic's own idea of
-/// truth.
+/// JavaScript's type conversions (ECMA-262, chapter 7), and JsonLogic's own definition of truth.
 extension LogicValue {
-    /// JsonLogic's: as in JavaScript, but an empty array is false. `"0"` is true.
+    /// Truth in JsonLogic: as in JavaScript, but an empty array is false. `"0"` is true.
     public var isTruthy: Bool {
         switch self {
         case .null: false
@@ -25,13 +24,13 @@ extension LogicValue {
         }
     }
 
-    /// `Array.prototype.join`: null is nothing there.
+    /// `Array.prototype.join`: null becomes an empty string.
     func joined(by separator: String) -> String {
         guard case .array(let elements) = self else { return text }
         return elements.map { $0 == .null ? "" : $0.text }.joined(separator: separator)
     }
 
-    /// ToNumber; what is no number is NaN.
+    /// ToNumber; NaN for values that are not numbers.
     public var number: Double {
         switch self {
         case .null: 0
@@ -65,7 +64,7 @@ extension LogicValue {
         }
     }
 
-    /// `parseFloat`: the number that the text begins with.
+    /// `parseFloat`: the number at the start of the text.
     var leadingNumber: Double {
         if case .number(let value) = self { return value }
         let trimmed = text.trimmingPrefix(while: \.isWhitespace)
@@ -104,7 +103,7 @@ extension LogicValue {
 
     private static func isDigit(_ character: Character) -> Bool { ("0"..."9").contains(character) }
 
-    /// ToPrimitive: lists and objects become text.
+    /// ToPrimitive: lists and objects are converted to text.
     private var primitive: LogicValue {
         switch self {
         case .array, .object: .string(text)
@@ -114,13 +113,13 @@ extension LogicValue {
 }
 
 extension LogicValue {
-    /// `===`. Lists and objects are nobody's equal: JavaScript compares which one it is, and values have no identity.
+    /// `===`. Always false for lists and objects: JavaScript compares their identity, and values have none.
     func isIdentical(to other: LogicValue) -> Bool {
         switch (self, other) {
         case (.null, .null): true
         case (.bool(let one), .bool(let two)): one == two
         case (.number(let one), .number(let two)): one == two
-        // Not `==`, to which "é" is "e" with an accent after it.
+        // Not `==`, which treats "é" as equal to "e" followed by a combining accent.
         case (.string(let one), .string(let two)): one.utf8.count == two.utf8.count && one.utf8.elementsEqual(two.utf8)
         default: false
         }
@@ -138,7 +137,7 @@ extension LogicValue {
         }
     }
 
-    /// `<`, or `<=` with `orEqual`; never true of what is no number.
+    /// `<`, or `<=` with `orEqual`; always false if a value is not a number.
     func isLess(than other: LogicValue, orEqual: Bool) -> Bool {
         switch (primitive, other.primitive) {
         case (.string(let one), .string(let two)):

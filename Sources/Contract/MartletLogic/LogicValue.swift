@@ -1,7 +1,7 @@
 public import Foundation
 
-/// A JSON value to compute with: numbers are IEEE doubles, as in JavaScript. Documents that have to keep the digits
-/// that were typed are `JSONValue`.
+/// A JSON value for computations: numbers are IEEE doubles, as in JavaScript. Use `JSONValue` for documents that must
+/// keep the original digits.
 public enum LogicValue: Sendable, Equatable {
     case null
     case bool(Bool)
@@ -10,18 +10,18 @@ public enum LogicValue: Sendable, Equatable {
     case array([LogicValue])
     case object([String: LogicValue])
 
-    /// - Throws: `DecodingError` for what is not JSON.
+    /// - Throws: `DecodingError` if the data is not JSON.
     public init(json: Data) throws {
         self = try JSONDecoder().decode(LogicValue.self, from: json)
     }
 
-    /// - Throws: `DecodingError` for what is not JSON.
+    /// - Throws: `DecodingError` if the text is not JSON.
     public init(json: String) throws {
         try self.init(json: Data(json.utf8))
     }
 
-    /// JSON text as `JSON.stringify` would write it, with the members in canonical order: what is no number in JSON is
-    /// `null`.
+    /// JSON text as printed by `JSON.stringify`, with the members in canonical order. Numbers that JSON cannot
+    /// represent become `null`.
     public var json: String {
         switch self {
         case .null: "null"
@@ -36,7 +36,7 @@ public enum LogicValue: Sendable, Equatable {
         }
     }
 
-    /// A member by name, or an element by number; nil where there is none.
+    /// The member with this name, or the element with this index; nil if absent.
     public subscript(name: String) -> LogicValue? {
         switch self {
         case .object(let members): members[name]

@@ -1,12 +1,13 @@
 public import Foundation
 
 extension LogicOperations {
-    /// Those of JsonLogic and what views of app definitions need to show values:
-    /// `format_date` (a time in RFC 3339 or seconds since 1970, a pattern of Unicode TS 35, perhaps a time zone's
-    /// name), `format_number` (a number, perhaps the least and the most decimals) and
-    /// `template` (a text with `{name}` or `{name.name}` in it, an object).
+    /// JsonLogic's operations, plus those with which the views of app definitions format values:
+    /// `format_date` (a time in RFC 3339 or seconds since 1970, a pattern of Unicode TS 35, optionally the name of a
+    /// time zone),
+    /// `format_number` (a number, optionally the minimum and maximum number of decimals) and
+    /// `template` (a text with `{name}` or `{name.name}`, an object).
     ///
-    /// Another kind of value is shown as it is: a view never fails because of its data.
+    /// Values of other types are shown unchanged: a view never fails because of its data.
     public static func views(locale: Locale = .current, timeZone: TimeZone = .current) -> LogicOperations {
         var operations = standard
         operations["format_date"] = { arguments in
@@ -49,7 +50,7 @@ extension LogicOperations {
             FloatingPointFormatStyle<Double>(locale: locale).precision(.fractionLength(least...max(least, most))))
     }
 
-    /// Puts values where their names stand in braces; what is not there is left out.
+    /// Replaces names in braces by their values; absent values are omitted.
     private static func fill(in text: String, _ data: LogicValue) -> String {
         var result = ""
         var rest = Substring(text)

@@ -40,7 +40,7 @@ public struct StorageService: ServiceDefinition {
     let worker: JobWorker
     let maximumImportSizeInBytes: Int
 
-    /// Nil: nobody says what is live.
+    /// Nil if no service publishes live versions.
     let configFeed: ConfigFeed?
     let versions: KnownVersions
 
@@ -65,19 +65,20 @@ public struct StorageService: ServiceDefinition {
         var configuration = PostgresConfiguration(
             url: try settings.requiredSecret("database.url"), applicationName: "martlet-storage",
             maximumConnections: try settings.integer("database.connections", default: 4, in: 1...64))
-        // Both cost more to start than a query may take, and an app's large query would take all cores from the others.
+        // Both cost more to start than a query may take, and one app's large query would take all processors from the
+        // others.
         configuration.sessionSettings["jit"] = "off"
         configuration.sessionSettings["max_parallel_workers_per_gather"] = "0"
         var ofTransfers = configuration
         var jobs = JobWorker.Configuration()
         jobs.concurrency = try settings.integer("jobs.concurrency", default: 2, in: 1...32)
         jobs.retention = .seconds(try settings.integer("jobs.retention.hours", default: 7 * 24, in: 1...10_000) * 3_600)
-        // A transaction for each job and each streaming export, one for what hooks are told of, and one for short
-        // statements.
+        // One connection for each job and each streaming export, which hold transactions; one for hook deliveries, and
+        // one for short statements.
         ofTransfers.maximumConnections = jobs.concurrency + TransferStores.maximumExports + 2
         var ofBuilds = configuration
-        // One for a job's build, one for what is built at once, one for dropping what was left half-built, and one that
-        // is not lent.
+        // One connection for a job's build, one for an immediate build, one for dropping a half-built index, and one
+        // that is not lent.
         ofBuilds.maximumConnections = 4
         var limits = Live.Limits()
         limits.subscribers = try settings.integer("live.subscribers", default: 10_000, in: 1...100_000)
@@ -100,8 +101,8 @@ public struct StorageService: ServiceDefinition {
     static let defaultConfigURL = ServiceName.config.localURL
 
     /// - Parameters:
-    ///   - transfers: what imports, exports and copies run on; nil: the same as everything.
-    ///   - builder: what indexes are built on; nil: the same as everything.
+    ///   - transfers: The client for imports, exports and copies; nil for the same as for everything else.
+    ///   - builder: The client for building indexes; nil for the same as for everything else.
     init(
         postgres: PostgresClient, files fileSettings: FileSettings,
         logger: Logger = Logger(label: "storage") { _ in SwiftLogNoOpLogHandler() }, retentionInDays: Int = 7,

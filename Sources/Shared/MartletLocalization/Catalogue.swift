@@ -2,15 +2,15 @@ public import MartletCore
 
 /// The texts of an app in all of its languages.
 ///
-/// As JSON it is an Xcode string catalogue (.xcstrings) with one member more, `languages`: see `init(_:)`.
+/// Its JSON form is an Xcode string catalogue (.xcstrings) with an additional member, `languages`: see `init(_:)`.
 public struct Catalogue: Sendable, Equatable {
-    /// A language that the app can be shown in.
+    /// A language in which the app can be shown.
     public struct Language: Sendable, Equatable {
-        /// Whether clients get it.
+        /// Whether clients receive it.
         public var isPublished: Bool
-        /// As its speakers call it.
+        /// The language's name in the language itself.
         public var name: String?
-        /// Where clients look for what it lacks, before the source language.
+        /// The language that supplies missing texts to clients, before the source language does.
         public var fallback: LanguageTag?
 
         public init(isPublished: Bool, name: String? = nil, fallback: LanguageTag? = nil) {
@@ -22,7 +22,7 @@ public struct Catalogue: Sendable, Equatable {
 
     public var sourceLanguage: LanguageTag
     public var languages: [LanguageTag: Language] = [:]
-    /// In the order in which they were written.
+    /// In insertion order.
     public private(set) var entries: [Entry] = []
     private var places: [String: Int] = [:]
 
@@ -30,7 +30,7 @@ public struct Catalogue: Sendable, Equatable {
         self.sourceLanguage = sourceLanguage
     }
 
-    /// The key's entry. A new one goes to the end; its `key` is the one that it is set for.
+    /// The key's entry. Setting a new one appends it; its `key` is replaced by the subscript.
     public subscript(key: String) -> Entry? {
         get { places[key].map { entries[$0] } }
         set {
@@ -51,29 +51,29 @@ public struct Catalogue: Sendable, Equatable {
         places = Dictionary(uniqueKeysWithValues: entries.enumerated().map { ($1.key, $0) })
     }
 
-    /// Every language that is declared or has a text, and the source language.
+    /// All languages that are declared or have a text, including the source language.
     public var allLanguages: Set<LanguageTag> {
         entries.reduce(into: Set(languages.keys).union([sourceLanguage])) { $0.formUnion($1.localizations.keys) }
     }
 
-    /// The languages that clients get. Where none is declared, as in a catalogue straight from Xcode, these are all.
+    /// The languages that clients receive: all of them if none is declared, as in a catalogue straight from Xcode.
     public var publishedLanguages: Set<LanguageTag> {
         languages.isEmpty ? allLanguages : Set(languages.filter(\.value.isPublished).keys)
     }
 }
 
-/// One key and its texts.
+/// A key with its texts.
 public struct Entry: Sendable, Equatable {
     public fileprivate(set) var key: String
-    /// For the translator.
+    /// A comment for translators.
     public var comment: String?
-    /// False: every language has the source language's text.
+    /// If false, every language uses the source language's text.
     public var shouldTranslate = true
-    /// Xcode's: `manual`, `extracted_with_value`, `migrated`, `stale`.
+    /// Xcode's extraction state: `manual`, `extracted_with_value`, `migrated`, `stale`.
     public var extractionState: String?
-    /// The file that it came from, where that is known; XLIFF groups by it.
+    /// The file in which the key was found, if known. XLIFF groups by it.
     public var origin: String?
-    /// Whether the texts are XML fragments: Android's inline markup (`<b>…</b>`), written as they stand.
+    /// Whether the texts are XML fragments with Android's inline markup (`<b>…</b>`), which are written unchanged.
     public var isMarkup = false
     public var localizations: [LanguageTag: Localization] = [:]
 

@@ -1,18 +1,19 @@
 public import MartletCore
 
-/// How far a language is.
+/// How much of a catalogue is translated into a language.
 public struct Coverage: Sendable, Equatable {
     public let language: LanguageTag
-    /// Keys that are to be translated.
+    /// Keys to be translated.
     public let keys: Int
-    /// Of those, without a usable text of the language's own.
+    /// Keys without a usable text in the language itself.
     public let missing: Int
-    /// Of those with one, with a text that needs review.
+    /// Keys with a usable text that needs review.
     public let needsReview: Int
 }
 
 extension Catalogue {
-    /// Of every language, in the order of their tags. The source language lacks nothing: its keys stand for themselves.
+    /// The coverage of every language, sorted by tag. The source language has no missing keys, because a key without a
+    /// text is its own text.
     public var coverage: [Coverage] {
         let entries = entries.filter(\.shouldTranslate)
         return allLanguages.sorted().map { language in
@@ -23,7 +24,7 @@ extension Catalogue {
         }
     }
 
-    /// The least of the states of a key's texts in a language: `new` where there is none that clients would get.
+    /// The least complete state among a key's texts in a language: `new` if clients would get none of them.
     public func state(of entry: Entry, in language: LanguageTag) -> Unit.State {
         guard entry.shouldTranslate else { return .translated }
         guard let localization = entry.localizations[language] else {

@@ -1,16 +1,16 @@
 import MartletCore
 
-/// The members of an object of a catalogue, all of them known.
+/// The members of an object in a catalogue's JSON, all of which are known.
 struct Fields {
     /// The object's JSON pointer.
     let place: String
     private let object: JSONValue
 
-    /// - Throws: `LocalizationFault`.
+    /// - Throws: `LocalizationFault` if `json` is not an object or has an unknown member.
     init(_ json: JSONValue, at place: String, known: Set<String>) throws {
         guard case .object(let members) = json else { throw LocalizationFault(place, "This must be an object.") }
         if let stranger = members.first(where: { !known.contains($0.name) }) {
-            throw LocalizationFault(place + "/" + JSONPointer.escape(stranger.name), "This member is not known here.")
+            throw LocalizationFault(place + "/" + JSONPointer.escape(stranger.name), "This member is unknown here.")
         }
         self.place = place
         self.object = json
@@ -59,13 +59,14 @@ struct Fields {
         return try tag(text, at: "\(place)/\(name)")
     }
 
-    /// A length and a conversion: `lld`.
+    /// A length and conversion, such as `lld`.
     func specifier(_ name: String) throws -> String? {
         guard let text = try string(name) else { return nil }
         guard case .placeholder(let placeholder)? = Segment.segments(of: "%" + text).first,
             placeholder.specifier == text
         else {
-            throw LocalizationFault("\(place)/\(name)", "This must be what stands behind the % of a placeholder.")
+            throw LocalizationFault(
+                "\(place)/\(name)", "This must be the part of a placeholder after its %, such as lld.")
         }
         return text
     }

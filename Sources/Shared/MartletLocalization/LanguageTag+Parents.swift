@@ -1,20 +1,20 @@
 public import MartletCore
 
 extension LanguageTag: Comparable, CustomStringConvertible {
-    /// Less and less of the tag: of `zh-Hant-TW` `zh-Hant`, then `zh` (RFC 4647, 3.4).
+    /// The tag's prefixes, longest first: `zh-Hant`, then `zh` for `zh-Hant-TW` (RFC 4647, 3.4).
     public var truncations: [LanguageTag] {
         let parts = text.components(between: "-")
         return (1..<max(parts.count, 1)).reversed().compactMap { LanguageTag(parts.prefix($0).joined(separator: "-")) }
     }
 
-    /// The truncations whose texts a reader of this language can read: what differs by script is another language to
-    /// its readers, so `zh-Hant` has none (CLDR's parentLocales).
+    /// The truncations whose texts a reader of this language can read. A different script is a different language to
+    /// readers, so `zh-Hant` has none (CLDR's parentLocales).
     public var parents: [LanguageTag] {
         guard hasScript else { return truncations }
         return truncations.filter(\.hasScript)
     }
 
-    /// What its readers get where there are only these languages: itself, or the next of its parents.
+    /// The best match among these languages: the language itself or its nearest parent; nil if there is none.
     public func closest(in languages: Set<LanguageTag>) -> LanguageTag? {
         ([self] + parents).first { languages.contains($0) }
     }

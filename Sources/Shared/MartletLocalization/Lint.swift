@@ -1,25 +1,24 @@
 import MartletCore
 
-/// What is wrong or doubtful in a catalogue.
+/// An error or warning about a catalogue.
 public struct LintFinding: Sendable, Equatable {
     public enum Code: String, CaseIterable, Sendable {
-        /// Another argument than the source text has in that place: formatting it would read memory that is not its
-        /// own.
+        /// A different argument from the source text in the same position: formatting would read foreign memory.
         case placeholderMismatch = "placeholder-mismatch"
         /// `%#@name@` without a substitution of that name.
         case unknownSubstitution = "unknown-substitution"
-        /// Forms by number without `other`, or by device without it: there are readers who would get no text.
+        /// Forms by number or device without `other`: some readers would get no text.
         case missingOther = "missing-other"
         case missingPlaceholder = "missing-placeholder"
-        /// A plural category of the language (CLDR) has no form; `other` stands in.
+        /// A plural category of the language (CLDR) has no form and is replaced by `other`.
         case missingPlural = "missing-plural"
         /// A form that the language's rules never choose.
         case unusedPlural = "unused-plural"
         case unusedSubstitution = "unused-substitution"
         case empty
-        /// Blanks at an end where the source text has none, or the other way round.
+        /// Whitespace at an end where the source text has none, or vice versa.
         case whitespace
-        /// Keys of a published language without a usable text; clients get the fallback's.
+        /// Keys of a published language without a usable text; clients get the fallback's text.
         case missingKeys = "missing-keys"
         case needsReview = "needs-review"
         /// A fallback that is not in the catalogue.
@@ -34,10 +33,10 @@ public struct LintFinding: Sendable, Equatable {
     public let message: String
 }
 
-/// Reads a catalogue for what breaks clients (errors) and what only looks wrong (warnings).
+/// Checks a catalogue for problems that break clients (errors) and suspicious texts (warnings).
 ///
-/// Errors in languages that are not published are warnings: nobody gets them. At most `maximumFindings` are told,
-/// errors first.
+/// Errors in unpublished languages are reported as warnings, because clients do not get them. At most `maximumFindings`
+/// are reported, errors first.
 public struct Lint {
     public static let maximumFindings = 1_000
 
@@ -95,7 +94,7 @@ public struct Lint {
     private mutating func check(_ entry: Entry) {
         let source = entry.localizations[catalogue.sourceLanguage] ?? Localization(.unit(Unit(entry.key)))
         let arguments = Arguments(source)
-        // A key that only names its text, which nobody has written yet, says nothing of arguments.
+        // A key without a source text says nothing about arguments if it contains no placeholder itself.
         let isKnown = entry.localizations[catalogue.sourceLanguage] != nil || !arguments.kinds.isEmpty
         for (language, localization) in entry.localizations.sorted(by: { $0.key < $1.key }) {
             let place = "/strings/\(JSONPointer.escape(entry.key))/localizations/\(language)"
@@ -121,7 +120,7 @@ public struct Lint {
             for category in needed where category != .other && !there.contains(category) {
                 add(.missingPlural, place, "\(language) has the form \"\(category)\"; \"other\" will stand in for it.")
             }
-            // Apple and Android take an explicit form for nothing in every language.
+            // Apple and Android accept an explicit form for zero in every language.
             for category in there where category != .zero && !needed.contains(category) {
                 add(.unusedPlural, "\(place)/\(category)", "\(language) has no form \"\(category)\".")
             }
@@ -156,19 +155,21 @@ public struct Lint {
                 let expected = source.kinds[position].map { "\($0)" } ?? "nothing"
                 add(
                     .placeholderMismatch, isError: isPublished, place + path.pointer,
-                    "Argument \(position) is \(kind) here, and \(expected) in the source text.")
+                    "Argument \(position) is \(kind) here, but \(expected) in the source text.")
             }
-            // "One dog" needs no number, "other" does.
+            // "One dog" needs no number, but "other" does.
             let missing = Set(source.kinds.keys).subtracting(arguments.kinds.keys)
             if !missing.isEmpty, path.category == nil || path.category == .other {
                 let list = missing.sorted().map(String.init).joined(separator: ", ")
-                add(.missingPlaceholder, place + path.pointer, "The source text has argument \(list), this has not.")
+                add(
+                    .missingPlaceholder, place + path.pointer,
+                    "The source text has argument \(list), which is missing here.")
             }
             let names = source.names.symmetricDifference(arguments.names)
             if path.category == nil, !names.isEmpty {
                 add(
                     .missingPlaceholder, place + path.pointer,
-                    "{\(names.sorted().joined(separator: "}, {"))} is not in both texts.")
+                    "{\(names.sorted().joined(separator: "}, {"))} is only in one of the two texts.")
             }
         }
     }
@@ -178,13 +179,13 @@ public struct Lint {
             if unit.value.isEmpty { add(.empty, place + path.pointer, "The text is empty.") }
             guard let original = source[path]?.value, !original.isEmpty, !unit.value.isEmpty else { continue }
             if unit.value.blankEnds != original.blankEnds {
-                add(.whitespace, place + path.pointer, "Blanks at its ends differ from those of the source text.")
+                add(.whitespace, place + path.pointer, "Leading or trailing whitespace differs from the source text.")
             }
         }
     }
 }
 
-/// What a text takes: the type of each argument, and the names in braces.
+/// The arguments of a text: their types by position, and the names in braces.
 private struct Arguments {
     private(set) var kinds: [Int: Kind] = [:]
     private(set) var names: Set<String> = []
@@ -193,7 +194,7 @@ private struct Arguments {
         case object, integer, float, characters, pointer
     }
 
-    /// All that any form of a source text takes.
+    /// All arguments that any form of a source text uses.
     init(_ source: Localization) {
         for (path, unit) in source.units() where path.substitution == nil {
             let form = Arguments(unit.value, source)
@@ -216,7 +217,7 @@ private struct Arguments {
             }.map { String($0.dropFirst().dropLast()) })
     }
 
-    /// The first argument that the source does not take, or takes as something else.
+    /// The first argument that the source does not have, or has with a different type.
     func foreign(to source: Arguments) -> (position: Int, kind: Kind)? {
         kinds.sorted { $0.key < $1.key }.first { source.kinds[$0.key] != $0.value }.map { ($0.key, $0.value) }
     }
@@ -241,7 +242,7 @@ extension Placeholder {
 }
 
 extension UnitPath {
-    /// As the end of a JSON pointer into a localization.
+    /// The path as the end of a JSON pointer into a localization.
     public var pointer: String {
         let prefix = substitution.map { "/substitutions/\($0)" } ?? ""
         let forms = Array(forms)
@@ -252,7 +253,7 @@ extension UnitPath {
 }
 
 extension String {
-    /// Whether there are blanks at the beginning, and at the end.
+    /// Whether the text starts with whitespace, and whether it ends with it.
     fileprivate var blankEnds: [Bool] {
         [unicodeScalars.first, unicodeScalars.last].map { $0?.properties.isWhitespace == true }
     }

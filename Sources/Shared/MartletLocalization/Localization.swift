@@ -1,15 +1,15 @@
-/// What a key says in one language.
+/// The texts of a key in one language.
 public struct Localization: Sendable, Equatable {
-    /// A number inside a text with forms of its own: the text has `%#@name@` where it stands, its forms `%arg`.
+    /// A number inside a text, with its own forms. The text contains `%#@name@` in its place, the forms contain `%arg`.
     public struct Substitution: Sendable, Equatable {
         public var name: String
-        /// Which of the arguments it takes, from 1; nil: the next.
+        /// The position of the argument, from 1; nil for the next one.
         public var argumentNumber: Int?
-        /// The argument's type as after a `%`: `lld`.
+        /// The argument's type without the `%`, such as `lld`.
         public var formatSpecifier: String?
         public var text: Text
 
-        /// The argument as a placeholder: `%2$lld`.
+        /// The argument as a placeholder, such as `%2$lld`.
         var argument: String? {
             guard argumentNumber != nil || formatSpecifier != nil else { return nil }
             return "%" + (argumentNumber.map { "\($0)$" } ?? "") + (formatSpecifier ?? "")
@@ -30,13 +30,13 @@ public struct Localization: Sendable, Equatable {
     }
 }
 
-/// A text, or its forms.
+/// A single text, or a set of forms.
 public indirect enum Text: Sendable, Equatable {
     case unit(Unit)
     case varied(by: Axis, [Form])
 
     public struct Form: Sendable, Equatable {
-        /// `few`, `iphone`, `20`.
+        /// The form's name, such as `few`, `iphone` or `20`.
         public var name: String
         public var text: Text
 
@@ -49,20 +49,20 @@ public indirect enum Text: Sendable, Equatable {
     /// Forms in the order of their axis.
     static func forms(_ forms: [Form], by axis: Axis) -> Text { .varied(by: axis, axis.sorted(forms)) }
 
-    /// What decides between forms.
+    /// The property by which a form is chosen.
     public enum Axis: String, CaseIterable, Sendable {
         /// A number, by `PluralCategory`.
         case plural
         /// `iphone`, `ipad`, `ipod`, `mac`, `applewatch`, `appletv`, `applevision`, `other`.
         case device
-        /// The room there is, in points or characters.
+        /// The available width, in points or characters.
         case width
 
         private static let devices: Set<String> = [
             "iphone", "ipad", "ipod", "mac", "applewatch", "appletv", "applevision", "other",
         ]
 
-        /// The forms in the order in which they are always kept: by CLDR, or by name; `other` last.
+        /// The forms in canonical order: CLDR's order for plurals, otherwise by name; `other` last.
         func sorted(_ forms: [Form]) -> [Form] {
             forms.sorted { left, right in
                 guard self == .plural, let left = PluralCategory(rawValue: left.name),
@@ -86,7 +86,7 @@ public indirect enum Text: Sendable, Equatable {
 
 /// A piece of text that is translated as a whole.
 public struct Unit: Sendable, Equatable {
-    /// How far the translation is. A text that is `new` counts as missing: clients get the fallback's.
+    /// The progress of the translation. A `new` text counts as missing: clients get the fallback's text.
     public enum State: String, CaseIterable, Sendable {
         case new, translated
         case needsReview = "needs_review"
@@ -100,6 +100,6 @@ public struct Unit: Sendable, Equatable {
         self.state = state
     }
 
-    /// Whether clients get it.
+    /// Whether clients receive it.
     public var isUsable: Bool { state != .new && !value.isEmpty }
 }

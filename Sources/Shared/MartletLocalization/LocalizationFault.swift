@@ -1,6 +1,6 @@
-/// What is wrong with a catalogue or with a file of translations.
+/// An error in a catalogue or in a file of translations.
 public struct LocalizationFault: Error, Sendable, Equatable, CustomStringConvertible {
-    /// A JSON pointer (RFC 6901) into a document, `line 7` of a file, or empty: the whole.
+    /// A JSON pointer (RFC 6901) into a document, `line 7` of a file, or empty for the whole document or file.
     public let place: String
     public let reason: String
 
@@ -12,7 +12,7 @@ public struct LocalizationFault: Error, Sendable, Equatable, CustomStringConvert
     public var description: String { place.isEmpty ? reason : "\(place): \(reason)" }
 }
 
-/// How much of it there may be.
+/// Limits on catalogues and files.
 public enum LocalizationLimits {
     public static let keys = 20_000
     public static let languages = 200
@@ -20,12 +20,12 @@ public enum LocalizationLimits {
     public static let valueSizeInBytes = 16 << 10
     public static let commentSizeInBytes = 4 << 10
     public static let documentSizeInBytes = 8 << 20
-    /// More have no room in a document, however short they are.
+    /// The most texts that a document has room for, however short they are.
     public static let texts = documentSizeInBytes / 20
-    /// Of a file to be read: every language of a document, written in the wordiest of the formats.
+    /// The limit for files to be read: enough for every language of a document in the most verbose format.
     public static let fileSizeInBytes = 16 << 20
-    /// Plural and device forms of one text in one language, and substitutions in it.
+    /// The limit for plural and device forms of one text in one language, and for its substitutions.
     public static let forms = 100
-    /// `device` in `plural` in `device` is as deep as it gets.
+    /// The maximum nesting is `device` in `plural` in `device`.
     public static let variationDepth = 3
 }

@@ -1,7 +1,7 @@
 public import MartletCore
 
 extension Catalogue {
-    /// What another catalogue changes in this one.
+    /// The number of entries that a merge changes.
     public struct Changes: Sendable, Equatable {
         public var added = 0
         public var changed = 0
@@ -9,14 +9,15 @@ extension Catalogue {
         public var removed = 0
     }
 
-    /// How texts of a file come in.
+    /// How the texts of a file are merged.
     public struct MergeRule: Sendable {
-        /// Whether what the file does not have is removed from the languages that it has; keys without texts go, too.
+        /// Whether to remove texts that the file lacks from the languages that it contains, and keys that then have no
+        /// texts.
         public var replaces = false
-        /// Whether texts of the source language stay as they are where there are any: an XLIFF file has them only to be
-        /// translated from.
+        /// Whether existing texts of the source language stay unchanged: an XLIFF file contains them only as the basis
+        /// of a translation.
         public var keepsSource = false
-        /// Whether the file has states; where it has none, a text that stays the same keeps its own.
+        /// Whether the file has states. If not, an unchanged text keeps its state.
         public var hasStates = true
 
         public init(_ format: CatalogueFormat, replaces: Bool, of language: LanguageTag?, in catalogue: Catalogue) {
@@ -26,7 +27,7 @@ extension Catalogue {
         }
     }
 
-    /// Takes over the texts, comments and flags of another catalogue.
+    /// Adopts the texts, comments and flags of another catalogue.
     public mutating func merge(_ other: Catalogue, _ rule: MergeRule) -> Changes {
         var changes = Changes()
         let before = self
@@ -80,8 +81,8 @@ extension Entry {
 }
 
 extension Localization {
-    /// With the states of the texts that are the same, and the arguments of substitutions that the file says nothing
-    /// of.
+    /// Returns the localization with the states of unchanged texts and with substitution arguments that the file does
+    /// not specify.
     fileprivate func merged(onto old: Localization?, keepingStates: Bool) -> Localization {
         guard let old else { return self }
         var merged = self

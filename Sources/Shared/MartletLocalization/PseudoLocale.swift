@@ -1,11 +1,11 @@
 public import MartletCore
 
-/// Texts that show, before anyone has translated, what is not translatable and what has no room: `[Ĥéļļö, %@ one two]`.
+/// Generated texts that reveal untranslatable and truncated texts before translation starts: `[Ĥéļļö, %@ one two]`.
 ///
-/// Letters get accents, the length grows by 30 % (short texts by more), brackets show where a text is cut.
-/// Placeholders, `{name}`, entities and tags stay as they are. The tag is `en-XA`, as in Android and CLDR.
+/// Letters get accents, texts become 30 % longer (short ones more), and brackets show truncation. Placeholders,
+/// `{name}`, entities and tags are preserved. The tag is `en-XA`, as in Android and CLDR.
 public enum PseudoLocale {
-    /// The tag of pseudo-locales with accents.
+    /// The language tag of the accented pseudo-locale.
     public static let language = "en-XA"
 
     private static let accents: [Unicode.Scalar: Unicode.Scalar] = Dictionary(
@@ -30,13 +30,12 @@ public enum PseudoLocale {
         return "[" + accented + extra + "]"
     }
 
-    /// The source language's texts of a catalogue as those of the pseudo-locale; keys that are not to be translated as
-    /// they are.
+    /// Converts the source language's texts to the pseudo-locale. Keys that are not to be translated keep their texts.
     public static func localization(of entry: Entry, in source: LanguageTag) -> Localization {
         let localization = entry.localizations[source] ?? Localization(.unit(Unit(entry.key)))
         guard entry.shouldTranslate else { return localization }
         var changed = localization
-        // A text that is nothing but a substitution grows in the forms of that.
+        // If the text consists of a single substitution, only the substitution's forms grow.
         if !localization.substitutions.contains(where: { localization.text == .unit(Unit("%#@\($0.name)@")) }) {
             changed.text = localization.text.mapped(text)
         }
@@ -67,7 +66,7 @@ public enum PseudoLocale {
 }
 
 extension Catalogue {
-    /// Gives every key a text of the pseudo-locale.
+    /// Gives every key a text in the pseudo-locale.
     public mutating func addPseudoLocale(_ language: LanguageTag) {
         for var entry in entries {
             entry.localizations[language] = PseudoLocale.localization(of: entry, in: sourceLanguage)
@@ -77,7 +76,7 @@ extension Catalogue {
 }
 
 extension Text {
-    /// With every value changed.
+    /// Returns the text with every value transformed.
     func mapped(_ change: (String) -> String) -> Text {
         switch self {
         case .unit(let unit): .unit(Unit(change(unit.value), unit.state))

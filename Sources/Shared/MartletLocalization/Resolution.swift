@@ -1,9 +1,9 @@
 public import MartletCore
 
-/// What clients of one language get: every key, with the texts of the language or of those behind it.
+/// The texts that clients of a language receive: every key, with a text in that language or in a fallback.
 extension Catalogue {
-    /// Where the texts of a language are looked for, in order: the language, its parents (`de-AT`, `de`), the fallback
-    /// that one of them names and that one's parents, then the source language.
+    /// The languages in which to look for a text, in order: the language, its parents (`de-AT`, `de`), the first
+    /// fallback that one of them declares with its parents and fallbacks, and finally the source language.
     public func chain(of language: LanguageTag) -> [LanguageTag] {
         var chain: [LanguageTag] = []
         var next: LanguageTag? = language
@@ -17,8 +17,8 @@ extension Catalogue {
         return chain.contains(sourceLanguage) ? chain : chain + [sourceLanguage]
     }
 
-    /// The key's text for a language, and the language that it comes from. Keys without any text stand for themselves,
-    /// as Xcode has it.
+    /// The key's text for a language, and the language from which it comes. A key without any text is its own text, as
+    /// in Xcode.
     func resolved(_ entry: Entry, _ chain: [LanguageTag]) -> (localization: Localization, language: LanguageTag) {
         let languages = entry.shouldTranslate ? chain : [sourceLanguage]
         for language in languages {
@@ -28,7 +28,7 @@ extension Catalogue {
         return (Localization(.unit(Unit(entry.key))), sourceLanguage)
     }
 
-    /// The table of a language as clients get it:
+    /// The table of a language that clients receive:
     ///
     ///     {"language": "de-AT", "sourceLanguage": "en", "fallback": ["de", "en"],
     ///      "strings": {"greeting": "Servus %@", "dogs": {"plural": {"one": "Ein Hund", "other": "%lld Hunde"}},
@@ -36,8 +36,8 @@ extension Catalogue {
     ///                  "plural": {…}}}}},
     ///      "languages": {"greeting": "de"}}
     ///
-    /// `languages` names the language of each text that comes from a fallback: a plural form is chosen by that
-    /// language's rules.
+    /// `languages` contains the language of each text that comes from a fallback, because plural forms must be chosen
+    /// by that language's rules.
     public func table(of language: LanguageTag) -> JSONValue {
         let chain = chain(of: language)
         return table(language, fallback: Array(chain.dropFirst())) { resolved($0, chain) }
@@ -72,8 +72,8 @@ extension Catalogue {
 }
 
 extension Localization {
-    /// Without the forms that are not usable; nil where the rest says nothing: a text by number needs its `other`, a
-    /// substitution its forms.
+    /// The localization without unusable forms. Nil if the rest is incomplete: a text by number needs `other`, a
+    /// substitution needs its forms.
     var usable: Localization? {
         guard let text = text.usable else { return nil }
         var changed = Localization(text)
@@ -85,7 +85,7 @@ extension Localization {
         return changed
     }
 
-    /// As a client gets it: a string, or an object of forms.
+    /// The JSON that clients receive: a string, or an object of forms.
     fileprivate var clientJSON: JSONValue {
         guard !substitutions.isEmpty else { return text.clientJSON }
         let list = substitutions.map { substitution in

@@ -1,8 +1,9 @@
-/// Where in a localization a unit stands: `plural.one`, `device.iphone.plural.one`, `substitutions.dogs.plural.other`;
-/// empty for a text without forms.
+/// The position of a unit in a localization: `plural.one`, `device.iphone.plural.one`,
+/// `substitutions.dogs.plural.other`; empty for a text without forms.
 ///
-/// Behind a key and `|==|` it is Xcode's id of an XLIFF unit; JSON and CSV have the same. One path names no text but a
-/// substitution's argument: `substitutions.dogs`, whose value is `%1$lld`. Those formats have no other place for it.
+/// A key, `|==|` and a path form the id of a unit in Xcode's XLIFF; JSON and CSV use the same ids. One kind of path
+/// names a substitution's argument instead of a text: `substitutions.dogs`, with a value such as `%1$lld`. These
+/// formats have no other place for it.
 public struct UnitPath: Hashable, Sendable, CustomStringConvertible {
     static let separator = "|==|"
     private static let substitutions = "substitutions"
@@ -15,13 +16,13 @@ public struct UnitPath: Hashable, Sendable, CustomStringConvertible {
         self.parts = parts
     }
 
-    /// Nil for what cannot be a path.
+    /// Nil if the text is not a valid path.
     public init?(_ text: some StringProtocol) {
         parts = text.isEmpty ? [] : text.components(between: ".")
         guard isWellFormed else { return nil }
     }
 
-    /// The key and the path of a key with a path behind it.
+    /// Splits an id into its key and path.
     static func split(_ id: String) -> (key: String, path: UnitPath)? {
         guard let mark = id.ranges(of: separator).last else { return (id, .whole) }
         return UnitPath(id[mark.upperBound...]).map { (String(id[..<mark.lowerBound]), $0) }
@@ -33,23 +34,23 @@ public struct UnitPath: Hashable, Sendable, CustomStringConvertible {
 
     static func substitution(_ name: String) -> UnitPath { UnitPath([substitutions, name]) }
 
-    /// The name of the substitution that it leads into.
+    /// The name of the substitution that contains the unit.
     var substitution: String? { parts.first == Self.substitutions ? parts[1] : nil }
 
-    /// The path from the localization's, or the substitution's, text.
+    /// The rest of the path below the localization or substitution.
     var forms: ArraySlice<String> { substitution == nil ? parts[...] : parts.dropFirst(2) }
 
     /// Whether it names a substitution's argument.
     var isArgument: Bool { substitution != nil && forms.isEmpty }
 
-    /// The plural category that the unit is the form of.
+    /// The plural category of the unit, if it is a plural form.
     var category: PluralCategory? {
         let forms = forms
         guard let last = forms.last, forms.dropLast().last == Text.Axis.plural.rawValue else { return nil }
         return PluralCategory(rawValue: last)
     }
 
-    /// The same path with another plural category at its end.
+    /// The same path with a different plural category at its end.
     func with(_ category: PluralCategory) -> UnitPath { UnitPath(parts.dropLast() + [category.rawValue]) }
 
     private var isWellFormed: Bool {
@@ -61,7 +62,7 @@ public struct UnitPath: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Whether a substitution may be called so: letters, digits and `_`, at most 64.
+    /// Whether the text is a valid name for a substitution: letters, digits and `_`, at most 64.
     static func isName(_ text: String) -> Bool {
         (1...64).contains(text.utf8.count)
             && text.unicodeScalars.allSatisfy { $0 == "_" || $0.properties.isAlphabetic || ("0"..."9").contains($0) }
@@ -69,7 +70,7 @@ public struct UnitPath: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension Localization {
-    /// Every unit and where it stands, in order; arguments of substitutions among them when asked for.
+    /// All units with their paths, in order; optionally including the arguments of substitutions.
     public func units(withArguments: Bool = false) -> [(path: UnitPath, unit: Unit)] {
         var units = text.units(below: [])
         for substitution in substitutions {
@@ -86,10 +87,10 @@ extension Localization {
         return substitutions.first { $0.name == name }?.text[path.forms]
     }
 
-    /// Made of units at their paths.
+    /// Builds a localization from units and their paths.
     ///
-    /// - Throws: `LocalizationFault` where paths contradict each other: a text with forms and without, forms by number
-    ///   and by device at once.
+    /// - Throws: `LocalizationFault` if paths contradict each other, such as a text both with and without forms, or
+    ///   forms by both number and device.
     init(_ units: [(path: UnitPath, unit: Unit)]) throws {
         var text: Text?
         var names: [String] = []
@@ -111,7 +112,7 @@ extension Localization {
             arguments[name] = argument
         }
         guard let text else {
-            throw LocalizationFault("", "There are forms of a substitution, but no text that it stands in.")
+            throw LocalizationFault("", "There are forms of a substitution, but no text that contains it.")
         }
         let substitutions = names.compactMap { name in
             forms[name].map { text in
@@ -124,7 +125,7 @@ extension Localization {
         self.init(text, substitutions: substitutions)
     }
 
-    /// The same with another unit at a path.
+    /// Returns the localization with the unit at a path replaced.
     ///
     /// - Throws: `LocalizationFault`.
     public func setting(_ unit: Unit, at path: UnitPath) throws -> Localization {

@@ -1,7 +1,7 @@
 public import MartletCore
 import NIOCore
 
-/// A message's JSON as it is sent. Copies share their bytes, so that one for a million devices is there once.
+/// The encoded JSON of a message. Copies share their bytes, so a message to a million devices is stored once.
 public struct EncodedPayload: Sendable, Equatable {
     let buffer: ByteBuffer
 
@@ -9,7 +9,7 @@ public struct EncodedPayload: Sendable, Equatable {
         buffer = ByteBuffer(string: json.text)
     }
 
-    /// Nothing: what no push service takes.
+    /// An empty payload, which no push service accepts.
     public init() {
         buffer = ByteBuffer()
     }

@@ -1,14 +1,14 @@
-/// A credential that cannot be used. Its own text is in none of the cases.
+/// A credential that cannot be used. No case contains the credential's own text.
 public enum PushCredentialError: Error, Sendable, Equatable {
     case invalidTeamID
     case invalidKeyID
-    /// - Parameter expected: what it should have been.
+    /// - Parameter expected: A description of a valid key.
     case invalidPrivateKey(expected: String)
-    /// A member of a service account's JSON is missing or is not what it should be.
+    /// A member of a service account's JSON is missing or invalid.
     case invalidServiceAccount(member: String)
     case invalidSubject
 
-    /// For whoever uploads it.
+    /// An explanation for the person who uploads the credential.
     public var sentence: String {
         switch self {
         case .invalidTeamID: "The team id must have 10 capital letters and digits."

@@ -1,17 +1,17 @@
 public import Foundation
 
-/// What became of a message to one device.
+/// The outcome of sending a message to one device.
 public enum PushOutcome: Sendable, Equatable {
-    /// The push service has taken it. Whether it reaches the device, nobody tells.
+    /// The push service accepted the message. Whether it reaches the device is not reported.
     case accepted(PushReceipt)
     case failed(PushFailure)
 }
 
-/// By what the push service knows a message.
+/// How the push service identifies a message.
 public struct PushReceipt: Sendable, Equatable {
-    /// `apns-id`, FCM's message name, or where a Web Push message can be deleted.
+    /// `apns-id`, FCM's message name, or the URL at which a Web Push message can be deleted.
     public var id: String?
-    /// APNs' `apns-unique-id`, which its console finds; sandbox only.
+    /// APNs' `apns-unique-id`, for a search in Apple's console; sandbox only.
     public var uniqueID: String?
 
     public init(id: String? = nil, uniqueID: String? = nil) {
@@ -20,39 +20,39 @@ public struct PushReceipt: Sendable, Equatable {
     }
 }
 
-/// Why a message was not accepted, and what follows from it.
+/// Why a message was not accepted, and what the sender has to do.
 public struct PushFailure: Error, Sendable, Equatable {
-    /// What the sender has to do. Exactly one of them holds, whichever service it was.
+    /// What the sender has to do. Exactly one case applies, for every push service.
     public enum Meaning: Sendable, Equatable {
-        /// The message was not worked on: it never left, or the service said so. Sending it again doubles nothing.
+        /// The message was not processed: it was never sent, or the service said so. Sending it again is safe.
         case notSent
-        /// It left, and no answer came. Whoever wants it to arrive at most once does not send it again.
+        /// The message was sent but no answer arrived. Do not send it again if it must arrive at most once.
         case unknown
-        /// The device has gone: its token is to be forgotten, unless it was registered (again) at this time or later.
+        /// The device is gone. Forget its token, unless it was registered (again) at this time or later.
         case deviceGone(unlessRegisteredSince: Date)
-        /// The message, as it is, will never be taken for this device.
+        /// The message in its present form will never be accepted for this device.
         case messageRejected
-        /// It was not taken now.
+        /// The message was not accepted now; try again after the delay.
         case backOff(Scope, atLeast: Duration)
-        /// Nothing can be sent with this credential until somebody changes it.
+        /// Nothing can be sent with this credential until it is changed.
         case credentialBroken
     }
 
-    /// What has to wait.
+    /// The messages to which a delay applies.
     public enum Scope: Sendable, Equatable {
-        /// What is for the same device.
+        /// Messages to the same device.
         case device
-        /// All that is sent with the same credential.
+        /// All messages sent with the same credential.
         case credential
-        /// All that is sent to the same push service.
+        /// All messages to the same push service.
         case service
     }
 
     public var meaning: Meaning
-    /// The service's own word (`BadDeviceToken`, `UNREGISTERED`), or one of ours in lower case (`answer-timeout`).
-    /// Holds no token.
+    /// The service's reason (`BadDeviceToken`, `UNREGISTERED`), or one of Martlet's in lower case (`answer-timeout`).
+    /// Contains no token.
     public var reason: String
-    /// Of the service's answer; nil: there was none.
+    /// The status of the service's answer; nil if there was none.
     public var status: Int?
 
     public init(_ meaning: Meaning, reason: String, status: Int? = nil) {

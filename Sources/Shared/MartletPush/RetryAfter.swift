@@ -1,11 +1,11 @@
 import Foundation
 
-/// `Retry-After` (RFC 9110 §10.2.3).
+/// The header `Retry-After` (RFC 9110 §10.2.3).
 enum RetryAfter {
-    /// What asks for more waits this long.
+    /// Longer delays are shortened to this one.
     static let maximum: Duration = .seconds(24 * 3_600)
 
-    /// Seconds, or a date in the form that senders have to use; nil for what is neither.
+    /// Parses seconds, or a date in the form that senders must use; nil for other values.
     static func duration(_ text: String?, at now: Date) -> Duration? {
         guard let text else { return nil }
         if let seconds = UInt32(text) { return min(.seconds(Int64(seconds)), maximum) }

@@ -1,8 +1,8 @@
-# A mail server on three free ports of 127.0.0.1: in clear, with STARTTLS required, and with TLS from the start; the latter two want the user
-# "shop" with the password "a secret of mail". Arguments: a folder. The certificate is written there as certificate.pem, then the ports as ports.json.
-# Each message becomes a line of JSON in a file named after its recipient. What becomes of a message, its recipient's name says:
-# refuse…: 550 for the recipient, blocked…: the same for other reasons, content…: 554 after the message, later…: 451 for the first, then taken.
-# Ends, and removes the folder, when its standard input ends.
+# A mail server on three free ports of 127.0.0.1: without TLS, with required STARTTLS, and with TLS from the start. The latter two require the
+# user "shop" with the password "a secret of mail". The argument is a folder, in which it writes certificate.pem and then the ports as ports.json.
+# Each message becomes a line of JSON in a file named after its recipient. The recipient's name determines the answer:
+# refuse…: 550 for the recipient; blocked…: 550 for other reasons; content…: 554 after the message; later…: 451 the first time, then accepted.
+# The server ends and removes the folder when its standard input closes.
 import asyncio
 import datetime
 import ipaddress

@@ -8,20 +8,20 @@ struct RefusedFileTests {
         "say where and why",
         arguments: [
             (CatalogueFormat.strings, "\"a\" = \"b\"", "line 1: A ; is missing."),
-            (.strings, "\"a\" = \"b\";\n\"a\" = \"c\";", "line 2: The key \"a\" stands there twice."),
+            (.strings, "\"a\" = \"b\";\n\"a\" = \"c\";", "line 2: The key \"a\" occurs twice."),
             (.strings, "\n/* open", "line 2: A comment is not closed."),
-            (.strings, "\"a\" = \"\\Ud83d\";", "line 1: There is half a surrogate pair."),
+            (.strings, "\"a\" = \"\\Ud83d\";", "line 1: A surrogate pair is incomplete."),
             (.strings, "\"a\n", "line 2: A string is not closed."),
-            (.json, "{\"a\": {\"b\": \"c\"}}", "/a: This must be a string; forms are keys of their own."),
+            (.json, "{\"a\": {\"b\": \"c\"}}", "/a: This must be a string; forms have their own keys."),
             (.json, "[]", "The file must be an object of keys and texts."),
             (.json, "{\"a\": ", "The file cannot be read: Not valid JSON at byte 6."),
-            (.json, "{\"a|==|plural.several\": \"c\"}", "/a|==|plural.several: What stands behind |==| is not known."),
+            (.json, "{\"a|==|plural.several\": \"c\"}", "/a|==|plural.several: The path after |==| is not valid."),
             (.json, "{\"a\": \"x\", \"a|==|plural.one\": \"c\"}", "/a: The text has no forms by plural."),
             (.csv, "", "The file is empty."),
             (.csv, "the id,en\r\n1,2\r\n", "line 1: \"the id\" is not a language tag such as de or pt-BR."),
             (.csv, "key,en\r\na,b,c\r\n", "line 2: There are more cells than columns."),
             (.csv, "key,en,en:state\r\na,b,done\r\n", "line 2: The state must be new, translated or needs_review."),
-            (.xliff, "<xliff version=\"2.0\"/>", "line 1: This is no XLIFF 1.2."),
+            (.xliff, "<xliff version=\"2.0\"/>", "line 1: This is not an XLIFF 1.2 file."),
             (
                 .xliff,
                 "<xliff version=\"1.2\"><file source-language=\"en\" target-language=\"de\"><body><trans-unit id=\"a\">\n<source><x id=\"1\"/></source></trans-unit></body></file></xliff>",
@@ -29,7 +29,7 @@ struct RefusedFileTests {
             ),
             (
                 .android, "<resources><color name=\"a\">#fff</color></resources>",
-                "line 1: <color> is not read: only string, plurals and string-array are."
+                "line 1: <color> is not supported: expected string, plurals or string-array."
             ),
             (
                 .android, "<resources><plurals name=\"a\"><item quantity=\"lots\">x</item></plurals></resources>",
@@ -43,7 +43,7 @@ struct RefusedFileTests {
             ),
             (
                 .xcstrings, "{\"sourceLanguage\": \"en\", \"strings\": {\"a/b\": {\"localisations\": {}}}}",
-                "/strings/a~1b/localisations: This member is not known here."
+                "/strings/a~1b/localisations: This member is unknown here."
             ),
             (
                 .xcstrings, "{\"sourceLanguage\": \"english language\", \"strings\": {}}",
@@ -62,24 +62,24 @@ struct RefusedFileTests {
         arguments: [
             (
                 "<!DOCTYPE a [<!ENTITY x SYSTEM \"file:///etc/passwd\">]><resources><string name=\"a\">&x;</string></resources>",
-                "A document type with declarations of its own is refused."
+                "A document type with declarations is not allowed."
             ),
             (
                 "<!DOCTYPE lolz [<!ENTITY lol \"lol\"><!ENTITY lol2 \"&lol;&lol;\">]><resources/>",
-                "A document type with declarations of its own is refused."
+                "A document type with declarations is not allowed."
             ),
-            ("<resources><string name=\"a\">&xxe;</string></resources>", "The entity &xxe; is not known."),
-            ("<resources><string name=\"a\">&#0;</string></resources>", "The entity &#0; is not known."),
+            ("<resources><string name=\"a\">&xxe;</string></resources>", "The entity &xxe; is unknown."),
+            ("<resources><string name=\"a\">&#0;</string></resources>", "The entity &#0; is unknown."),
             (
                 "<resources><string name=\"a\" name=\"b\"/></resources>",
-                "An attribute stands there twice, or there are too many."
+                "An attribute occurs twice, or there are too many."
             ), ("<resources><a></b></resources>", "<a> is closed by another tag."),
             ("<resources>", "<resources> is not closed."),
-            ("<resources/><more/>", "There is something behind the end of the document."),
+            ("<resources/><more/>", "There is content after the end of the document."),
             ("{}", "This is not XML: there is no element."),
             (
                 "<resources><string name=\"a\">\u{1}</string></resources>",
-                "There is a character that XML does not have."
+                "There is a character that XML does not allow."
             ), (String(repeating: "<a>", count: 100), "Elements may be nested at most 64 deep."),
         ])
     func xml(text: String, reason: String) throws {

@@ -3,25 +3,28 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// How far a follower has come in a space's change log, as text that it keeps and sends back.
+/// A follower's position in a space's change log, as text that the follower keeps and sends back.
 ///
-/// Processes of ours keep base64url of `1|<body>`; clients get what `CursorSigner` makes of the body: `epoch|…`.
-/// `epoch` tells one log from another: transaction numbers of one database mean nothing in the next.
+/// Martlet's own processes keep base64url of `1|<body>`; clients get a signed form of the body from `CursorSigner`. The
+/// body starts with `epoch|`. The epoch identifies the log, because transaction numbers of one database mean nothing in
+/// another.
 struct ChangeCursor: Sendable, Hashable {
     static let maximumSizeInBytes = 6 << 10
 
     enum Position: Sendable, Hashable {
-        /// Has everything that the snapshot sees.
+        /// The follower has everything that the snapshot sees.
         case at(Snapshot)
-        /// Has everything that `from` sees, and of what is new in `to` what stands up to `seq` in the log.
+        /// The follower has everything that `from` sees, and of the changes that are new in `to` those up to the log
+        /// number `seq`.
         case within(from: Snapshot, to: Snapshot, seq: Int64)
-        /// Has the objects up to the id `last`, of a walk through all that began at the snapshot.
+        /// The follower has the objects up to the id `last`, in a walk through all objects that began at the snapshot.
         case walking(since: Snapshot, last: String)
     }
 
     let epoch: String
     let position: Position
-    /// The follower came to this range of the log by a walk, so that it may have seen what came and went in it.
+    /// The follower reached this range of the log by a walk, so it may have seen objects that appeared and disappeared
+    /// within it.
     let isWalked: Bool
 
     init(epoch: String, position: Position, isWalked: Bool = false) {
@@ -30,20 +33,20 @@ struct ChangeCursor: Sendable, Hashable {
         self.isWalked = isWalked
     }
 
-    /// The cursor that a process of ours kept.
+    /// Parses the cursor of one of Martlet's own processes.
     ///
     /// - Throws: `invalid-parameter`.
     init(_ text: some StringProtocol, parameter: String) throws {
         guard text.utf8.count <= Self.maximumSizeInBytes, let bytes = Base64URL.decode(text[...]),
             let text = String(bytes: bytes, encoding: .utf8), text.hasPrefix("1|"),
             let cursor = Self(body: text.dropFirst(2))
-        else { throw HTTPProblem(.invalidParameter, "This is not a cursor.", field: parameter) }
+        else { throw HTTPProblem(.invalidParameter, "Expected a cursor from an earlier answer.", field: parameter) }
         self = cursor
     }
 
     var text: String { Base64URL.encode(Array("1|\(body)".utf8)) }
 
-    /// Nil when the text is not what `body` makes.
+    /// Nil if the text is not one that `body` returns.
     init?(body: Substring) {
         let parts = body.split(separator: "|", omittingEmptySubsequences: false)
         guard parts.count >= 3, !parts[0].isEmpty else { return nil }
@@ -73,7 +76,7 @@ struct ChangeCursor: Sendable, Hashable {
         }
     }
 
-    /// The snapshot whose changes the follower may not have yet.
+    /// The snapshot after which the follower may lack changes.
     var start: Snapshot {
         switch position {
         case .at(let snapshot), .within(let snapshot, _, _), .walking(let snapshot, _): snapshot

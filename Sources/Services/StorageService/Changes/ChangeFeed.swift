@@ -2,22 +2,22 @@ import MartletAPI
 import MartletHTTP
 import MartletPostgres
 
-/// What was written to objects of some collections, each write by itself and in the order of the log: for processes of
-/// ours that act on it.
+/// All writes to the objects of some collections, one by one and in the order of the log, for other processes of
+/// Martlet.
 ///
-/// Whoever keeps the cursor of what it has acted on gets every write once, also one whose transaction began long before
-/// and committed late.
+/// A process that keeps the cursor of the last write it handled gets every write exactly once, even one whose
+/// transaction began much earlier and committed late.
 struct ChangeFeed: Sendable {
     static let maximumCollections = 100
     static let maximumChanges = 500
     static let maximumSizeInBytes = 4 << 20
     static let maximumWaitInSeconds = 30
-    /// Who waits beyond this number on one copy is answered at once.
+    /// Requests beyond this number of waiting ones per copy are answered at once.
     static let maximumWaiting = 1_000
-    /// Between two looks of one who waits, when there are signs of writes.
+    /// The pause between two reads of a waiting request after signs of writes.
     private static let pause: Duration = .milliseconds(50)
-    /// How long one who waits goes without looking: signs come by themselves, and could only be lost with a
-    /// notification that PostgreSQL did not take.
+    /// How long a waiting request goes without reading the log. Signs normally wake it; one could only be lost together
+    /// with a notification that PostgreSQL did not accept.
     private static let lookInterval: Duration = .seconds(10)
 
     let changes: ChangeStore
@@ -32,7 +32,7 @@ struct ChangeFeed: Sendable {
     struct Query: Sendable {
         var space: AppSpace
         var collections: [String]
-        /// Nil: the end of the log is all that is asked for.
+        /// Nil if only the end of the log is requested.
         var cursor: ChangeCursor?
         var limit: Int
         var wait: Duration
@@ -40,15 +40,15 @@ struct ChangeFeed: Sendable {
 
     struct Page: Sendable {
         var cursor: ChangeCursor
-        /// JSON objects, as `ReadLog` describes them.
+        /// JSON objects, as described in `ReadLog`.
         var changes: [String] = []
-        /// Whether asking again at once is worth it.
+        /// Whether there may be more changes, so that another request makes sense at once.
         var hasMore = false
-        /// The log never had what came after the cursor; the page's is at the end.
+        /// The cursor belongs to a different log, or is newer than this one. The page's cursor is at this log's end.
         var isExpired = false
-        /// Of these collections it no longer has all: what is left is told.
+        /// Collections whose log no longer has all changes after the cursor. The remaining changes are in the page.
         var lost: [ChangeStore.Lost] = []
-        /// The database's time from before the log was looked at: what is written from then on is behind the cursor.
+        /// The database's time before the log was read: later writes come after the cursor.
         var now: String
     }
 
@@ -56,8 +56,8 @@ struct ChangeFeed: Sendable {
         let deadline = ContinuousClock.now + query.wait
         let place = query.wait > .zero && query.cursor != nil ? waiting.take() : nil
         while true {
-            // A stream of its own each time: the wait that is given up ends it. Before reading, so that nothing slips
-            // between.
+            // A new stream for each pass, because an abandoned wait ends it. Created before reading, so that no write
+            // is missed in between.
             let signs = place != nil ? signal.follow(query.space) : nil
             let page = try await pageNow(query)
             let isEmpty = page.changes.isEmpty && !page.hasMore && !page.isExpired && page.lost.isEmpty
@@ -78,13 +78,15 @@ struct ChangeFeed: Sendable {
         var page: Page
         switch cursor.position {
         case .at(let snapshot):
-            // What one moment sees: nothing can slip between.
+            // `first` and the end come from the same snapshot, so no write is missed.
             guard let first = view.first else { return Page(cursor: view.end.cursor, lost: view.lost, now: view.now) }
             page = try await read(query, from: snapshot, to: view.end.snapshot, after: first - 1, view)
         case .within(let from, let to, let seq): page = try await read(query, from: from, to: to, after: seq, view)
-        case .walking: throw HTTPProblem(.invalidBody, "This is the cursor of a walk.", field: "after")
+        case .walking:
+            throw HTTPProblem(
+                .invalidBody, "Expected the cursor of a change log, found that of a walk.", field: "after")
         }
-        // What was read may have been taken out of the log just before.
+        // The log may have been pruned while it was read.
         let after = try await changes.view(of: query.collections, after: cursor, in: query.space)
         if after.isForeign { return Page(cursor: after.end.cursor, isExpired: true, now: after.now) }
         page.lost = after.lost
@@ -106,11 +108,11 @@ struct ChangeFeed: Sendable {
 }
 
 extension ChangeStore {
-    /// The writes that `to` sees and `from` does not, from behind the number `seq` on: number and JSON text of each.
-    /// And whether there are more.
+    /// Reads the writes that `to` sees and `from` does not, after the number `seq`: number and JSON text of each, and
+    /// whether there are more.
     ///
-    /// Reads each collection's log in its order by the index on (collection, seq), and no more of it than the page: of
-    /// a long log `seq` must be near the first that is wanted.
+    /// Uses each collection's index on (collection, seq) and reads no more than the page. In a long log `seq` must be
+    /// close to the first requested write.
     func log(
         of collections: [String], from: Snapshot, to: Snapshot, after seq: Int64, limit: Int, in space: AppSpace
     ) async throws -> (rows: PostgresRows, hasMore: Bool) {

@@ -2,15 +2,16 @@ import MartletPostgres
 import ServiceLifecycle
 import Synchronization
 
-/// Tells whoever follows a space's change log that it has grown. Never waited for: the log itself is the truth.
+/// Wakes the followers of a space's change log when it has grown. Delivery is best effort: only the log itself is
+/// authoritative.
 ///
-/// Followers in this process are woken at once; those of other copies by a notification of its own, because one in the
-/// write's transaction would make all writes take turns at their commit. A follower has to look by itself too, every
-/// `pollInterval`.
+/// Followers in this process are woken at once. Those of other copies are woken by a separate notification, because one
+/// in the write's transaction would serialize the commits of all writes. Followers must also read the log themselves
+/// every `pollInterval`.
 final class ChangeSignal: Sendable {
     static let channel = "martlet_storage_changes"
     static let pollInterval: Duration = .seconds(1)
-    /// Between two notifications about one space.
+    /// The minimum interval between two notifications about one space.
     private static let interval: Duration = .milliseconds(5)
 
     private let postgres: PostgresClient
@@ -20,26 +21,26 @@ final class ChangeSignal: Sendable {
         /// By schema.
         var followers: [String: [Int: AsyncStream<Void>.Continuation]] = [:]
         var lastFollower = 0
-        /// Schemas that are being told of; true: once more afterwards.
-        var telling: [String: Bool] = [:]
+        /// Schemas for which a notification is being sent; true if another one must follow.
+        var notifying: [String: Bool] = [:]
     }
 
     init(postgres: PostgresClient) {
         self.postgres = postgres
     }
 
-    /// To be called after the commit of a write.
+    /// Must be called after a write has committed.
     func written(in space: AppSpace) {
         wake(space.schema)
         let isNew = state.withLock { state in
-            let isNew = state.telling[space.schema] == nil
-            state.telling[space.schema] = !isNew
+            let isNew = state.notifying[space.schema] == nil
+            state.notifying[space.schema] = !isNew
             return isNew
         }
         if isNew { Task { await tell(space.schema) } }
     }
 
-    /// An element after each sign that the log may have grown; several signs may be one element.
+    /// Yields an element whenever the log may have grown. Several writes may yield a single element.
     func follow(_ space: AppSpace) -> AsyncStream<Void> {
         let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         let number = state.withLock { state in
@@ -68,18 +69,18 @@ final class ChangeSignal: Sendable {
 
     private func tell(_ schema: String) async {
         repeat {
-            // Should it fail, the others look by themselves before long.
+            // If it fails, other copies find the changes at their next poll.
             _ = try? await postgres.execute("SELECT pg_notify(\(Self.channel), \(schema))")
             try? await Task.sleep(for: Self.interval)
         } while state.withLock({ state in
-            let isDue = state.telling[schema] == true
-            state.telling[schema] = isDue ? false : nil
+            let isDue = state.notifying[schema] == true
+            state.notifying[schema] = isDue ? false : nil
             return isDue
         })
     }
 }
 
-/// Wakes followers when another copy of the service has written.
+/// Wakes followers after writes by other copies of the service.
 struct ChangeWatch: Service {
     let signal: ChangeSignal
     let postgres: PostgresClient

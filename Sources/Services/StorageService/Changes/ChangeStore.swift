@@ -6,10 +6,10 @@ import MartletPostgres
 struct ChangeStore: Sendable {
     let postgres: PostgresClient
     let spaces: Spaces
-    /// Signs the cursors that clients keep.
+    /// Signs the cursors that clients get.
     let signer: CursorSigner
 
-    /// The end of a log, as one moment sees it.
+    /// The end of a log at one moment.
     struct End: Sendable {
         var snapshot: Snapshot
         var epoch: String
@@ -17,41 +17,41 @@ struct ChangeStore: Sendable {
         var cursor: ChangeCursor { ChangeCursor(epoch: epoch, position: .at(snapshot)) }
     }
 
-    /// The end of the log, for a follower that comes from `cursor`.
+    /// The end of the log, for a follower that continues from `cursor`.
     ///
-    /// - Throws: `cursor-expired` when the log no longer has, or never had, all that came after it.
+    /// - Throws: `cursor-expired` if the log no longer has, or never had, all changes after the cursor.
     func end(of collection: CollectionName, after cursor: ChangeCursor? = nil, in space: AppSpace) async throws -> End {
         let view = try await view(of: [collection.text], after: cursor, in: space)
         guard !view.isForeign, view.lost.isEmpty else { throw HTTPProblem(.cursorExpired) }
         return view.end
     }
 
-    /// The log as one moment sees it, for a follower of several collections who comes from a cursor.
+    /// The state of the log at one moment, for a follower of several collections that continues from a cursor.
     struct View: Sendable {
         var end: End
-        /// The database's time, by which writes are stamped, from before it looked.
+        /// The database's time, by which writes are stamped, before the log was read.
         var now: String
-        /// The cursor is another log's, or of a time that this one has not come to: what came after it cannot be told.
+        /// The cursor belongs to a different log, or is newer than this one, so the changes after it are unknown.
         var isForeign: Bool
-        /// The collections of which the log no longer has all that came after the cursor.
+        /// Collections whose log no longer has all changes after the cursor.
         var lost: [Lost]
-        /// The log's number of the first change that the cursor has not; nil: there is none, or nobody asked.
+        /// The log number of the first change after the cursor; nil if there is none or it was not requested.
         var first: Int64?
     }
 
     struct Lost: Sendable, Hashable {
         var collection: String
-        /// The last transaction that something is missing of.
+        /// The latest transaction with changes that were pruned.
         var transaction: String
     }
 
-    /// - Parameter findsFirst: whether `first` is wanted.
+    /// - Parameter findsFirst: Whether to determine `first`.
     func view(of collections: [String], after cursor: ChangeCursor?, findsFirst: Bool = false, in space: AppSpace)
         async throws -> View
     {
         let start = cursor?.start.text
         let columns = try Self.end(of: collections, in: space)
-        // The log is read by the index on (collection, txid, seq), from the cursor on.
+        // Reads the log from the cursor on, by the index on (collection, txid, seq).
         let first: PostgresQuery =
             !findsFirst
             ? "NULL::bigint"
@@ -81,7 +81,7 @@ struct ChangeStore: Sendable {
             lost: lost, first: try row.decode(6))
     }
 
-    /// The end of the log, and which of `collections` have anything that `snapshot` does not see.
+    /// The end of the log, and which of `collections` have changes that `snapshot` does not see.
     func news(of collections: [String], since snapshot: Snapshot?, in space: AppSpace) async throws -> (
         end: End, changed: Set<String>
     ) {
@@ -104,17 +104,17 @@ struct ChangeStore: Sendable {
 
         /// See `LiveShape.Change`.
         var rows: PostgresRows
-        /// The log's number of the last one.
+        /// The log number of the last change.
         var last: Int64
         /// Whether there are more.
         var hasMore: Bool
     }
 
-    /// The changes that `to` sees and `from` does not, from behind the number `seq` on; nil: none.
+    /// The changes that `to` sees and `from` does not, after the number `seq`; nil if there are none.
     ///
-    /// - Parameter isPast: the changes may have happened long ago. Cells 11 and 12 then say whether the rules open the
-    ///   object as it is now, and who its readers are now: a caller who has lost access since is not shown earlier
-    ///   states. Nobody can say who may read an object that was deleted for good, so only its deletion shows it.
+    /// - Parameter isPast: Whether the changes may be old. Cells 11 and 12 then contain whether the rules currently
+    ///   allow reading the object, and its current readers, so that callers who have lost access do not see earlier
+    ///   states. The readers of a permanently deleted object are unknown, so only its deletion is shown.
     func changes(
         from: Snapshot, to: Snapshot, after seq: Int64, of shape: LiveShape, isPast: Bool, in space: AppSpace
     ) async throws -> Batch? {
@@ -138,8 +138,8 @@ struct ChangeStore: Sendable {
                 try Self.changing(from: from, to: to, after: seq, of: shape, object, now, present, in: space), in: space
             )
         } catch let error as PostgresError where error.isUndefinedTable {
-            // Nothing was written yet, or the collection was dropped a moment ago; the next look at the log's floor
-            // tells which.
+            // Nothing was written yet, or the collection was just dropped; the next check of the log's floor
+            // distinguishes the two.
             return nil
         }
         guard let row = rows.last else { return nil }
@@ -181,9 +181,9 @@ struct ChangeStore: Sendable {
 
     // MARK: Parts of statements
 
-    /// What `to` sees of a collection's log and `from` does not.
+    /// The part of a collection's log that `to` sees and `from` does not.
     ///
-    /// The comparisons say nothing new: they are what the index on (collection, txid, seq) can answer.
+    /// The comparisons are redundant, but the index on (collection, txid, seq) supports them.
     static func between(_ from: Snapshot, _ to: Snapshot, _ collection: String) -> PostgresQuery {
         "collection = \(collection) AND \(between(from, to))"
     }
@@ -195,8 +195,7 @@ struct ChangeStore: Sendable {
         """
     }
 
-    /// A row called `state` with the columns that an object has, so that conditions on objects hold for it as they
-    /// stand.
+    /// A row named `state` with the columns of an object, so that conditions on objects can be applied unchanged.
     static func stateAfter(_ log: StaticString) -> PostgresQuery {
         """
         (SELECT \(unescaped: log).id, \(unescaped: log).created, \(unescaped: log).updated, NULL::timestamptz AS deleted,
@@ -212,14 +211,14 @@ struct ChangeStore: Sendable {
         """
     }
 
-    /// Another text for every log whose transaction numbers mean something else: another cluster, another line of
-    /// recovery (a restore to a point in time, a standby that took over), another table (a restore from a dump).
+    /// Identifies the log to which transaction numbers refer. Differs for another cluster, another timeline (a restore
+    /// to a point in time, a promoted standby) and another table (a restore from a dump).
     static func epoch(of space: AppSpace) throws -> PostgresQuery {
         "(SELECT left(md5(\(PostgresQuery.lineOfRecovery) || '/' || to_regclass(\(try space.own("_changes").quoted))::oid), 12))"
     }
 
-    /// The columns that `end(_:)` reads: the snapshot, the epoch, and the last transaction that the snapshot sees in
-    /// the logs of `collections`, including what has been pruned from them.
+    /// The columns that `end(_:)` decodes: the snapshot, the epoch, and the latest transaction in the logs of
+    /// `collections` that the snapshot sees, including pruned ones.
     static func end(of collections: [String], in space: AppSpace) throws -> PostgresQuery {
         """
         pg_current_snapshot()::text, \(try epoch(of: space)), greatest(

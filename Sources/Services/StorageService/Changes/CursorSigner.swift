@@ -4,20 +4,19 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// Makes the cursors that clients keep, and takes back only those it made for the same collection of the same space.
+/// Signs the cursors that clients keep, and only accepts its own cursors for the same collection and space.
 ///
-/// A cursor says which part of the log is read, so whoever could forge one could choose the moment as of which objects
-/// are shown. On the wire it is base64url of `2|<key>|<cursor>` and its HMAC-SHA-256 (RFC 2104) with space and
-/// collection.
+/// A cursor determines which part of the log is read, so a forged one could choose the time as of which objects are
+/// shown. The wire form is base64url of `2|<key>|<cursor>` and its HMAC-SHA-256 (RFC 2104) with space and collection.
 struct CursorSigner: Sendable {
     static let maximumSizeInBytes = ChangeCursor.maximumSizeInBytes + 128
 
     private let key: SymmetricKey
-    /// Tells one key from another: under a new internal secret a cursor is old, not forged.
+    /// Identifies the key, so that after a change of the internal secret a cursor is expired rather than forged.
     private let keyName: String
 
-    /// - Parameter secret: the internal secret, so that any copy takes the cursors of every other; the key is derived
-    ///   from it (HKDF, RFC 5869).
+    /// - Parameter secret: The internal secret, from which the key is derived (HKDF, RFC 5869), so that every copy
+    ///   accepts the cursors of all others.
     init(secret: Secret) {
         let key = secret.withValue { secret in
             HKDF<SHA256>.deriveKey(
@@ -34,8 +33,8 @@ struct CursorSigner: Sendable {
             body + HMAC<SHA256>.authenticationCode(for: Self.message(body, collection, space), using: key))
     }
 
-    /// - Throws: `cursor-expired` for one that was made under another internal secret, or by a version that did not
-    ///   sign them; `invalid-parameter` for anything else that is not of this collection.
+    /// - Throws: `cursor-expired` for cursors made under another internal secret, or by a version that did not sign
+    ///   them; `invalid-parameter` for anything else that is not a cursor of this collection.
     func cursor(
         _ text: some StringProtocol, parameter: String = "since", of collection: CollectionName, in space: AppSpace
     ) throws -> ChangeCursor {
@@ -66,7 +65,7 @@ struct CursorSigner: Sendable {
         return cursor
     }
 
-    /// Neither a schema's name nor a collection's has a slash.
+    /// Schema and collection names contain no slash, so the message is unambiguous.
     private static func message(_ body: Data, _ collection: String, _ space: AppSpace) -> Data {
         Data("\(space.schema)/\(collection)/".utf8) + body
     }

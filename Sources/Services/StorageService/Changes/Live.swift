@@ -8,7 +8,7 @@ import Synchronization
 
 /// The live subscribers of this copy of the service.
 final class Live: Sendable {
-    /// How many streams may be open.
+    /// Limits on the number of open streams.
     struct Limits: Sendable {
         var subscribers = 10_000
         var subscribersPerApp = 5_000
@@ -27,7 +27,7 @@ final class Live: Sendable {
         var tails: [AppSpace: LiveTail] = [:]
         var counts: [String: Int] = [:]
         var count = 0
-        /// Of the count: streams with a relay.
+        /// The number of streams with a relay, which `count` includes.
         var relayed = 0
         var last = 0
     }
@@ -39,7 +39,7 @@ final class Live: Sendable {
         self.limits = limits
     }
 
-    /// - Throws: what would stop `follow` from beginning.
+    /// - Throws: The errors that would prevent `follow` from starting.
     func check(_ request: LiveRequest, as principal: Principal, after cursor: ChangeCursor?, in space: AppSpace)
         async throws
     {
@@ -49,7 +49,7 @@ final class Live: Sendable {
         try state.withLock { try check(space, $0) }
     }
 
-    /// Writes events until the reader is gone, is too slow, may no longer see anything, or the service stops.
+    /// Writes events until the reader disconnects, is too slow or loses all access, or until the service stops.
     func follow(
         _ request: LiveRequest, as principal: Principal, after cursor: ChangeCursor?, in space: AppSpace,
         _ writer: inout any ResponseBodyWriter, _ direct: DirectBody? = nil,
@@ -57,10 +57,10 @@ final class Live: Sendable {
     ) async throws {
         let (tail, number) = try enter(space)
         defer { leave(space) }
-        // Without a connection nobody tells when the task's part is written.
+        // A relay requires a direct connection, which reports when the task's part has been written.
         let relay = direct == nil ? nil : relay
         let outbox = Outbox(direct, relay: relay)
-        // From here on nothing goes past the writer.
+        // From here on all output goes through the writer.
         defer {
             outbox.finish()
             if let relay {
@@ -70,7 +70,7 @@ final class Live: Sendable {
         }
         if let relay {
             countRelayed(1)
-            // Closed meanwhile: the client comes back.
+            // The relay was closed in the meantime; the client reconnects.
             guard relay.relay.add(outbox, as: relay.number) else { return }
         }
         direct?.onClose { [weak outbox] in outbox?.finish() }
@@ -101,7 +101,7 @@ final class Live: Sendable {
         } catch let problem as HTTPProblem where problem.code.status < 500 {
             outbox.finish(with: .error(problem))
         } catch {
-            // What passes: the client comes back by its cursor, as after any other break.
+            // A temporary failure: the client reconnects with its cursor, as after any other interruption.
             outbox.finish()
         }
     }
@@ -116,10 +116,11 @@ final class Live: Sendable {
 
     private func check(_ space: AppSpace, _ state: State) throws {
         guard state.count < limits.subscribers else {
-            throw HTTPProblem(.unavailable, "This copy has all the subscribers it may have.")
+            throw HTTPProblem(.unavailable, "The server has reached its maximum number of subscribers.")
         }
         guard state.counts[space.schema, default: 0] < limits.subscribersPerApp else {
-            throw HTTPProblem(.tooManyRequests, "The app has \(limits.subscribersPerApp) subscribers here.")
+            throw HTTPProblem(
+                .tooManyRequests, "The app has reached its maximum of \(limits.subscribersPerApp) subscribers.")
         }
     }
 

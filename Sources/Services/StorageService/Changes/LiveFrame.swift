@@ -3,7 +3,7 @@ import MartletAPI
 import MartletHTTP
 import NIOCore
 
-/// Text of a stream of server-sent events, made once for all who get it.
+/// A part of a stream of server-sent events, encoded once for all subscribers.
 struct LiveFrame: Sendable {
     /// The text as a chunk of an HTTP/1.1 body (RFC 9112 §7.1), its size in eight digits.
     let chunk: ByteBuffer
@@ -20,25 +20,25 @@ struct LiveFrame: Sendable {
         self.chunk = chunk
     }
 
-    /// The text alone.
+    /// The text without the chunk's framing.
     var buffer: ByteBuffer { chunk.getSlice(at: Self.sizeLength, length: size) ?? ByteBuffer() }
 
-    /// The same for copies of one frame, as long as there is one.
+    /// Equal for copies of the same frame, as long as one of them exists.
     var identity: UInt { chunk.withVeryUnsafeBytes { UInt(bitPattern: $0.baseAddress) } }
 
     var size: Int { chunk.readableBytes - Self.sizeLength - 2 }
 
-    /// The first: how soon to come back after a break, and the cursor to come back with.
+    /// The first frame: the reconnection delay and the initial cursor.
     static func hello(_ cursor: String) -> LiveFrame {
         LiveFrame { $0.append("retry: 1000\nid: ", cursor, "\nevent: open\ndata: {\"cursor\":\"", cursor, "\"}\n\n") }
     }
 
-    /// Keeps the connection and moves the cursor on; no event for the client's program.
+    /// Keeps the connection open and advances the cursor, without an event for the client's program.
     static func heartbeat(_ cursor: String) -> LiveFrame {
         LiveFrame { $0.append(": \nid: ", cursor, "\n\n") }
     }
 
-    /// The last, when the stream is not to be taken up again as it was.
+    /// The last frame of a stream that the client must not resume unchanged.
     static func error(_ problem: HTTPProblem) -> LiveFrame {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]

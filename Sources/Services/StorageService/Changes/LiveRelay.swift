@@ -2,12 +2,13 @@ import MartletHTTP
 import NIOCore
 import Synchronization
 
-/// A connection of a gateway by which one event goes to many of its streams at once; the gateway's `Relay` says how.
+/// A connection from a gateway by which a single event reaches many of its streams. The gateway's `Relay` describes the
+/// protocol.
 ///
-/// What is said of one stream alone goes by the stream's own connection. When a relay breaks, all its streams end, and
-/// their clients come back by their cursors.
+/// Frames for one stream alone use that stream's own connection. If a relay breaks, all its streams end, and their
+/// clients reconnect with their cursors.
 final class LiveRelay: Sendable {
-    /// What a gateway may leave untaken.
+    /// The number of bytes that a gateway may leave unread.
     private static let maximumBacklog = 64 << 20
 
     let direct: DirectBody
@@ -24,7 +25,7 @@ final class LiveRelay: Sendable {
         backlog = .makeBoxSendingValue(0, eventLoop: direct.eventLoop)
     }
 
-    /// False when it is closed.
+    /// Returns false if the relay is closed.
     func add(_ outbox: Outbox, as number: UInt32) -> Bool {
         state.withLock { state in
             guard !state.isClosed else { return false }
@@ -46,8 +47,8 @@ final class LiveRelay: Sendable {
         for outbox in outboxes { outbox.finish() }
     }
 
-    /// Sends `frame` to those of the outboxes that keep up, and leaves it to the tasks of the others. On the event loop
-    /// only.
+    /// Sends `frame` through the relay to those outboxes that keep up, and through their tasks to the others. Must be
+    /// called on the event loop.
     func hand(_ frame: LiveFrame, to outboxes: [Outbox]) {
         var streams: [(number: UInt32, own: UInt64)] = []
         streams.reserveCapacity(outboxes.count)
@@ -64,18 +65,18 @@ final class LiveRelay: Sendable {
         if backlog.value > Self.maximumBacklog { direct.close() } else { direct.write(relayed.chunk) }
     }
 
-    /// The first thing sent: names no stream.
+    /// The first bytes sent, which name no stream.
     static let hello = ByteBuffer(bytes: [0, 0, 0, 4, 0, 0, 0, 0])
 }
 
-/// The relays that gateways have to this copy of the service.
+/// The relays of all gateways to this copy of the service.
 final class LiveRelays: Sendable {
-    /// A gateway has one for each of its event loops.
+    /// Each gateway opens one per event loop.
     private static let maximumCount = 4_096
 
     private let relays = Mutex<[String: LiveRelay]>([:])
 
-    /// False when there are too many, or the id is taken.
+    /// Returns false if there are too many relays or the id is in use.
     func add(_ relay: LiveRelay, as id: String) -> Bool {
         relays.withLock { relays in
             guard relays.count < Self.maximumCount, relays[id] == nil else { return false }
@@ -88,7 +89,7 @@ final class LiveRelays: Sendable {
         relays.withLock { $0[id] = nil }
     }
 
-    /// The relay and the number in it that a request for a stream names; nil when this copy has no such relay.
+    /// The relay and stream number named by a request; nil if this copy has no such relay.
     func find(_ text: String) -> (relay: LiveRelay, number: UInt32)? {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 2, let number = UInt32(parts[1]), let relay = relays.withLock({ $0[String(parts[0])] })

@@ -4,43 +4,43 @@ import MartletHTTP
 import MartletPostgres
 import NIOCore
 
-/// What a subscriber asked for.
+/// A subscriber's request.
 struct LiveRequest: Sendable, Hashable {
     static let maximumFilterSizeInBytes = 8 << 10
 
     let collection: CollectionName
-    /// The filter's JSON text; nil: every object.
+    /// The filter's JSON text; nil for every object.
     let filter: String?
-    /// The top-level fields to show; nil: all.
+    /// The top-level fields to show; nil for all.
     let keys: [String]?
 
-    /// A filter that can be followed: its answer on an object changes by writes to that object alone, and is quick to
-    /// find.
+    /// Compiles a filter that can be followed: its result for an object only changes with writes to that object, and is
+    /// fast to evaluate.
     ///
-    /// - Throws: `invalid-json`, `invalid-filter`, and what `FilterCompiler` throws.
+    /// - Throws: `invalid-json`, `invalid-filter`, and the errors of `FilterCompiler`.
     static func condition(_ filter: String, in scope: QueryScope) throws -> PostgresQuery {
         try self.filter(filter, in: scope).condition
     }
 
-    /// The same with what is known of it.
+    /// As `condition`, with the other properties of the filter.
     static func filter(_ filter: String, in scope: QueryScope) throws -> Filter {
         let value = try checked { () throws(JSONError) in try JSONValue(parsing: filter.utf8) }
         let compiled = try FilterCompiler.filter(value, in: scope)
         guard !compiled.dependsOnMore else {
             throw HTTPProblem(
                 .invalidFilter,
-                "What is followed has no $inQuery, $notInQuery, $select, $dontSelect, $relatedTo or $relativeTime.",
+                "A filter for live changes must not use $inQuery, $notInQuery, $select, $dontSelect, $relatedTo or $relativeTime.",
                 field: "where")
         }
         guard !compiled.isCostly else {
             throw HTTPProblem(
-                .invalidFilter, "A $regex in what is followed begins with ^ and plain text, and has nothing else.",
+                .invalidFilter, "A $regex in a filter for live changes must consist of ^ and plain text.",
                 field: "where")
         }
         return compiled
     }
 
-    /// - Throws: `forbidden` when nothing could ever be shown, and what `FilterCompiler` throws.
+    /// - Throws: `forbidden` if nothing could ever be shown, and the errors of `FilterCompiler`.
     func shape(_ rights: Rights, in space: AppSpace) throws -> LiveShape {
         let scope = QueryScope(space: space, collection: collection, rights: rights)
         let access = scope.access
@@ -52,23 +52,23 @@ struct LiveRequest: Sendable, Hashable {
     }
 }
 
-/// What a subscriber gets to see, but for the objects' own lists of readers: subscribers of one shape share their
-/// queries and bytes.
+/// What a subscriber may see, except for the objects' own lists of readers. Subscribers with the same shape share
+/// queries and encoded events.
 ///
-/// Compiled, so that whatever makes a difference — rules, roles, hidden fields, filters — makes another shape.
+/// Contains compiled SQL, so any difference in rules, roles, hidden fields or filters results in a different shape.
 struct LiveShape: Sendable, Hashable {
     let collection: String
-    /// Whether the rules open an object.
+    /// Whether the rules allow reading an object.
     let may: PostgresQuery
     /// Whether an object matches the filter.
     let fits: PostgresQuery
-    /// The object's text.
+    /// The object's JSON text.
     let object: PostgresQuery
-    /// The same for an earlier state of the object, whose current row is called `present`.
+    /// As `object`, for an earlier state of the object whose current row is named `present`.
     let past: PostgresQuery
 }
 
-/// One change, as it looks to the subscribers of a shape.
+/// A change, as it affects the subscribers of a shape.
 struct LiveChange: Sendable {
     enum Event: String, CaseIterable, Sendable {
         case create, enter, update, leave, delete
@@ -83,12 +83,12 @@ struct LiveChange: Sendable {
     private let fitsAfter: Bool
     private let mayBefore: Bool
     private let fitsBefore: Bool
-    /// Whether the rules open the object as it is now, and its list of readers now.
+    /// Whether the rules currently allow reading the object, and its current list of readers.
     let mayNow: Bool
     let readersNow: [String]?
     private let row: PostgresRow
 
-    /// A row of `ChangeStore.changes`.
+    /// Decodes a row of `ChangeStore.changes`.
     init(_ row: PostgresRow) throws {
         self.row = row
         seq = try row.decode(0)
@@ -104,10 +104,11 @@ struct LiveChange: Sendable {
         readersNow = try row.decode(12)
     }
 
-    /// Whether no subscriber gets anything.
+    /// Whether no subscriber gets an event.
     var isForNone: Bool { !(mayAfter && fitsAfter) && !(mayBefore && fitsBefore) }
 
-    /// What happened, for a subscriber whom the lists of readers let see the object after or before; nil: nothing.
+    /// The event for a subscriber who, according to the lists of readers, may see the object after or before the
+    /// change; nil for no event.
     func event(readsAfter: Bool, readsBefore: Bool) -> Event? {
         let isAfter = mayAfter && fitsAfter && readsAfter
         let isBefore = mayBefore && fitsBefore && readsBefore
@@ -119,10 +120,10 @@ struct LiveChange: Sendable {
         }
     }
 
-    /// Whether the event shows the object: a `leave` does so only if the object is still open to the subscriber.
+    /// Whether the event contains the object. A `leave` event only does if the subscriber may still read the object.
     func shows(_ event: Event, readsAfter: Bool) -> Bool { event != .leave || (mayAfter && readsAfter) }
 
-    /// The event's text (HTML standard, server-sent events).
+    /// Encodes the event (HTML standard, server-sent events).
     func frame(_ event: Event, shows: Bool, cursor: String) -> LiveFrame {
         row.withBytes(9) { object in
             let object = shows ? object : nil

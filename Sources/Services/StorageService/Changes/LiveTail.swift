@@ -3,17 +3,17 @@ import MartletCore
 import MartletHTTP
 import NIOCore
 
-/// Follows the change log of one space for all subscribers that this copy of the service has there.
+/// Follows the change log of one space for all its subscribers in this copy of the service.
 ///
-/// Subscribers of one shape are a group: one query per group looks for what is new, and each event's text is made once.
-/// A group is always at one place of the log, which a snapshot says; what failed is simply asked for again from there.
+/// Subscribers with the same shape form a group. One query per group reads new changes, and each event is encoded once.
+/// A group is always at one position of the log, a snapshot, so a failed read is simply repeated from there.
 actor LiveTail {
     static let heartbeatInterval: Duration = .seconds(15)
-    /// A stream ends after this long and is taken up again by the client, so that keys and tokens are looked at anew.
+    /// The maximum duration of a stream. The client then reconnects, so that keys and tokens are checked again.
     static let maximumAge: Duration = .seconds(900)
-    /// Groups that ask the database at the same time.
+    /// The maximum number of groups that query the database at the same time.
     private static let maximumConcurrency = 16
-    /// Frames on their way to event loops.
+    /// The maximum number of frames handed to event loops but not yet written.
     private static let maximumHanded = 20_000
 
     private let space: AppSpace
@@ -24,22 +24,22 @@ actor LiveTail {
     private var groups: [LiveShape: Group] = [:]
     private var members: [Int: LiveShape] = [:]
     private var epoch = ""
-    /// Where every group is that missed nothing.
+    /// The position of every group that is up to date.
     private var level: Snapshot?
     private var runner: Task<Void, Never>?
-    /// Of the runner: what an earlier one still asks for concerns none of the groups that are there now.
+    /// Identifies the runner. Results of queries by an earlier runner do not apply to the current groups.
     private var generation = 0
     private var waiting: [CheckedContinuation<Bool, Never>] = []
     private var rightsRevision = 0
     private var rightsUntil = ContinuousClock.now
-    /// Somebody came with rights that had changed meanwhile.
+    /// Whether a subscriber joined with rights that changed while it was joining.
     private var hasStaleRights = false
     private var lastHeartbeat = ContinuousClock.now
     private var handed = 0
 
     private struct Group {
         var position: Snapshot
-        /// Some of what comes after `position` was handed out already, and not all.
+        /// Whether some but not all of the changes after `position` have been handed out.
         var isPartial = false
         var subscribers: [Int: Subscriber] = [:]
     }
@@ -47,11 +47,11 @@ actor LiveTail {
     struct Subscriber {
         let request: LiveRequest
         let principal: Principal
-        /// Nil: reads everything.
+        /// The names in lists of readers that include the subscriber; nil if it reads everything.
         var names: Set<String>?
         let outbox: Outbox
         let ends: ContinuousClock.Instant
-        /// What the group had for it while it was still catching up; nil: it has caught up.
+        /// The group's frames for the subscriber while it catches up; nil once it has caught up.
         var held: [LiveFrame]? = []
         var heldSize = 0
 
@@ -70,14 +70,14 @@ actor LiveTail {
         self.signal = signal
     }
 
-    // MARK: Coming and going
+    // MARK: Joining and leaving
 
-    /// Fills the outbox with every event behind `cursor`, or from now on, until `leave`. The first element says where
-    /// that is.
+    /// Fills the outbox with every event after `cursor`, or from now on, until `leave`. The first frame contains the
+    /// start position.
     ///
-    /// Returns when what was missed is in the outbox, which has to be read meanwhile.
+    /// Returns when all missed events are in the outbox, which must be read concurrently.
     ///
-    /// - Throws: `forbidden`, `cursor-expired`, and what is wrong with the filter.
+    /// - Throws: `forbidden`, `cursor-expired`, and the errors of the filter.
     func join(
         _ request: LiveRequest, as principal: Principal, after cursor: ChangeCursor?, as number: Int, _ outbox: Outbox
     ) async throws {
@@ -96,7 +96,7 @@ actor LiveTail {
         outbox.push(.hello(text(of: start, shape)))
         groups[shape, default: Group(position: position)].subscribers[number] = subscriber
         members[number] = shape
-        // They may have changed since they were asked for, and turns that heard of it did not know this one.
+        // The rights may have changed since they were read, and turns that noticed did not know this subscriber yet.
         if self.rights.revision != revision { hasStaleRights = true }
         if runner == nil { self.start(at: end.snapshot) }
         guard cursor != nil else { return }
@@ -104,7 +104,8 @@ actor LiveTail {
         release(number)
     }
 
-    /// A group that is there may lag behind what the cursor has seen, or what the asker knows to be written.
+    /// Advances an existing group until it has everything that the cursor has seen, or that the caller knows was
+    /// written.
     private func settle(_ shape: LiveShape) async throws {
         guard groups[shape] != nil else { return }
         repeat {
@@ -127,7 +128,7 @@ actor LiveTail {
         resumeWaiting(false)
     }
 
-    /// Ends every stream; the clients come back by their cursors.
+    /// Ends every stream; the clients reconnect with their cursors.
     func finish() {
         for subscriber in groups.values.flatMap(\.subscribers.values) { subscriber.outbox.finish() }
     }
@@ -154,12 +155,13 @@ actor LiveTail {
             try await read(from: from, to: to, after: seq, shape, pace: outbox, push)
             try await read(from: to, to: end, after: 0, shape, pace: outbox, push)
         }
-        // What was read may have been taken out of the log just before.
+        // The log may have been pruned while it was read.
         let cursor = ChangeCursor(epoch: epoch, position: start)
         _ = try await changes.end(of: subscriber.request.collection, after: cursor, in: space)
     }
 
-    /// What its group had meanwhile follows, and from now on it goes with the group.
+    /// Passes on the frames that the group held back for the subscriber, which from now on receives events with its
+    /// group.
     private func release(_ number: Int) {
         guard let shape = members[number], let subscriber = groups[shape]?.subscribers[number] else { return }
         for frame in subscriber.held ?? [] { subscriber.outbox.push(frame) }
@@ -172,15 +174,15 @@ actor LiveTail {
         level = snapshot
         lastHeartbeat = .now
         let wakes = signal.follow(space)
-        // For what was written since the snapshot.
+        // For changes since the snapshot.
         signal.wake(space.schema)
         runner = Task { [weak self, signal, space, generation] in
             await withTaskGroup(of: Void.self) { tasks in
                 tasks.addTask {
                     while (try? await Task.sleep(for: ChangeSignal.pollInterval)) != nil { signal.wake(space.schema) }
                 }
-                // Ahead of the turn that would need it: for two thousand users it takes a tenth of a second, and events
-                // would wait.
+                // Ahead of the turn that would need it: it takes a tenth of a second for two thousand users and would
+                // delay events.
                 tasks.addTask { [weak self] in
                     while (try? await Task.sleep(for: ChangeSignal.pollInterval)) != nil {
                         try? await self?.refreshRights(ahead: RightsStore.validity / 2)
@@ -208,10 +210,10 @@ actor LiveTail {
         }
         isDone = isDone && generation == self.generation
         for continuation in waiting { continuation.resume(returning: isDone) }
-        if generation == self.generation { keepUp() }
+        if generation == self.generation { maintainStreams() }
     }
 
-    /// Waits for a turn that began after this call; false when it failed.
+    /// Waits for a turn that began after this call; returns false if it failed.
     private func advanceOnce() async -> Bool {
         guard runner != nil else { return true }
         signal.wake(space.schema)
@@ -224,7 +226,7 @@ actor LiveTail {
         for continuation in continuations { continuation.resume(returning: isDone) }
     }
 
-    /// Brings every group to the log's end.
+    /// Advances every group to the end of the log.
     private func advance(_ generation: Int) async throws {
         let collections = Set(groups.keys.map(\.collection))
         let before = groups.mapValues(\.position)
@@ -234,7 +236,7 @@ actor LiveTail {
         let known = level
         var behind: [LiveShape] = []
         for (shape, group) in groups {
-            // One that came meanwhile may know more than the news: it is looked at in the next turn.
+            // A group that was just created may be ahead of `news`; the next turn advances it.
             guard before[shape] == group.position else {
                 signal.wake(space.schema)
                 continue
@@ -252,7 +254,7 @@ actor LiveTail {
                 tasks.addTask { await self.advance(shape, to: news.end.snapshot, generation) }
             }
         }
-        await untilHanded()
+        await waitUntilWritten()
     }
 
     private func advance(_ shape: LiveShape, to end: Snapshot, _ generation: Int) async {
@@ -271,15 +273,16 @@ actor LiveTail {
         } catch let problem as HTTPProblem where problem.code.status < 500 {
             close(shape, with: .error(problem))
         } catch {
-            // What was handed out must not come again: the streams end and are taken up by their cursors.
+            // Changes that were already handed out must not be repeated, so the streams end and clients reconnect with
+            // their cursors.
             close(shape)
         }
     }
 
-    /// Reads the changes between two snapshots in order, with the cursor behind each.
+    /// Reads the changes between two snapshots in order, each with the cursor after it.
     ///
-    /// - Parameter pace: the outbox of one subscriber who catches up; what it missed is shown only as far as it may see
-    ///   the objects now.
+    /// - Parameter pace: The outbox of a single subscriber that catches up. It only sees missed changes of objects that
+    ///   it may read now.
     private func read(
         from: Snapshot, to: Snapshot, after seq: Int64, _ shape: LiveShape, pace: Outbox? = nil,
         _ body: (Delivery) -> Void
@@ -296,7 +299,7 @@ actor LiveTail {
                 let isLast = !batch.hasMore && change.seq == batch.last
                 let position: ChangeCursor.Position = isLast ? .at(to) : .within(from: from, to: to, seq: change.seq)
                 body(Delivery(change, cursor: text(of: ChangeCursor(epoch: epoch, position: position), shape)))
-                if handed >= Self.maximumHanded { await untilHanded() }
+                if handed >= Self.maximumHanded { await waitUntilWritten() }
             }
             guard batch.hasMore else { return }
             seq = batch.last
@@ -324,8 +327,8 @@ actor LiveTail {
         handout.end()
     }
 
-    /// Waits until the event loops have written what was handed out: what waits there, nobody else bounds.
-    private func untilHanded() async {
+    /// Waits until the event loops have written the frames handed to them. Nothing else limits how many are pending.
+    private func waitUntilWritten() async {
         guard handed > 0 else { return }
         handed = 0
         var loops: [ObjectIdentifier: any EventLoop] = [:]
@@ -337,16 +340,16 @@ actor LiveTail {
 
     // MARK: Rights
 
-    /// Rules and roles may have changed: whoever no longer sees the same comes back with the new rights, or is told why
-    /// not.
+    /// Applies changes of rules and roles: a subscriber that no longer sees the same reconnects with its new rights, or
+    /// gets an error.
     ///
-    /// - Parameter ahead: how long before their time rights are looked at anew.
+    /// - Parameter ahead: How long before they expire rights are refreshed.
     private func refreshRights(ahead: Duration = .zero) async throws {
         let (revision, now) = (rights.revision, ContinuousClock.now)
         let isTurn = ahead == .zero
         guard revision != rightsRevision || rightsUntil < now + ahead || (isTurn && hasStaleRights) else { return }
-        // The turn waits for it, and turns come one after the other. Set again meanwhile, it concerns somebody whom
-        // this pass does not know.
+        // The turn waits for this call, and turns do not overlap. If the flag is set again meanwhile, it concerns a
+        // subscriber that this pass does not know.
         let wasStale = isTurn && hasStaleRights
         if isTurn { hasStaleRights = false }
         do {
@@ -364,7 +367,7 @@ actor LiveTail {
         for principal in principals {
             known[principal] = try await rights.rights(of: principal, in: space, evenIfClosed: true)
         }
-        // Another pass, which began later, knows better.
+        // A pass that began later has newer rights.
         guard revision >= rightsRevision else { return }
         apply(known)
         rightsRevision = revision
@@ -374,7 +377,7 @@ actor LiveTail {
     private func apply(_ known: [Principal: Rights]) {
         for (shape, group) in groups {
             var shapes: [LiveRequest: [Identity: Result<LiveShape, any Error>]] = [:]
-            // Who is not known came meanwhile, with rights of that time.
+            // An unknown principal joined in the meantime, with the rights of that time.
             for (number, subscriber) in group.subscribers {
                 guard let rights = known[subscriber.principal] else { continue }
                 let result =
@@ -393,8 +396,8 @@ actor LiveTail {
 
     // MARK: Ending
 
-    /// Heartbeats, and the end of streams that have been open for long.
-    private func keepUp() {
+    /// Sends heartbeats, and ends streams that have reached their maximum duration.
+    private func maintainStreams() {
         let now = ContinuousClock.now
         guard now - lastHeartbeat >= Self.heartbeatInterval else { return }
         lastHeartbeat = now
@@ -420,13 +423,13 @@ actor LiveTail {
         }
     }
 
-    /// The database is another than a moment ago.
+    /// Ends every stream because the log is no longer the same.
     private func startOver() {
         for shape in groups.keys { close(shape, with: .error(HTTPProblem(.cursorExpired))) }
     }
 }
 
-/// One change on its way to subscribers; each text is made when the first asks for it.
+/// One change to be delivered; each form of its event is encoded on first use.
 final class Delivery {
     private let change: LiveChange
     private let cursor: String

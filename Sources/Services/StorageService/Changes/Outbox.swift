@@ -2,27 +2,27 @@ import MartletHTTP
 import NIOCore
 import Synchronization
 
-/// What waits to be written to one subscriber; bounded, so that one who does not read costs no more than that.
+/// The frames waiting to be written to one subscriber; bounded, so that a slow reader cannot use unlimited memory.
 ///
-/// The subscriber's task writes what waits. As long as nothing does, and the subscriber keeps up, `hand` writes at once
-/// from the event loop.
+/// The subscriber's task writes waiting frames. While nothing is waiting and the subscriber keeps up, `hand` writes
+/// directly from the event loop.
 final class Outbox: Sendable {
     static let maximumFrames = 1_000
     static let maximumSizeInBytes = 4 << 20
-    /// How long a reader that is catching up may take nothing.
+    /// How long a reader that is catching up may accept no bytes.
     static let patience: Duration = .seconds(30)
 
     let direct: DirectBody?
-    /// By which events come to this subscriber as soon as nothing waits, and its number there.
+    /// The relay by which events reach this subscriber while nothing is waiting, and the subscriber's number in it.
     let relay: (relay: LiveRelay, number: UInt32)?
     private let state = Mutex(State())
 
     private struct State {
-        /// Nothing waits, and nothing is on its way through the task.
+        /// Whether nothing is waiting and the task has nothing left to write.
         var isDirect = false
-        /// Bytes that went through the task.
+        /// The number of bytes written by the task.
         var own: UInt64 = 0
-        /// How often something was left to the task.
+        /// The number of frames that were left to the task.
         var pushes = 0
         var frames: [ByteBuffer] = []
         var size = 0
@@ -36,24 +36,24 @@ final class Outbox: Sendable {
     }
 
     /// - Parameters:
-    ///   - direct: the connection, when it can be written to without the task.
-    ///   - relay: where it was added; goes before the connection.
+    ///   - direct: The connection, if it can be written to without the task.
+    ///   - relay: The relay to which the outbox was added; takes precedence over the connection.
     init(_ direct: DirectBody? = nil, relay: (relay: LiveRelay, number: UInt32)? = nil) {
         self.direct = direct
         self.relay = relay
     }
 
-    /// Where frames are handed to it.
+    /// The event loop on which frames must be handed to it.
     var eventLoop: (any EventLoop)? { relay?.relay.direct.eventLoop ?? direct?.eventLoop }
 
-    /// What a relay's frame says of this subscriber; nil when it gets it by the task. From the first such frame on
-    /// nothing is left to the task any more.
+    /// The subscriber's entry in a relay's frame; nil if the frame must go through the task. After the first such frame
+    /// no frame goes through the task any more.
     var relayed: (number: UInt32, own: UInt64)? {
         guard let relay else { return nil }
         return state.withLock { $0.isDirect && !$0.isFinished ? (relay.number, $0.own) : nil }
     }
 
-    /// Writes, or leaves it to the task. On the event loop of `direct`.
+    /// Writes the frame directly or leaves it to the task. Must be called on the event loop of `direct`.
     func hand(_ frame: LiveFrame) {
         if let direct, state.withLock({ $0.isDirect && !$0.isFinished }), direct.isWritable {
             direct.write(frame.chunk)
@@ -62,9 +62,10 @@ final class Outbox: Sendable {
         }
     }
 
-    /// False when the subscriber is gone or too slow: then it is cut off, and what waited is dropped.
+    /// Leaves a frame to the task. Returns false if the stream has ended, or if the subscriber is too slow; it is then
+    /// cut off, and all waiting frames are dropped.
     ///
-    /// - Parameter isBounded: false when the caller itself waits for what it pushed to be written.
+    /// - Parameter isBounded: False if the caller itself waits for its frames to be written.
     @discardableResult
     func push(_ frame: LiveFrame, isBounded: Bool = true) -> Bool {
         let (isTaken, reader) = state.withLock { state -> (Bool, CheckedContinuation<Void, Never>?) in
@@ -74,7 +75,7 @@ final class Outbox: Sendable {
             let isFull =
                 isBounded
                 && (state.frames.count >= Self.maximumFrames || state.size + frame.size > Self.maximumSizeInBytes)
-            // A single frame may be larger than all that may wait.
+            // A single frame may exceed the size limit.
             if isFull && !state.frames.isEmpty {
                 state.frames = []
                 state.isFinished = true
@@ -88,7 +89,7 @@ final class Outbox: Sendable {
         return isTaken
     }
 
-    /// Ends the stream behind what waits, and `last`.
+    /// Ends the stream after the waiting frames and `last`.
     func finish(with last: LiveFrame? = nil) {
         let reader = state.withLock { state in
             if !state.isFinished, let last { state.frames.append(last.buffer) }
@@ -98,7 +99,8 @@ final class Outbox: Sendable {
         reader?.resume()
     }
 
-    /// All that waits, when there is something; nil at the end, and when the task is cancelled. One task may ask.
+    /// Waits for frames and returns all of them; nil at the end or when the task is cancelled. Only one task may call
+    /// this.
     func next() async -> [ByteBuffer]? {
         while true {
             let (frames, isFinished, pushes) = state.withLock { state in
@@ -116,7 +118,8 @@ final class Outbox: Sendable {
         }
     }
 
-    /// As soon as the event loop has what the task wrote, unless something is left to the task before.
+    /// Allows direct writes once the event loop has what the task wrote, unless another frame is left to the task
+    /// first.
     private func becomeDirect(unlessAfter pushes: Int) {
         guard let direct else { return }
         direct.eventLoop.execute {
@@ -126,9 +129,9 @@ final class Outbox: Sendable {
         }
     }
 
-    /// Waits for most of what was pushed to be written.
+    /// Waits until most frames have been written.
     ///
-    /// - Throws: `CancellationError`, also when the stream is finished.
+    /// - Throws: `CancellationError`, also if the stream is finished or the reader exceeds `patience`.
     func untilNearlyEmpty() async throws {
         var (least, deadline) = (Int.max, ContinuousClock.now + Self.patience)
         while true {
@@ -160,12 +163,12 @@ final class Outbox: Sendable {
     }
 }
 
-/// One event on its way to many subscribers: brings their frames to their event loops, many with one call.
+/// Distributes one event to many subscribers: passes their frames to their event loops in batches.
 struct Handout: ~Copyable {
     private static let batchSize = 128
     private static let relayBatchSize = 1_024
 
-    /// Outboxes that get one frame the same way.
+    /// Outboxes that receive the same frame by the same relay or event loop.
     private final class Batch {
         let frame: LiveFrame
         var outboxes: [Outbox] = []
@@ -176,13 +179,13 @@ struct Handout: ~Copyable {
     }
 
     private struct Way: Hashable {
-        /// A relay or an event loop.
+        /// The relay or event loop.
         var via: ObjectIdentifier
         var frame: UInt
     }
 
     private var batches: [Way: Batch] = [:]
-    /// The last one: mostly the next outbox's, too.
+    /// The most recently used batch, which usually fits the next outbox, too.
     private var last: (way: Way, batch: Batch)?
 
     mutating func add(_ frame: LiveFrame, for outbox: Outbox) {

@@ -3,15 +3,15 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// What changed in a collection since a cursor: for clients that keep a copy and are not always there.
+/// The changes in a collection since a cursor, for clients that keep a copy and are not always connected.
 ///
-/// Without a cursor it walks through all objects first, by id; whatever changes during the walk comes after it.
+/// Without a cursor it first walks through all objects, by id; changes during the walk follow it.
 struct SyncFeed: Sendable {
     static let maximumWaitInSeconds = 30
     static let maximumPageSizeInBytes = 8 << 20
-    /// Who waits beyond this number on one copy is answered at once.
+    /// Requests beyond this number of waiting ones per copy are answered at once.
     static let maximumWaiting = 1_000
-    /// Between two looks of one who waits.
+    /// The pause between two reads of a waiting request.
     private static let pause: Duration = .milliseconds(100)
 
     let changes: ChangeStore
@@ -25,7 +25,7 @@ struct SyncFeed: Sendable {
 
     struct Query: Sendable {
         var condition: PostgresQuery?
-        /// Whether an index finds what the condition is of.
+        /// Whether an index supports the condition.
         var isServed = false
         var keys: [String]?
         var limit = ListQuery.defaultLimit
@@ -34,10 +34,10 @@ struct SyncFeed: Sendable {
 
     struct Page: Sendable {
         var cursor: ChangeCursor
-        /// Whether asking again at once is worth it.
+        /// Whether there may be more changes, so that another request makes sense at once.
         var hasMore: Bool
-        /// Cell 2 is the changed objects' JSON texts, cell 3 the deleted ones' ids, both joined by commas; nil:
-        /// neither.
+        /// Cell 2 contains the JSON texts of changed objects, cell 3 the ids of deleted ones, each joined by commas.
+        /// Nil if there are neither.
         var row: PostgresRow?
         fileprivate var isEmpty = false
     }
@@ -48,8 +48,8 @@ struct SyncFeed: Sendable {
         let deadline = ContinuousClock.now + query.wait
         let place = query.wait > .zero ? waiting.take() : nil
         while true {
-            // A stream of its own each time: the wait that is given up ends it. Before reading, so that nothing slips
-            // between.
+            // A new stream for each pass, because an abandoned wait ends it. Created before reading, so that no write
+            // is missed in between.
             let signs = place != nil ? signal.follow(scope.space) : nil
             let page = try await pageNow(query, after: cursor, in: scope)
             guard page.isEmpty, !page.hasMore, let signs, await Self.sign(signs, until: deadline) else { return page }
@@ -68,7 +68,7 @@ struct SyncFeed: Sendable {
             case .within(let from, let to, let seq):
                 try await changed(query, from: from, to: to, after: seq, cursor, end, scope)
             }
-        // What was read may have been taken out of the log just before.
+        // The log may have been pruned while it was read.
         if let cursor { _ = try await changes.end(of: scope.collection, after: cursor, in: scope.space) }
         return page
     }
@@ -94,12 +94,12 @@ struct SyncFeed: Sendable {
             row: rows[0], isEmpty: last == nil)
     }
 
-    /// The statement of one page of the walk. With a filter that an index serves it is planned for its values, like a
-    /// list.
+    /// The statement for one page of the walk. If an index supports the filter, it is planned for the actual values, as
+    /// for lists.
     static func walking(_ query: Query, after last: String, in scope: QueryScope) throws -> PostgresQuery {
         let access = scope.access
         let parts = [access.readable(for: .find), query.condition].compactMap(\.self)
-        // Each as it stands: within a function no index would serve it.
+        // Conditions stand unwrapped, because inside a function no index would support them.
         let condition = parts.isEmpty ? "TRUE" : parts.map { "(\($0))" as PostgresQuery }.joined(separator: " AND ")
         var statement: PostgresQuery = """
             SELECT max(id), coalesce(count(*) < max(total), FALSE), coalesce(string_agg(object, ',' ORDER BY id), ''), ''
@@ -118,9 +118,9 @@ struct SyncFeed: Sendable {
 
     // MARK: The log
 
-    /// For each object that changed, how it was at `from` and how it was at `to`. One that the asker could see then and
-    /// not at `to` counts as deleted; one that the asker could see neither then nor at `to` is not told of. `to` may be
-    /// long ago: what the asker may not see now counts as not seen at `to`.
+    /// For each changed object, its states at `from` and at `to`. An object that the caller could see at `from` but not
+    /// at `to` counts as deleted; one that it could see at neither is omitted. Since `to` may be long ago, an object
+    /// that the caller may not see now counts as invisible at `to`.
     private func changed(
         _ query: Query, from: Snapshot, to: Snapshot, after seq: Int64, _ cursor: ChangeCursor?, _ end: ChangeStore.End,
         _ scope: QueryScope
@@ -130,7 +130,7 @@ struct SyncFeed: Sendable {
         let log = try scope.space.own("_changes")
         let visible = Self.visible(query, access)
         let readable = access.readable(for: .find) ?? "TRUE"
-        // A walk may have shown any of the states in between.
+        // A walk may have shown any of the intermediate states.
         let wasSeen: PostgresQuery =
             !isWalked
             ? "FALSE"
@@ -180,8 +180,8 @@ struct SyncFeed: Sendable {
         do {
             rows = try await changes.run(statement, in: scope.space)
         } catch let error as PostgresError where error.isUndefinedTable {
-            // Nothing was written yet, or the collection was dropped a moment ago; the next look at the log's floor
-            // tells which.
+            // Nothing was written yet, or the collection was just dropped; the next check of the log's floor
+            // distinguishes the two.
             let cursor = ChangeCursor(epoch: end.epoch, position: .at(to))
             return Page(cursor: cursor, hasMore: to != end.snapshot, isEmpty: true)
         }
@@ -201,7 +201,7 @@ struct SyncFeed: Sendable {
 
     // MARK: Waiting
 
-    /// Whether a sign came, or it is time to look anyway; false at the deadline.
+    /// Returns true after a sign or when it is time to poll; false at the deadline.
     static func sign(
         _ signs: AsyncStream<Void>, until deadline: ContinuousClock.Instant,
         every interval: Duration = ChangeSignal.pollInterval

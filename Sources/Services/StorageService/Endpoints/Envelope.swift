@@ -6,8 +6,7 @@ import NIOCore
 
 /// The answer of every list read (A2): `{"config":…,"translation":…,"count":n,"data":[…]}`.
 ///
-/// `config` and `translation` name the versions that were published last, by what this process knows; null where
-/// nothing is live.
+/// `config` and `translation` are the most recently published versions known to this process; null if none is live.
 struct Envelope: Sendable {
     let versions: KnownVersions
 
@@ -39,7 +38,7 @@ struct Envelope: Sendable {
 }
 
 extension Response {
-    /// One object, with its entity tag.
+    /// A single object, with its entity tag.
     static func object(
         _ written: ObjectStore.Written, status: HTTPResponse.Status = .ok, hasTag: Bool = true
     ) throws -> Response {

@@ -16,9 +16,9 @@ extension ServiceContext {
         get throws { try ObjectID(component("id")) }
     }
 
-    /// The app's data, for clients and the app's own server.
+    /// The app's space, for clients and the app's own server.
     ///
-    /// - Throws: `unauthorized`, `forbidden` for keys that are not for data.
+    /// - Throws: `unauthorized`; `forbidden` for keys without access to data.
     var space: AppSpace {
         get throws {
             let principal = try principal
@@ -27,21 +27,22 @@ extension ServiceContext {
         }
     }
 
-    /// The app's data, when its own server asks with the master key.
+    /// The app's space, for requests by its own server with the master key.
     ///
     /// - Throws: `forbidden`.
     var managedSpace: AppSpace {
         get throws { try AppSpace(master) }
     }
 
-    /// The collection in the path, with the rights of whoever asks.
+    /// The collection in the path, with the caller's rights.
     func scope(_ rights: RightsStore) async throws -> QueryScope {
         let (collection, space) = (try collection, try space)
         let known = try await rights.rights(of: try principal, in: space, to: [collection])
         return QueryScope(space: space, collection: collection, rights: known)
     }
 
-    /// One part of the path without its percent-encoding, which the router leaves in; empty when that is not text.
+    /// One component of the path with percent-encoding removed, which the router does not do; empty if it is not valid
+    /// text.
     func component(_ name: String) -> String {
         parameters.get(name)?.removingPercentEncoding ?? ""
     }

@@ -2,7 +2,7 @@ import Hummingbird
 import MartletAPI
 import MartletHTTP
 
-/// Where a page of names begins and how long it is.
+/// The start and length of a page of names.
 struct RolePage: Sendable {
     var after = ""
     var limit = 100
@@ -23,7 +23,7 @@ extension ServiceContext {
             let name = component("role")
             guard Grantee.isRoleName(name) else {
                 throw HTTPProblem(
-                    .invalidName, "A role's name is 1 to 64 letters, digits, spaces, _ or -.", field: "role")
+                    .invalidName, "A role's name must have 1 to 64 letters, digits, spaces, _ or -.", field: "role")
             }
             return name
         }

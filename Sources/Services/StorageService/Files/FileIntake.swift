@@ -5,23 +5,23 @@ import MartletHTTP
 import MartletPostgres
 import NIOCore
 
-/// Takes a file in: its bytes into the back end, then its row into the database. Nothing refers to the bytes before
-/// they are safe.
+/// Stores an uploaded file: first its bytes in the back end, then its row in the database. Nothing refers to the bytes
+/// before they are safe.
 struct FileIntake: Sendable {
     let files: FileStore
     let settings: FileSettings
 
-    /// What an upload says of its file.
+    /// What an upload declares about its file.
     struct Declaration: Sendable {
         var path: FilePath
-        /// The client's word for the media type.
+        /// The media type according to the client.
         var contentType: String?
         var grants: FileGrants
         var condition = FileCondition.none
     }
 
-    /// - Throws: `payload-too-large`, `forbidden`, `precondition-failed`, `file-quota-exceeded`; no file is made or
-    ///   changed then.
+    /// - Throws: `payload-too-large`, `forbidden`, `precondition-failed`, `file-quota-exceeded`; no file is then
+    ///   created or changed.
     func take<Content: AsyncSequence & Sendable>(
         _ content: Content, as declaration: Declaration, in scope: FileScope
     ) async throws -> FileStore.Written where Content.Element == ByteBuffer {
@@ -35,7 +35,8 @@ struct FileIntake: Sendable {
                 declaration.grants,
                 if: declaration.condition, in: scope)
         } catch let problem as HTTPProblem where problem.code.status < 500 {
-            // Surely not stored. After any other error it may have been, and `OrphanCollection` will tell.
+            // The row was certainly not written. After any other error it may have been, so the blob is left to
+            // `OrphanCollection`.
             try? await settings.backend.remove(blob)
             throw problem
         }

@@ -2,10 +2,10 @@ import MartletAPI
 import MartletHTTP
 import MartletPostgres
 
-/// How many files an environment of an app may have, and how large they may be in all; nil: no limit.
+/// The maximum number and total size of the files in an app's environment; nil for no limit.
 ///
-/// What counts is every file as it is now, not its earlier bytes, thumbnails, or what is on its way; a resumable upload
-/// needs room for all of it when it begins.
+/// Every file counts with its current size. Earlier versions, thumbnails and unfinished uploads do not count, but a
+/// resumable upload requires room for its declared size when it begins.
 struct FileQuota: Sendable, Equatable {
     var maximumFiles: Int?
     var maximumBytes: Int?
@@ -15,16 +15,16 @@ struct FileQuota: Sendable, Equatable {
     static let exceeded = HTTPProblem(.fileQuotaExceeded)
 }
 
-/// What an environment's files come to, and their limits: its own, else the server's.
+/// The usage of an environment's files, with their limits: the environment's own, otherwise the server's.
 struct FileUsage: Encodable, Sendable, Equatable {
     var files: Int
     var bytes: Int
-    /// Of resumable uploads that are not finished.
+    /// The size of unfinished resumable uploads.
     var unfinishedBytes: Int
-    /// Nil: there is none.
+    /// Nil for no limit.
     var maximumFiles: Int?
     var maximumBytes: Int?
-    /// Whether these are the server's.
+    /// Whether the limits are the server's.
     var isDefault: Bool
 }
 
@@ -36,7 +36,7 @@ extension FileStore {
                 SELECT coalesce(sum(size), 0)::bigint FROM \(try space.own("_transfers")) WHERE NOT is_finished)
             FROM \(try space.own("_file_usage"))
             """, in: space)
-        guard let row = rows.first else { throw HTTPProblem(.internalError, cause: "the space's usage is not there") }
+        guard let row = rows.first else { throw HTTPProblem(.internalError, cause: "the space has no usage row") }
         let own = FileQuota(maximumFiles: try row.decode(2), maximumBytes: try row.decode(3))
         return FileUsage(
             files: try row.decode(0), bytes: try row.decode(1), unfinishedBytes: try row.decode(4),
@@ -44,8 +44,7 @@ extension FileStore {
             isDefault: own == .none)
     }
 
-    /// Gives the space limits of its own; what is nil is the server's again. Files beyond a new limit stay, and no more
-    /// come.
+    /// Sets the space's own limits; nil restores the server's. Files beyond a new limit stay, but none can be added.
     func limit(_ space: AppSpace, to own: FileQuota) async throws {
         _ = try await run(
             """
@@ -53,20 +52,19 @@ extension FileStore {
             """, in: space)
     }
 
-    /// For asking before the bytes come, waiting for nobody; `put` asks again.
+    /// Checks, before any bytes arrive and without waiting for locks, whether there is room; `put` checks again.
     ///
-    /// - Throws: `file-quota-exceeded` when not even one byte would have room.
+    /// - Throws: `file-quota-exceeded` if there is not even room for one byte.
     func checkRoom(at path: FilePath, in space: AppSpace) async throws {
         _ = try await run(
             "WITH \(try room(at: path, in: space, isLocked: false)) SELECT FROM room WHERE \(fits(sizeInBytes: 1))",
             in: space)
     }
 
-    /// The parts `room` and `held` of a statement: the space's usage, and what the path has.
+    /// The parts `room` and `held` of a statement: the space's usage, and the usage of the file at the path.
     ///
-    /// - Parameter isLocked: both are as they are now, not as they were when the statement began, and nobody else
-    ///   changes them until the transaction ends. Whoever locks rows of `_files` takes `room` first, so that two never
-    ///   wait for each other.
+    /// - Parameter isLocked: Whether to read the current values instead of those at the start of the statement, and to
+    ///   lock them until the transaction ends. To avoid deadlocks, `room` must be locked before rows of `_files`.
     func room(at path: FilePath, in space: AppSpace, isLocked: Bool = true) throws -> PostgresQuery {
         let lock: PostgresQuery = isLocked ? " FOR UPDATE" : ""
         return """
@@ -79,10 +77,10 @@ extension FileStore {
             """
     }
 
-    /// Whether a file fits, as a condition where `room` is read; the statement fails when it does not. One that does
-    /// not grow always fits.
+    /// Whether a file fits, as a condition for a statement with `room`; the statement fails if it does not. A file that
+    /// does not grow always fits.
     ///
-    /// - Parameter waiting: further bytes that are to have room.
+    /// - Parameter waiting: Additional bytes for which there must be room.
     func fits(sizeInBytes: Int, waiting: PostgresQuery = "0") -> PostgresQuery {
         """
         ((((SELECT files FROM held) > 0 OR room.maximum_files IS NULL OR room.files < room.maximum_files)

@@ -6,13 +6,13 @@ import MartletFiles
 import MartletHTTP
 import NIOCore
 
-/// A blob as an answer: whole, one range of it, or "not modified".
+/// Answers a request for a blob: all of it, one range, or "not modified".
 struct FileResponse: Sendable {
     var blob: BlobName
     var sizeInBytes: Int
     var sha256: String
     var contentType: String
-    /// For `Content-Disposition`.
+    /// The file name in `Content-Disposition`.
     var name: String
 
     private var tag: EntityTag { EntityTag(text: sha256) }
@@ -47,7 +47,8 @@ struct FileResponse: Sendable {
             })
     }
 
-    /// A file is content, never a page of ours: no guessing of its type, no scripts, no frames, nothing loaded.
+    /// Prevents browsers from treating a file as part of a site: no content sniffing, no scripts, no frames, no loading
+    /// of other resources.
     private var headers: HTTPFields {
         var headers: HTTPFields = [
             .eTag: tag.header, .cacheControl: "private, no-cache", .xContentTypeOptions: "nosniff",
@@ -85,8 +86,8 @@ extension Request {
 enum ByteRange {
     struct Unsatisfiable: Error {}
 
-    /// Nil for the whole: no range, several, another unit, nothing that makes sense, or of another version
-    /// (`If-Range`).
+    /// The requested range. Nil means the whole file: no range, several ranges, another unit, an invalid header, or a
+    /// range of another version (`If-Range`).
     static func parse(_ header: String?, ifRange: String?, tag: String, size: Int) throws -> Range<Int>? {
         guard let header, header.hasPrefix("bytes="), ifRange == nil || ifRange == tag else { return nil }
         let ends = header.dropFirst(6).split(separator: "-", omittingEmptySubsequences: false)

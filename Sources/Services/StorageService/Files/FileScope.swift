@@ -5,22 +5,22 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// Whose files, and who asks.
+/// The space whose files a request is about, with the caller's identity.
 struct FileScope: Sendable {
     let space: AppSpace
     let identity: Identity
     let credentialID: String
 
-    /// What a row of `_files` or `_uploads` must satisfy to be shown; everything to a master.
+    /// The condition under which a row of `_files` or `_uploads` is visible. The master key sees everything.
     var readable: PostgresQuery { listed("readers") }
 
-    /// The same of a row that has a name, where columns of others could be meant.
+    /// The same condition for a named row, for statements in which the column would be ambiguous.
     func readable(of row: StaticString) -> PostgresQuery { listed("readers", of: row) }
 
-    /// What a row of `_files` must satisfy to be changed: to be seen, too.
+    /// The condition under which a row of `_files` may be changed, which includes that it is visible.
     var writable: PostgresQuery { "(\(readable) AND \(listed("writers")))" }
 
-    /// The same of a row that has a name, where columns of others could be meant.
+    /// The same condition for a named row, for statements in which the column would be ambiguous.
     func writable(of row: StaticString) -> PostgresQuery {
         "(\(listed("readers", of: row)) AND \(listed("writers", of: row)))"
     }
@@ -33,7 +33,7 @@ struct FileScope: Sendable {
 }
 
 extension ServiceContext {
-    /// - Throws: `unauthorized`, `forbidden` for keys that are not for data.
+    /// - Throws: `unauthorized`; `forbidden` for keys without access to data.
     func fileScope(_ rights: RightsStore) async throws -> FileScope {
         let (principal, space) = (try principal, try space)
         return FileScope(
@@ -42,12 +42,12 @@ extension ServiceContext {
     }
 }
 
-/// Who may read and write a file, as an upload says; nil: what the file has, or everyone.
+/// The readers and writers given in an upload. Nil keeps those of an existing file; a new one is open to everyone.
 struct FileGrants: Sendable {
     var readers: [String]?
     var writers: [String]?
 
-    /// From the query: `readers=*,role:editors&writers=u1`; an empty list is nobody but the master key.
+    /// Parses the query: `readers=*,role:editors&writers=u1`. An empty list only admits the master key.
     ///
     /// - Throws: `invalid-body`, `limit-exceeded`, both naming the parameter.
     init(_ request: Request) throws {

@@ -3,22 +3,22 @@ public import MartletCore
 public import MartletFiles
 import MartletHTTP
 
-/// Where files are kept, and the limits they have.
+/// Where files are stored, and their limits.
 public struct FileSettings: Sendable {
     public var backend: any FileBackend
     public var signer: LinkSigner
     public var thumbnailer: Thumbnailer
-    /// By name.
+    /// The thumbnail sizes, by name.
     public var thumbnailSizes: [String: ThumbnailSize]
     public var maximumSizeInBytes = 100 << 20
-    /// Of each app's environment, where it has no limits of its own.
+    /// The quota of each app's environment without its own limits.
     var quota = FileQuota.none
     /// How long a resumable upload may take.
     public var uploadLifetime: TimeInterval = 24 * 3_600
-    /// How long a blob is kept that nothing refers to. Longer than any job runs that refers to its blobs only at its
-    /// end (`CopyEnvironment`).
+    /// How long an unreferenced blob is kept. Must be longer than any job that refers to its blobs only at its end
+    /// (`CopyEnvironment`).
     public var orphanAge: TimeInterval = 24 * 3_600
-    /// How long it is kept who uploaded what.
+    /// How long the history of uploads is kept.
     public var historyInDays = 365
     public var collectionInterval: Duration = .seconds(3_600)
     public var now: @Sendable () -> Date = { Date() }
@@ -33,7 +33,7 @@ public struct FileSettings: Sendable {
         self.thumbnailSizes = Dictionary(thumbnailSizes.map { ($0.name, $0) }) { $1 }
     }
 
-    /// Files in a directory, links signed with `secret`: for tests and single machines.
+    /// Files in a directory, with links signed by `secret`: for tests and single machines.
     public init(directory: String, secret: Secret) {
         self.init(
             backend: LocalFiles(directory: directory), signer: LinkSigner(secret: secret),

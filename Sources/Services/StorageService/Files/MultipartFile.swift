@@ -4,9 +4,9 @@ import MartletAPI
 import MartletHTTP
 import NIOCore
 
-/// The one file in a `multipart/form-data` body, as a stream.
+/// The only file in a `multipart/form-data` body, as a stream.
 ///
-/// `@unchecked Sendable`: read by one task, once.
+/// `@unchecked Sendable`: it must be read once, by a single task.
 final class MultipartFile: AsyncSequence, @unchecked Sendable {
     private static let maximumFieldLength = 64 << 10
 
@@ -15,12 +15,12 @@ final class MultipartFile: AsyncSequence, @unchecked Sendable {
     private var parser: MultipartParser
     private var body: CompleteBody.Iterator
 
-    /// Whether a body of this type has its file inside.
+    /// Whether the request's body is of this type.
     static func isMultipart(_ request: Request) -> Bool {
         request.headers[.contentType]?.lowercased().hasPrefix("multipart/form-data") ?? false
     }
 
-    /// Reads up to the file; fields before it are skipped.
+    /// Reads up to the start of the file and skips fields before it.
     ///
     /// - Throws: `invalid-body`.
     init(_ request: Request, _ body: CompleteBody) async throws {
@@ -34,7 +34,7 @@ final class MultipartFile: AsyncSequence, @unchecked Sendable {
         while let event = try await Self.next(&parser, &self.body) {
             switch event {
             case .part(let fileName?, let contentType):
-                // Some clients send the whole of a path.
+                // Some clients send a complete path.
                 self.fileName = fileName.split(whereSeparator: { $0 == "/" || $0 == "\\" }).last.map(String.init) ?? ""
                 self.contentType = contentType
                 return
@@ -46,7 +46,7 @@ final class MultipartFile: AsyncSequence, @unchecked Sendable {
             case .part, .endOfPart, .end: break
             }
         }
-        throw Self.problem("there is no file in it")
+        throw Self.problem("it contains no file")
     }
 
     func makeAsyncIterator() -> Iterator { Iterator(file: self) }
@@ -63,10 +63,11 @@ final class MultipartFile: AsyncSequence, @unchecked Sendable {
         }
     }
 
-    /// The file is whole only when the body ends with its last boundary; a second file would be lost silently.
+    /// Checks that the body ends with its last boundary, without which the file is incomplete, and has no second file,
+    /// which would be lost silently.
     private func finish() async throws {
         while let event = try await Self.next(&parser, &body) {
-            if case .part(.some, _) = event { throw Self.problem("there is more than one file in it") }
+            if case .part(.some, _) = event { throw Self.problem("it contains more than one file") }
         }
     }
 
@@ -88,6 +89,6 @@ final class MultipartFile: AsyncSequence, @unchecked Sendable {
     }
 
     private static func problem(_ reason: String) -> HTTPProblem {
-        HTTPProblem(.invalidBody, "This is not a multipart/form-data body with one file: \(reason).")
+        HTTPProblem(.invalidBody, "Expected a multipart/form-data body with one file: \(reason).")
     }
 }

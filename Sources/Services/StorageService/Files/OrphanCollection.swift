@@ -4,17 +4,17 @@ import MartletFiles
 import MartletJobs
 import MartletPostgres
 
-/// Removes what nobody refers to: expired resumable uploads, blobs that no file, thumbnail or upload has had for
-/// `orphanAge`, and what thumbnails under way left behind.
+/// Removes unreferenced data: expired resumable uploads, blobs without a file, thumbnail or upload for `orphanAge`, and
+/// remains of interrupted thumbnail processes.
 ///
-/// The age counts from when a blob was first seen without a row (`_orphans`), not from when it was written: whoever
-/// reads a file that was just replaced, or restores a backup whose bytes were copied after the database, still finds
-/// the bytes. Every copy of the service may do this at any time.
+/// The age counts from when a blob was first seen without a row (`_orphans`), not from when it was written. The bytes
+/// therefore remain available to readers of a file that was just replaced, and to backups whose bytes were copied after
+/// the database. Any copy of the service may run this at any time.
 struct OrphanCollection: PeriodicWork {
-    /// The script that made `_orphans`. A space that nobody has used since waits until somebody does.
+    /// The script that created `_orphans`. Spaces that have not been used since are skipped until they are.
     private static let neededVersion = 6
     private static let pageLength = 1_000
-    /// A blob is written before its row; a younger one may only seem to be an orphan.
+    /// A blob is written before its row, so a younger one may only appear to be an orphan.
     private static let newness: TimeInterval = 3_600
 
     let postgres: PostgresClient
@@ -26,12 +26,14 @@ struct OrphanCollection: PeriodicWork {
 
     func work() async throws { await collectEverywhere(at: settings.now()) }
 
-    /// What fails in one space is logged, and keeps no other from its turn.
+    /// Collects orphans in every space. An error in one space is logged and does not affect the others.
     func collectEverywhere(at now: Date) async {
         do {
             try await settings.thumbnailer.removeAbandoned(before: now.addingTimeInterval(-3_600))
         } catch {
-            logger.warning("abandoned thumbnails not removed", metadata: ["error.cause": "\(error)"])
+            logger.warning(
+                "Could not remove abandoned thumbnails; retrying in the next pass.",
+                metadata: ["error.cause": "\(error)"])
         }
         let schemas: [String]
         do {
@@ -40,16 +42,19 @@ struct OrphanCollection: PeriodicWork {
             )
             .map { try $0.decode(0) }
         } catch {
-            logger.warning("orphans not collected", metadata: ["error.cause": "\(error)"])
+            logger.warning(
+                "Could not list the spaces for collecting orphans; retrying in the next pass.",
+                metadata: ["error.cause": "\(error)"])
             return
         }
         for schema in schemas where !Task.isCancelled {
             do {
                 let removed = try await collect(schema: schema, at: now)
-                if removed > 0 { logger.info("orphans removed", metadata: ["files.removed": "\(removed)"]) }
+                if removed > 0 { logger.info("Removed orphaned blobs.", metadata: ["files.removed": "\(removed)"]) }
             } catch {
                 logger.warning(
-                    "orphans not collected", metadata: ["storage.schema": "\(schema)", "error.cause": "\(error)"])
+                    "Could not collect a space's orphans; retrying in the next pass.",
+                    metadata: ["storage.schema": "\(schema)", "error.cause": "\(error)"])
             }
         }
     }
@@ -68,7 +73,7 @@ struct OrphanCollection: PeriodicWork {
         return try await removeOld(in: space, before: border)
     }
 
-    /// Brings `_orphans` up to date.
+    /// Updates `_orphans`.
     private func note(in space: AppSpace, at now: Date) async throws {
         let (orphans, isUsed) = (try space.own("_orphans"), try isUsed(in: space))
         try await run("DELETE FROM \(orphans) AS b WHERE \(isUsed)", in: space)
@@ -99,13 +104,13 @@ struct OrphanCollection: PeriodicWork {
                 try await settings.backend.remove(blob)
                 removed += 1
             }
-            // Not before the bytes are gone: what is not done now is done by the next pass.
+            // Only after the bytes are gone, so that the next pass completes an interrupted one.
             try await run("DELETE FROM \(orphans) WHERE blob = ANY (\(ids))", in: space)
             if ids.count < Self.pageLength { return removed }
         }
     }
 
-    /// Whether a row refers to the blob of a row `b`.
+    /// Whether a row refers to the blob of row `b`.
     private func isUsed(in space: AppSpace) throws -> PostgresQuery {
         """
         (EXISTS (SELECT FROM \(try space.own("_files")) WHERE blob = b.blob)

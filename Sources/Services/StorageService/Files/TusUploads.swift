@@ -5,18 +5,18 @@ import MartletHTTP
 import NIOCore
 import Synchronization
 
-/// Receives the portions of resumable uploads and puts them together.
+/// Receives the parts of resumable uploads and assembles them.
 struct TusUploads: Sendable {
     let store: TusUploadStore
     let intake: FileIntake
     let rights: RightsStore
 
-    /// Stores what arrives of a request's body, also when it breaks off: that is what resuming is for. Returns the new
-    /// offset.
+    /// Stores as much of a request's body as arrives, even if the connection breaks, so that the upload can be resumed.
+    /// Returns the new offset.
     ///
-    /// - Throws: `conflict` when `offset` is not where the upload is, or other bytes came there meanwhile;
-    ///   `payload-too-large` beyond the size that was declared: nothing of that request is kept; `limit-exceeded` when
-    ///   it came in too many parts.
+    /// - Throws: `conflict` if `offset` is not the upload's offset, or if other bytes arrived there meanwhile;
+    ///   `payload-too-large` beyond the declared size, without keeping anything of the request; `limit-exceeded` if the
+    ///   upload has too many parts.
     func receive(_ body: CompleteBody, at offset: Int, of transfer: TusUploadStore.Transfer, in scope: FileScope)
         async throws -> Int
     {
@@ -25,7 +25,7 @@ struct TusUploads: Sendable {
         guard missing > 0 else { return offset }
         guard transfer.parts.count < TusUploadStore.maximumParts else {
             throw HTTPProblem(
-                .limitExceeded, "An upload may come in at most \(TusUploadStore.maximumParts) parts. Begin a new one.")
+                .limitExceeded, "An upload may have at most \(TusUploadStore.maximumParts) parts. Begin a new one.")
         }
         let blob = BlobName.random(in: scope.space.schema)
         let written = try await intake.write(Arriving(body), to: blob, limitInBytes: missing)
@@ -33,12 +33,13 @@ struct TusUploads: Sendable {
         guard try await store.append(blob, sizeInBytes: written.sizeInBytes, at: offset, to: transfer.id, in: scope)
         else {
             try? await intake.settings.backend.remove(blob)
-            throw HTTPProblem(.conflict, "Something else arrived at this offset.", field: "Upload-Offset")
+            throw HTTPProblem(.conflict, "Other bytes have already arrived at this offset.", field: "Upload-Offset")
         }
         return offset + written.sizeInBytes
     }
 
-    /// Makes the file when all has arrived, as the one who began it; may be repeated, by any copy.
+    /// Creates the file once all bytes have arrived, with the rights of the uploader. Idempotent; any copy of the
+    /// service may do it.
     ///
     /// - Throws: `forbidden`.
     func finish(_ transfer: TusUploadStore.Transfer, in scope: FileScope) async throws {
@@ -58,7 +59,8 @@ struct TusUploads: Sendable {
         }
     }
 
-    /// The app's server may look at any upload, and looking may finish it: not with the server's rights.
+    /// The uploader's scope. The app's server may query any upload, which may finish it, but not with the server's
+    /// rights.
     private func uploader(of transfer: TusUploadStore.Transfer, in scope: FileScope) async throws -> FileScope {
         let principal = Principal(
             kind: transfer.isMaster ? .master : .client, appID: scope.space.appID, appNumber: 0,
@@ -74,7 +76,7 @@ struct TusUploads: Sendable {
     }
 }
 
-/// A body that ends where the connection broke.
+/// A body that ends where its connection broke.
 private struct Arriving: AsyncSequence, Sendable {
     let body: CompleteBody
 

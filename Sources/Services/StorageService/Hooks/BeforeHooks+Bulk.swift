@@ -4,16 +4,16 @@ import MartletHTTP
 import MartletPostgres
 import NIOCore
 
-/// A bulk post: each of its objects is asked about, before anything is written.
+/// Bulk posts: hooks are asked about each object before anything is written.
 extension BeforeHooks {
-    /// Objects asked about at a time: of 1,000 each may take 160 ms and all are still answered within
+    /// The number of concurrent calls. With 1,000 objects each may take 160 ms, and all are still answered within
     /// `HookSettings.totalTime`.
     static let bulkWidth = 8
 
-    /// The array as the hooks want it.
+    /// Returns the array as changed by the hooks.
     ///
-    /// - Throws: `hook-refused`, `hook-failed` and what else `asked` throws, naming the object by its place: the first
-    ///   refusal ends it. As `Documents` for what the hooks make of it.
+    /// - Throws: `hook-refused`, `hook-failed` and the other errors of `asked`, naming the object by its index; the
+    ///   first refusal ends the call. Also the errors of `Documents` for objects that the hooks return.
     func saving(_ body: ByteBuffer, in scope: QueryScope) async throws -> Documents {
         let sent = try Documents(body)
         try scope.access.require(.create)
@@ -33,7 +33,7 @@ extension BeforeHooks {
                 guard size <= Document.maximumBatchSizeInBytes else {
                     throw HTTPProblem(
                         .hookFailed,
-                        "The hooks make more than \(Document.maximumBatchSizeInBytes) bytes of the objects.")
+                        "The hooks returned objects of more than \(Document.maximumBatchSizeInBytes) bytes in all.")
                 }
                 asked[number] = object
                 ask()
@@ -66,7 +66,7 @@ extension BeforeHooks {
 }
 
 extension Documents {
-    /// Each object's own text.
+    /// The text of each object.
     fileprivate func each() throws -> [ByteBuffer] {
         var objects: [ByteBuffer] = []
         try Documents.forEach(of: json.bytes) { _, range in objects.append(ByteBuffer(bytes: json.bytes[range])) }

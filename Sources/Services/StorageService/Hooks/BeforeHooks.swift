@@ -4,12 +4,12 @@ import MartletHTTP
 import MartletPostgres
 import NIOCore
 
-/// Asks the `before…` hooks of a collection whether, and as what, one object may be written.
+/// Asks a collection's `before…` hooks whether an object may be written, and in what form.
 ///
-/// Asked before the write begins, so that no connection and no transaction waits for a hook. A write may be asked for
-/// more than once, and what is stored may change between the question and the write. Writes that hooks would be asked
-/// about and that have no chance are refused here, as the write would: nobody may learn from a hook's answer what their
-/// rights keep from them.
+/// Called before the write begins, so that no connection or transaction waits for a hook. A hook may be asked about the
+/// same write more than once, and stored objects may change between its answer and the write. Writes that cannot
+/// succeed are refused here with the write's own error before any hook is asked, so that no one can learn from a hook's
+/// answer what their rights do not show them.
 struct BeforeHooks: Sendable {
     let hooks: HookStore
     let client: HookClient
@@ -17,11 +17,11 @@ struct BeforeHooks: Sendable {
     let postgres: PostgresClient
     let settings: HookSettings
 
-    /// What is about to be done.
+    /// A write about to be made.
     enum Write: Sendable {
         case create(Document, mustBeNew: Bool)
         case replace(ObjectID, Document)
-        /// An upsert makes what is not there.
+        /// An upsert creates a missing object.
         case change(ObjectID, Document, isUpsert: Bool)
         case remove(ObjectID)
         case delete(ObjectID)
@@ -41,14 +41,14 @@ struct BeforeHooks: Sendable {
         }
     }
 
-    /// Whether there is a hook that such a write is asked of.
+    /// Whether any hook must be asked about these events.
     func concern(_ events: Set<Hook.Event>, in scope: QueryScope) async throws -> Bool {
         try await hooks.enabled(in: scope.space).contains {
             events.contains($0.event) && $0.collection == scope.collection.text
         }
     }
 
-    /// The document to write, in place of the one given.
+    /// Returns the document to write in place of the given one.
     ///
     /// - Throws: `hook-refused`, `hook-failed`; `forbidden`, `object-not-found`, `conflict`, `precondition-failed` as
     ///   the write itself.
@@ -56,7 +56,8 @@ struct BeforeHooks: Sendable {
         try await asked(write, in: scope).document ?? document
     }
 
-    /// The write as the hooks want it, asked one after the other, by name; the same when there is none.
+    /// Returns the write as changed by the hooks, which are asked one after the other by name. Unchanged if there are
+    /// none.
     func asked(_ write: Write, in scope: QueryScope, until deadline: ContinuousClock.Instant? = nil) async throws
         -> Write
     {
@@ -83,7 +84,7 @@ struct BeforeHooks: Sendable {
         return write
     }
 
-    /// The hook's fields in place of the client's.
+    /// Replaces the client's fields by the hook's.
     private static func write(_ write: Write, with object: JSONValue, _ hook: Hook) throws -> Write {
         let body = ByteBuffer(string: completed(object, by: write.document).text)
         func made(_ id: ObjectID?) throws -> Document {
@@ -105,8 +106,8 @@ struct BeforeHooks: Sendable {
         }
     }
 
-    /// With the client's id and lists of readers and writers where the hook does not name any: leaving them out must
-    /// not open an object.
+    /// Adds the client's id and lists of readers and writers if the hook does not name any: omitting them must not open
+    /// an object to everyone.
     private static func completed(_ object: JSONValue, by document: Document?) -> JSONValue {
         guard case .object(var members) = object, let document else { return object }
         func add(_ field: SystemField, _ value: JSONValue?) {
@@ -118,9 +119,9 @@ struct BeforeHooks: Sendable {
         return .object(members)
     }
 
-    // MARK: What hooks are shown
+    // MARK: The states that hooks receive
 
-    /// The object as it is, and as it will be as far as is known, as JSON text; nil: there is none.
+    /// The stored object and the expected result of the write, as JSON text; nil if there is none.
     private func states(of write: Write, in scope: QueryScope) async throws -> (before: String?, after: String?) {
         switch write {
         case .create(let document, let mustBeNew):
@@ -133,7 +134,7 @@ struct BeforeHooks: Sendable {
                 return (nil, try await initial(document, scope))
             }
             guard !mustBeNew else {
-                throw HTTPProblem(.preconditionFailed, "There is an object with this id.", field: "_id")
+                throw HTTPProblem(.preconditionFailed, "An object with this id exists.", field: "_id")
             }
             guard found.may else {
                 throw found.seen ? Access.refusal(.update) : HTTPProblem(.conflict, "The id is taken.", field: "_id")
@@ -153,7 +154,7 @@ struct BeforeHooks: Sendable {
                 return (nil, try await initial(document, scope))
             }
             guard found.seen else {
-                throw HTTPProblem(.preconditionFailed, "There is an object with this id.", field: "_id")
+                throw HTTPProblem(.preconditionFailed, "An object with this id exists.", field: "_id")
             }
             try Self.check(found, .update, veil)
             return (found.before, found.after)
@@ -163,8 +164,8 @@ struct BeforeHooks: Sendable {
         }
     }
 
-    /// - Throws: `object-not-found`, also for what the asker may not read; `forbidden` for what they may read but not
-    ///   write.
+    /// - Throws: `object-not-found`, also for objects that the caller may not read; `forbidden` for those that they may
+    ///   read but not write.
     private func writable(
         _ id: ObjectID, _ document: Document?, _ doc: PostgresQuery, _ operation: Access.Operation,
         _ veil: Access.Veil? = nil,
@@ -184,15 +185,15 @@ struct BeforeHooks: Sendable {
     private struct Stored {
         var before: String
         var after: String
-        /// Whether the asker may read the object, whether they may also write it, and whether they see every field that
-        /// the write depends on.
+        /// Whether the caller may read the object, whether they may also write it, and whether they can see every field
+        /// on which the write depends.
         var seen: Bool
         var may: Bool
         var shows: Bool
     }
 
-    /// The object, and it with `doc` as its document; nil when there is none. What the asker may not write stays as it
-    /// is.
+    /// The stored object, and the object with `doc` as its document; nil if there is none. The document only changes if
+    /// the caller may write the object and can see every field on which the write depends.
     private func stored(
         _ id: ObjectID, _ document: Document?, _ doc: PostgresQuery, _ operation: Access.Operation,
         _ veil: Access.Veil? = nil,
@@ -221,14 +222,14 @@ struct BeforeHooks: Sendable {
         return "\(listing.names)"
     }
 
-    /// A new object as it was sent, its operations carried out.
+    /// A new object as sent, with its operations applied.
     private func initial(_ document: Document, _ scope: QueryScope) async throws -> String {
         guard document.operations != nil else { return String(decoding: document.json.bytes, as: UTF8.self) }
         let rows = try await run("SELECT storage.apply('{}', \(document.stored), TRUE)::text", in: scope.space)
         return try rows?.first?.decode(0) ?? "{}"
     }
 
-    /// Nil when the collection is not there.
+    /// Nil if the collection does not exist.
     private func run(_ statement: PostgresQuery, in space: AppSpace) async throws -> PostgresRows? {
         var statement = statement
         statement.role = space.role
@@ -242,7 +243,7 @@ struct BeforeHooks: Sendable {
 }
 
 extension BeforeHooks.Write {
-    /// What the rules are asked for first.
+    /// The operation that the rules must allow first.
     fileprivate var operation: Access.Operation {
         switch self {
         case .create: .create
@@ -265,7 +266,7 @@ extension Document.Listing {
 // MARK: - Batches
 
 extension BeforeHooks {
-    /// One write of a batch, as the hooks want it.
+    /// Returns a write of a batch as changed by the hooks.
     func asked(_ item: Batch.Item, in scope: QueryScope, until deadline: ContinuousClock.Instant) async throws
         -> Batch.Item
     {

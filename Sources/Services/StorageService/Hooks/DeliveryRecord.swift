@@ -3,7 +3,7 @@ import MartletAPI
 import MartletHTTP
 import MartletPostgres
 
-/// What a hook was or will be told of one change, as management calls show it.
+/// The notification of a hook about one change, delivered or waiting, as shown by management calls.
 struct DeliveryRecord: Encodable, Sendable {
     enum State: String, Codable, Sendable, CaseIterable {
         case waiting, done, dead
@@ -11,19 +11,19 @@ struct DeliveryRecord: Encodable, Sendable {
         /// - Throws: `invalid-parameter`.
         init(parameter text: some StringProtocol) throws {
             guard let state = State(rawValue: String(text)) else {
-                throw HTTPProblem(.invalidParameter, "It is waiting, done or dead.", field: "state")
+                throw HTTPProblem(.invalidParameter, "It must be waiting, done or dead.", field: "state")
             }
             self = state
         }
     }
 
-    /// The header `webhook-id` of every attempt.
+    /// The value of the header `webhook-id`, the same for every attempt.
     var id: String
     var collection: String
     var object: String
     var state: State
     var attempts: Int
-    /// Of the last answer.
+    /// The status of the last answer.
     var status: Int?
     /// Why the last attempt failed.
     var error: String?

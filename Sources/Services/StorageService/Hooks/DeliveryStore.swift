@@ -3,24 +3,23 @@ import MartletAPI
 import MartletHTTP
 import MartletPostgres
 
-/// Takes changes from the log into deliveries, once each, and gives deliveries out to be made, to one copy of the
-/// service at a time.
+/// Turns each change in the log into one delivery, and claims deliveries for one copy of the service at a time.
 struct DeliveryStore: Sendable {
-    /// Of one hook. What is beyond waits in the change log.
+    /// The limit per hook; further changes stay in the change log.
     static let maximumWaiting = 1_000
     static let maximumWaitingInBytes = 64 << 20
     static let maximumTaken = 100
     static let maximumTakenInBytes = 4 << 20
-    /// Of one hook, done or dead.
+    /// The limit per hook for deliveries that are done or dead.
     static let maximumFinished = 1_000
     static let finishedDays = 7
-    /// How long a delivery stays with a copy that died.
+    /// How long a delivery remains claimed by a copy that died.
     static let leaseSeconds = 60.0
 
     let postgres: PostgresClient
     let spaces: Spaces
 
-    // MARK: Managing
+    // MARK: Management
 
     /// Newest first.
     func list(of hook: HookName, _ state: DeliveryRecord.State?, limit: Int, in space: AppSpace) async throws
@@ -35,8 +34,8 @@ struct DeliveryStore: Sendable {
         ).map(DeliveryRecord.init)
     }
 
-    /// Makes a delivery due, a dead one with all its attempts; one that is done stays so. Nil when the hook has none
-    /// with this id.
+    /// Makes a delivery due at once; a dead one gets all its attempts again, one that is done stays so. Nil if the hook
+    /// has no delivery with this id.
     func retry(_ id: UUID, of hook: HookName, in space: AppSpace) async throws -> DeliveryRecord? {
         try await run(
             """
@@ -48,10 +47,10 @@ struct DeliveryStore: Sendable {
         ).first.map(DeliveryRecord.init)
     }
 
-    // MARK: Taking from the log
+    // MARK: Reading the log
 
-    /// Whether there is anything to take or to make. One statement: it is asked after every write and from time to
-    /// time.
+    /// Whether there are changes to take or deliveries to make. A single statement, because it runs after every write
+    /// and at intervals.
     func hasWork(for hook: String, in space: AppSpace) async throws -> Bool {
         let rows = try await run(
             """
@@ -65,11 +64,11 @@ struct DeliveryStore: Sendable {
         return try rows.first?.decode(0) ?? false
     }
 
-    /// Takes the next changes that the hook is to be told of; whether there may be more.
+    /// Takes the hook's next changes from the log. Returns whether there may be more.
     ///
-    /// The hook's row is locked meanwhile, and where the log was left is written with what was taken: however many
-    /// copies try, and whenever one dies, each change becomes one delivery. A log that is another one (after a restore)
-    /// is followed from its end.
+    /// The hook's row is locked, and the new position in the log is written together with the deliveries, so each
+    /// change becomes exactly one delivery even if several copies try or one dies. If the log was replaced (by a
+    /// restore), the hook continues from the end of the new one.
     func take(for hook: String, in space: AppSpace) async throws -> Bool {
         let (hooks, queue) = (try space.own("_hooks"), try space.own("_hook_deliveries"))
         let epoch = try ChangeStore.epoch(of: space)
@@ -80,9 +79,9 @@ struct DeliveryStore: Sendable {
                 WHERE name = \(hook) AND enabled AND event IN ('afterSave', 'afterDelete') FOR UPDATE SKIP LOCKED
                 """)
             guard let row = locked.first else { return false }
-            // Only now: a snapshot from before the lock may be older than what another copy has just reached. It need
-            // not be `durable`: it is kept by this transaction, whose commit puts the end of every transaction that it
-            // counts as seen on disk as well.
+            // After locking: an earlier snapshot might be older than the position that another copy has just reached.
+            // It need not be `durable`, because committing this transaction also flushes the end of every transaction
+            // that the snapshot sees as ended.
             let now = try await transaction.query(
                 """
                 SELECT pg_current_snapshot()::text, \(epoch),
@@ -111,7 +110,8 @@ struct DeliveryStore: Sendable {
             let hasMore = try taken.decode(0, as: Bool.self)
             let last = try taken.decode(1, as: Int64?.self)
             let (newFrom, newTo, seq) = hasMore ? (from, to.text, last ?? 0) : (to, nil, 0)
-            // What stands still is not written again and again: each write would be news to the next look.
+            // An unchanged position is not written again, because every such write would look like news to the next
+            // pass.
             guard try hasMore || row.decode(4, as: String?.self) != nil || taken.decode(2, as: Bool.self) else {
                 return false
             }
@@ -123,7 +123,8 @@ struct DeliveryStore: Sendable {
         }
     }
 
-    /// Answers whether there are more in the range, the last number taken, and whether the range has anything at all.
+    /// Selects whether there are more changes in the range, the last number taken, and whether the range has any
+    /// changes at all.
     private static func taking(
         _ event: Hook.Event, _ hook: String, _ collection: String, _ from: Snapshot, _ to: Snapshot, after seq: Int64,
         in space: AppSpace
@@ -158,19 +159,19 @@ struct DeliveryStore: Sendable {
             """
     }
 
-    // MARK: Making
+    // MARK: Delivering
 
-    /// A delivery that is this copy's to make, for `leaseSeconds`.
+    /// A delivery claimed by this copy for `leaseSeconds`.
     struct Claim: Sendable {
         var id: UUID
         var body: String
-        /// With this one.
+        /// Including this one.
         var attempts: Int
 
         var webhookID: String { id.uuidString.lowercased() }
     }
 
-    /// The next deliveries that are due, no more than `limit`; no other copy gets them meanwhile.
+    /// Claims up to `limit` due deliveries; no other copy gets them before the lease ends.
     func claim(for hook: String, limit: Int, in space: AppSpace) async throws -> [Claim] {
         let queue = try space.own("_hook_deliveries")
         return try await run(
@@ -185,9 +186,9 @@ struct DeliveryStore: Sendable {
         ).map { Claim(id: try $0.decode(0), body: try $0.decode(1), attempts: try $0.decode(2)) }
     }
 
-    /// What became of a claim; of no effect when another copy has it by now.
+    /// Records the outcome of a claim. Has no effect if another copy has claimed the delivery since.
     ///
-    /// - Parameter pause: until the next attempt; nil: there is none.
+    /// - Parameter pause: The time until the next attempt; nil for no further attempt.
     func settle(_ claim: Claim, status: Int?, error: String?, pause: Duration?, in space: AppSpace) async throws {
         let queue = try space.own("_hook_deliveries")
         let outcome: PostgresQuery =
@@ -205,7 +206,7 @@ struct DeliveryStore: Sendable {
             """, in: space)
     }
 
-    /// Forgets what is finished and too old or too much.
+    /// Deletes finished deliveries that are too old or too many.
     func prune(_ hook: String, in space: AppSpace) async throws {
         let queue = try space.own("_hook_deliveries")
         _ = try await run(

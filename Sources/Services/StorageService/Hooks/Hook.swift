@@ -4,7 +4,7 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// An address of an app's own server that is asked before, told after, or called.
+/// An address of an app's own server that is asked before writes, notified after them, or called as a function.
 struct Hook: Sendable, Equatable {
     enum Event: String, Codable, Sendable, CaseIterable {
         case beforeSave, afterSave, beforeDelete, afterDelete, function
@@ -15,7 +15,7 @@ struct Hook: Sendable, Equatable {
     static let maximumPerSpace = 50
     static let timeoutRange = 100...10_000
     static let defaultTimeoutInMilliseconds = 5_000
-    /// How long the former secret signs along after a new one was made.
+    /// How long the former secret also signs after it was replaced.
     static let formerSecretSeconds = 86_400
 
     var name: String
@@ -25,16 +25,16 @@ struct Hook: Sendable, Equatable {
     var url: String
     var timeoutInMilliseconds: Int
     var isEnabled: Bool
-    /// Who may call a function, beside the master key.
+    /// The callers of a function besides the master key.
     var callers: [String]
-    /// What its secrets are made from: the one in force, then the former one while it signs along.
+    /// The salts from which secrets are derived: the current one, then the former one while it also signs.
     var salts: [[UInt8]]
     var created: Date
     var updated: Date
 
     var timeout: Duration { .milliseconds(timeoutInMilliseconds) }
 
-    /// Whether this one may call the function.
+    /// Whether the identity may call the function.
     func isOpen(to identity: Identity) -> Bool {
         if identity == .master { return true }
         let own = identity.names
@@ -46,7 +46,7 @@ struct Hook: Sendable, Equatable {
         CASE WHEN h.former_until > now() THEN h.former_salt END, h.created, h.updated
         """
 
-    /// - Parameter row: begins with `columns`.
+    /// - Parameter row: Must begin with `columns`.
     init(_ row: PostgresRow) throws {
         guard let event = Event(rawValue: try row.decode(1)) else {
             throw HTTPProblem(.internalError, cause: "an unknown event")
@@ -64,7 +64,7 @@ struct Hook: Sendable, Equatable {
     }
 }
 
-/// What the management calls take and tell of a hook. Never its secret.
+/// The JSON form of a hook in management calls. Never contains its secret.
 struct HookBody: Codable, Sendable {
     var name: String?
     var event: Hook.Event
@@ -88,13 +88,13 @@ struct HookBody: Codable, Sendable {
         updated = Timestamps.text(hook.updated)
     }
 
-    /// All but the address, which only the client can judge.
+    /// Validates everything but the address, which `HookClient` checks.
     ///
     /// - Throws: `invalid-body`, `invalid-name`, `limit-exceeded`, naming the field.
     func check() throws {
         if event == .function {
             guard collection == nil else {
-                throw HTTPProblem(.invalidBody, "A function has no collection.", field: "collection")
+                throw HTTPProblem(.invalidBody, "A function must not have a collection.", field: "collection")
             }
         } else {
             guard let collection else {
@@ -102,21 +102,23 @@ struct HookBody: Codable, Sendable {
             }
             _ = try CollectionName(collection)
             guard callers == nil else {
-                throw HTTPProblem(.invalidBody, "Only a function has callers.", field: "callers")
+                throw HTTPProblem(.invalidBody, "Only a function may have callers.", field: "callers")
             }
         }
         guard Hook.timeoutRange.contains(timeoutMilliseconds ?? Hook.defaultTimeoutInMilliseconds) else {
             throw HTTPProblem(
-                .invalidBody, "It is \(Hook.timeoutRange.lowerBound) to \(Hook.timeoutRange.upperBound).",
+                .invalidBody, "It must be from \(Hook.timeoutRange.lowerBound) to \(Hook.timeoutRange.upperBound).",
                 field: "timeoutMilliseconds")
         }
         let callers = callers ?? []
         guard callers.count <= Grantee.maximumListed else {
-            throw HTTPProblem(.limitExceeded, "At most \(Grantee.maximumListed) can be listed.", field: "callers")
+            throw HTTPProblem(
+                .limitExceeded, "A list may have at most \(Grantee.maximumListed) entries.", field: "callers")
         }
         guard callers.allSatisfy({ $0 == "*" || $0 == "authenticated" || Grantee.isUserOrRole($0) }) else {
             throw HTTPProblem(
-                .invalidBody, "A caller is \"*\", \"authenticated\", a user's id or \"role:<name>\".", field: "callers")
+                .invalidBody, "A caller must be \"*\", \"authenticated\", a user's id or \"role:<name>\".",
+                field: "callers")
         }
     }
 }

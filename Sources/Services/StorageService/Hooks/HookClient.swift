@@ -4,7 +4,7 @@ import MartletHTTP
 import NIOCore
 import Synchronization
 
-/// Asks and tells hooks: a limited number is waited for.
+/// Calls hooks, with a limit on the number of concurrent calls.
 final class HookClient: Sendable {
     static let maximumAnswerSizeInBytes = 1 << 20
 
@@ -20,16 +20,15 @@ final class HookClient: Sendable {
             lookUp: settings.lookUp, connectionsPerHost: 64)
     }
 
-    /// - Throws: `invalid-body` naming the field: the address of a hook has to be one that could be spoken to.
+    /// - Throws: `invalid-body` naming the field, if requests to the address are not allowed.
     func check(_ url: String) async throws {
         try await sender.check(url, field: "url")
     }
 
-    /// Posts `body`, signed, within the hook's time.
+    /// Posts `body`, signed, within the hook's time limit.
     ///
-    /// - Parameter id: the same for every attempt to tell the same thing, so that receivers can drop what they had
-    ///   already.
-    /// - Throws: `CancellationError`. What comes of it otherwise is in the outcome.
+    /// - Parameter id: The same for every attempt to deliver the same message, so that receivers can drop duplicates.
+    /// - Throws: `CancellationError`. All other failures are part of the outcome.
     func send(_ body: ByteBuffer, id: String, to hook: Hook, in space: AppSpace, within limit: Duration? = nil)
         async throws -> WebhookOutcome
     {
@@ -38,7 +37,7 @@ final class HookClient: Sendable {
             within: min(hook.timeout, limit ?? hook.timeout), upTo: Self.maximumAnswerSizeInBytes)
     }
 
-    /// The same for somebody who waits for the answer, of whom there is a limited number.
+    /// As `send`, for a request that waits for the answer; the number of these calls is limited.
     func ask(_ body: ByteBuffer, _ hook: Hook, in space: AppSpace, within limit: Duration? = nil) async throws
         -> WebhookOutcome
     {
@@ -49,7 +48,7 @@ final class HookClient: Sendable {
             counts[space] = own + 1
             return false
         }
-        guard !isBusy else { throw HTTPProblem(.unavailable, "Too many hooks are being waited for.") }
+        guard !isBusy else { throw HTTPProblem(.unavailable, "Too many hook calls are in progress. Try again later.") }
         defer {
             underWay.withLock { counts in
                 for key in [nil, space] { counts[key] = counts[key].flatMap { $0 > 1 ? $0 - 1 : nil } }

@@ -5,14 +5,14 @@ import NIOCore
 import ServiceLifecycle
 import Synchronization
 
-/// Tells `after…` hooks of changes, each at least once: from the change log into deliveries, and from there to the
-/// hook, again and again with growing pauses until it answers 2xx or `maximumAttempts` are over.
+/// Notifies `after…` hooks of changes at least once: turns the change log into deliveries, and sends each one with
+/// increasing pauses until the hook answers 2xx or `maximumAttempts` are used up.
 ///
-/// Every copy of the service does it; a hook's log is taken by one at a time, and each delivery is made by one at a
-/// time. Deliveries of one hook are made `width` at a time and may overtake each other; hooks do not wait for each
-/// other.
+/// Runs in every copy of the service. Only one copy at a time takes changes for a hook, and only one makes a given
+/// delivery. Up to `width` deliveries of a hook run concurrently and may overtake each other; hooks do not wait for
+/// each other.
 final class HookDelivery: Service {
-    /// How often to look for hooks that are new.
+    /// The interval between searches for new hooks.
     private static let lookInterval: Duration = .seconds(5)
     private static let width = 4
     private static let maximumHooks = 10_000
@@ -26,7 +26,7 @@ final class HookDelivery: Service {
     private let signal: ChangeSignal
     private let settings: HookSettings
     private let logger: Logger
-    /// Those that have a task.
+    /// The hooks that have a task.
     private let served = Mutex<Set<Key>>([])
 
     struct Key: Hashable, Sendable {
@@ -53,7 +53,7 @@ final class HookDelivery: Service {
         await cancelWhenGracefulShutdown { await self.serve { try await self.keys() } }
     }
 
-    /// The hooks of one space only, until the task is cancelled.
+    /// Serves the hooks of a single space until the task is cancelled.
     func run(in space: AppSpace) async {
         await serve { try await self.names(in: space).map { Key(space: space, hook: $0) } }
     }
@@ -71,7 +71,9 @@ final class HookDelivery: Service {
                         }
                     }
                 } catch {
-                    logger.warning("hooks not looked for", metadata: ["error.cause": "\(error)"])
+                    logger.warning(
+                        "Could not load the hooks that need deliveries; retrying.",
+                        metadata: ["error.cause": "\(error)"])
                 }
                 try? await Task.sleep(for: Self.lookInterval * Double.random(in: 0.8...1.2))
             }
@@ -79,7 +81,7 @@ final class HookDelivery: Service {
         }
     }
 
-    /// The hooks that are told of changes, in all spaces.
+    /// The enabled `after…` hooks of all spaces.
     func keys() async throws -> [Key] {
         var keys: [Key] = []
         for row in try await postgres.query("SELECT schema FROM storage.hook_spaces ORDER BY schema") {
@@ -87,7 +89,9 @@ final class HookDelivery: Service {
             do {
                 keys += try await names(in: space).map { Key(space: space, hook: $0) }
             } catch {
-                logger.warning("a space's hooks not looked for", metadata: ["error.cause": "\(error)"])
+                logger.warning(
+                    "Could not load a space's hooks; skipping the space until the next search.",
+                    metadata: ["error.cause": "\(error)"])
             }
         }
         return keys
@@ -97,7 +101,7 @@ final class HookDelivery: Service {
         try await hooks.enabled(in: space).filter(\.event.isAfter).map(\.name)
     }
 
-    /// Until the hook is gone or disabled.
+    /// Serves a hook until it is deleted or disabled.
     private func serve(_ key: Key) async {
         let (wakes, wake) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         let signs = signal.follow(key.space)
@@ -119,7 +123,7 @@ final class HookDelivery: Service {
                     rounds += 1
                 } catch {
                     logger.warning(
-                        "a hook's deliveries stopped for now",
+                        "Could not make a hook's deliveries; retrying.",
                         metadata: ["hook.name": "\(key.hook)", "error.cause": "\(error)"])
                     try? await Task.sleep(for: settings.pollInterval)
                 }
@@ -128,7 +132,7 @@ final class HookDelivery: Service {
         }
     }
 
-    /// Takes what is new and makes what is due, once; whether there may be more at once.
+    /// Takes new changes and makes the due deliveries once. Returns whether there may be more to do at once.
     func round(_ key: Key) async throws -> Bool {
         guard try await deliveries.hasWork(for: key.hook, in: key.space) else { return false }
         let hasMore = try await deliveries.take(for: key.hook, in: key.space)
@@ -143,7 +147,7 @@ final class HookDelivery: Service {
 
     private func make(_ claim: DeliveryStore.Claim, _ hook: Hook, _ space: AppSpace) async {
         let start = ContinuousClock.now
-        // Without: this copy is ending, and another one tries when the lease is over.
+        // No outcome means that this copy is shutting down; another one retries after the lease ends.
         guard
             let outcome = try? await client.send(
                 ByteBuffer(string: claim.body), id: claim.webhookID, to: hook, in: space)
@@ -156,7 +160,7 @@ final class HookDelivery: Service {
         let isLast = outcome.isGone || claim.attempts >= settings.maximumAttempts
         if !outcome.isAccepted, isLast {
             logger.warning(
-                "a hook was not told of a change",
+                "Could not notify a hook of a change; giving up.",
                 metadata: [
                     "hook.name": "\(hook.name)", "delivery.id": "\(claim.webhookID)",
                     "error.cause": "\(outcome.cause ?? "")",
@@ -166,14 +170,14 @@ final class HookDelivery: Service {
             isLast
             ? nil : max(settings.pause(after: claim.attempts), min(outcome.retryAfter ?? .zero, settings.maximumPause))
         do {
-            // Standard Webhooks: whoever answers 410 wants no more.
+            // Standard Webhooks: the answer 410 unsubscribes the hook.
             if outcome.isGone, try await hooks.disable(hook, in: space) {
-                logger.warning("a hook answered 410 and was disabled", metadata: ["hook.name": "\(hook.name)"])
+                logger.warning("A hook answered 410 and was disabled.", metadata: ["hook.name": "\(hook.name)"])
             }
             try await deliveries.settle(claim, status: outcome.status, error: outcome.failure, pause: pause, in: space)
         } catch {
             logger.warning(
-                "a delivery's end was not written",
+                "Could not record a delivery's outcome; it may be sent again.",
                 metadata: ["delivery.id": "\(claim.webhookID)", "error.cause": "\(error)"])
         }
     }

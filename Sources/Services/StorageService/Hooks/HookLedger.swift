@@ -5,26 +5,26 @@ import MartletHTTP
 import MartletPostgres
 import Synchronization
 
-/// What became of calls of hooks: counted for `/metrics` by event and outcome, never by app; the last failures of each
-/// hook are kept in its space.
+/// Records the outcomes of hook calls. Counts them for `/metrics` by event and outcome, never by app, and keeps the
+/// last failures of each hook in its space.
 final class HookLedger: Sendable {
     static let kept = 100
-    /// Of one hook no more than one failure in this time is written: a hook that is down must not cost a write for each
-    /// call.
+    /// The minimum interval between two recorded failures of a hook, so that a hook that is down does not cause a write
+    /// for each call.
     static let pause: Duration = .seconds(1)
     private static let maximumHooks = 10_000
 
     enum Outcome: String, Sendable, CaseIterable {
-        /// With 2xx, and something that a hook may answer.
+        /// Answered 2xx with a valid body.
         case answered
-        /// The hook's own no.
+        /// The hook refused the write.
         case refused
-        /// Another status, or an answer that is none.
+        /// Another status, or an invalid answer.
         case status, answer
         case timeout, unreachable, lost
-        /// One that must not be spoken to.
+        /// An address that must not be called.
         case address
-        /// Not asked: too many were being waited for.
+        /// Not called, because too many calls were in progress.
         case busy
     }
 
@@ -58,14 +58,14 @@ final class HookLedger: Sendable {
             .recordNanoseconds(Int64(duration / .nanoseconds(1)))
     }
 
-    /// Counts a call that was not accepted, and keeps it.
+    /// Counts and records an unsuccessful call.
     func note(_ outcome: WebhookOutcome, of hook: Hook, in space: AppSpace, took duration: Duration) async {
         await note(
             Outcome(outcome.failedBy), status: outcome.status, outcome.failure ?? "", of: hook, in: space,
             took: duration)
     }
 
-    /// Counts a failure and keeps it. Never fails: what cannot be kept is logged.
+    /// Counts and records a failure. Does not throw: if recording fails, that is logged.
     func note(
         _ outcome: Outcome, status: Int?, _ sentence: String, of hook: Hook, in space: AppSpace, took duration: Duration
     ) async {
@@ -85,11 +85,12 @@ final class HookLedger: Sendable {
                 """, in: space, on: postgres)
         } catch {
             logger.debug(
-                "a hook's failure was not kept", metadata: ["hook.name": "\(hook.name)", "error.cause": "\(error)"])
+                "Could not record a hook's failure.",
+                metadata: ["hook.name": "\(hook.name)", "error.cause": "\(error)"])
         }
     }
 
-    /// How many were not written since the last that was; nil: this is one more of them.
+    /// The number of unrecorded failures since the last recorded one; nil if this one is not to be recorded either.
     private func turn(of key: Key) -> Int? {
         let now = ContinuousClock.now
         return noted.withLock { noted in
@@ -102,19 +103,19 @@ final class HookLedger: Sendable {
         }
     }
 
-    /// As management calls show it.
+    /// A failure as shown by management calls.
     struct Failure: Encodable, Sendable {
         var at: String
         var outcome: String
-        /// Of its answer, if there was one.
+        /// The status of the answer, if there was one.
         var status: Int?
         var error: String
         var milliseconds: Int
-        /// Further ones before this that were not kept.
+        /// The number of earlier failures that were not recorded.
         var unnoted: Int
     }
 
-    /// The newest first.
+    /// Failures, newest first.
     func failures(of hook: HookName, limit: Int, in space: AppSpace) async throws -> [Failure] {
         let rows = try await spaces.query(
             """
@@ -131,7 +132,7 @@ final class HookLedger: Sendable {
 }
 
 extension HookLedger.Outcome {
-    /// - Parameter failure: why there was no answer; nil: there was one.
+    /// - Parameter failure: Why there was no answer; nil if there was one.
     init(_ failure: OutgoingFailure?) {
         self =
             switch failure {

@@ -1,7 +1,7 @@
 import MartletCore
 import NIOCore
 
-/// What a hook is sent.
+/// The body of a request to a hook.
 struct HookMessage: Sendable {
     private let hook: Hook
     private let identity: Identity
@@ -11,7 +11,7 @@ struct HookMessage: Sendable {
         self.identity = identity
     }
 
-    /// - Parameter members: in order, as JSON text; nil is null.
+    /// - Parameter members: Additional members in order, as JSON text; nil for null.
     func body(with members: [(name: String, json: String?)]) -> ByteBuffer {
         var body = ByteBuffer()
         body.writeString("{\"event\":\"\(hook.event.rawValue)\",\"hook\":\(JSONValue.quote(hook.name))")
@@ -22,7 +22,7 @@ struct HookMessage: Sendable {
         return body
     }
 
-    /// What stands before the object in what an `after…` hook is told; the database makes the rest.
+    /// The part of an `after…` message before the object; the database generates the rest.
     static func afterHead(_ event: Hook.Event, hook: String, collection: String) -> String {
         "{\"event\":\"\(event.rawValue)\",\"hook\":\(JSONValue.quote(hook)),\"collection\":\(JSONValue.quote(collection)),\"object\":"
     }

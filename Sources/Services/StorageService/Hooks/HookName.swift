@@ -1,8 +1,7 @@
 import MartletAPI
 import MartletHTTP
 
-/// Name of a hook, and of the function that it is: a letter, then at most 62 letters, digits, `_` or `-`; ASCII, case
-/// kept.
+/// The name of a hook or function: a letter, then at most 62 letters, digits, `_` or `-`; ASCII, case-sensitive.
 struct HookName: Sendable, Hashable {
     let text: String
 
@@ -17,7 +16,8 @@ struct HookName: Sendable, Hashable {
         }
         guard isWellFormed, (1...63).contains(text.utf8.count) else {
             throw HTTPProblem(
-                .invalidName, "A hook's name is a letter and then at most 62 letters, digits, _ or -.", field: "name")
+                .invalidName, "A hook's name must be a letter and then at most 62 letters, digits, _ or -.",
+                field: "name")
         }
         self.text = text
     }

@@ -1,6 +1,6 @@
 import MartletCore
 
-/// The secrets that hooks are signed with.
+/// The secrets that sign requests to hooks.
 struct HookSecrets: Sendable {
     private let secrets: WebhookSecrets
 
@@ -12,7 +12,7 @@ struct HookSecrets: Sendable {
         secrets.secret(salt: salt, purpose: "martlet hook \(space.schema)/\(hook)")
     }
 
-    /// The secret in force, then a former one that still signs along.
+    /// The current secret, then the former one while it also signs.
     func secrets(of hook: Hook, in space: AppSpace) -> [WebhookSecret] {
         hook.salts.map { secret(salt: $0, hook: hook.name, space: space) }
     }

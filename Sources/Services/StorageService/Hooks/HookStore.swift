@@ -4,7 +4,7 @@ import MartletHTTP
 import MartletPostgres
 import Synchronization
 
-/// The hooks of spaces; kept in memory like rules, and dropped by the same notification.
+/// The hooks of spaces, cached in memory like rules and invalidated by the same notification.
 final class HookStore: Sendable {
     private let postgres: PostgresClient
     private let spaces: Spaces
@@ -13,7 +13,7 @@ final class HookStore: Sendable {
 
     private struct Remembered {
         var hooks: [Hook]
-        /// Of the rights, which grows with every notification.
+        /// The revision of the rights, which increases with every notification.
         var revision: Int
         var until: ContinuousClock.Instant
     }
@@ -24,9 +24,9 @@ final class HookStore: Sendable {
         self.rights = rights
     }
 
-    // MARK: Using
+    // MARK: Use
 
-    /// Those that are enabled, by name. Nothing is asked of the database while it is remembered.
+    /// The enabled hooks, by name. Does not query the database if they are cached.
     func enabled(in space: AppSpace) async throws -> [Hook] {
         let revision = rights.revision
         let now = ContinuousClock.now
@@ -45,7 +45,7 @@ final class HookStore: Sendable {
         return hook
     }
 
-    // MARK: Managing
+    // MARK: Management
 
     func list(of space: AppSpace) async throws -> [Hook] {
         try await run("SELECT \(Hook.columns) FROM \(try space.own("_hooks")) AS h ORDER BY name", in: space).map(
@@ -60,7 +60,7 @@ final class HookStore: Sendable {
         return try Hook(row)
     }
 
-    /// Makes the hook or changes it. One that is enabled now, or told of other changes than before, is told of those
+    /// Creates or changes the hook. If it was disabled, or its event or collection changes, it is notified of changes
     /// from now on.
     ///
     /// - Throws: `limit-exceeded` beyond `Hook.maximumPerSpace`.
@@ -79,7 +79,8 @@ final class HookStore: Sendable {
                 "SELECT pg_advisory_xact_lock(hashtextextended(\(space.schema + " hooks"), 0))")
             let others = try await transaction.query("SELECT count(*) FROM \(table) WHERE name <> \(name.text)")
             guard try others[0].decode(0, as: Int.self) < Hook.maximumPerSpace else {
-                throw HTTPProblem(.limitExceeded, "An app may have \(Hook.maximumPerSpace) hooks.", field: "name")
+                throw HTTPProblem(
+                    .limitExceeded, "An app may have at most \(Hook.maximumPerSpace) hooks.", field: "name")
             }
             let rows = try await transaction.query(
                 """
@@ -101,7 +102,7 @@ final class HookStore: Sendable {
         return result
     }
 
-    /// False when there was none. What was not delivered yet is given up.
+    /// Deletes the hook and its outstanding deliveries; returns false if there was none.
     func delete(_ name: HookName, of space: AppSpace) async throws -> Bool {
         let table = try space.own("_hooks")
         try await spaces.prepare(space)
@@ -113,8 +114,7 @@ final class HookStore: Sendable {
         return deleted > 0
     }
 
-    /// Stops asking and telling, until the hook is set again; unless it was set to something else meanwhile. Whether it
-    /// did.
+    /// Disables the hook until it is set again. Does nothing and returns false if it was changed in the meantime.
     func disable(_ hook: Hook, in space: AppSpace) async throws -> Bool {
         let rows = try await run(
             """
@@ -127,7 +127,7 @@ final class HookStore: Sendable {
         return !rows.isEmpty
     }
 
-    /// Gives the hook a new secret; the one before signs along for `Hook.formerSecretSeconds`.
+    /// Gives the hook a new secret; the previous one also signs for `Hook.formerSecretSeconds`.
     ///
     /// - Throws: `hook-not-found`.
     func rotateSecret(of name: HookName, in space: AppSpace) async throws -> Hook {

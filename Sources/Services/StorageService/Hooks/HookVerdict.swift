@@ -3,14 +3,14 @@ import MartletCore
 import MartletHTTP
 import NIOCore
 
-/// What a hook that was asked has answered.
+/// The answer of a hook that was asked.
 struct HookVerdict: Sendable {
     static let maximumSentence = 500
 
     /// The members of its answer.
     let answer: JSONValue
 
-    /// What came of it is told to the ledger.
+    /// Asks the hook and records the outcome in the ledger.
     ///
     /// - Throws: `hook-refused` with the hook's own sentence, for `{"error":"…"}` and every 4xx; `hook-failed`.
     init(_ hook: Hook, in space: AppSpace, _ ledger: HookLedger, _ ask: () async throws -> WebhookOutcome) async throws
@@ -45,15 +45,15 @@ struct HookVerdict: Sendable {
         answer = value
     }
 
-    private static let notUnderstood = "Its answer is not what a hook may answer."
+    private static let notUnderstood = "The hook's answer is not valid."
 
     private static func failed(_ hook: Hook, _ cause: String?) -> HTTPProblem {
         HTTPProblem(
-            .hookFailed, "The hook \"\(hook.name)\" could not be asked, or did not answer properly in time.",
+            .hookFailed, "The hook \"\(hook.name)\" could not be reached, or did not give a valid answer in time.",
             cause: cause)
     }
 
-    /// The hook's own words, or those of `{"error":{"message":"…"}}`; bounded.
+    /// The hook's own words, or those of `{"error":{"message":"…"}}`, up to a maximum length.
     private static func sentence(_ error: JSONValue) -> String? {
         let text: String? =
             switch (error, error["message"]) {

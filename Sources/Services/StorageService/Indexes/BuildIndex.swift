@@ -4,13 +4,13 @@ import MartletHTTP
 import MartletJobs
 import MartletPostgres
 
-/// The job that builds an index which an app asked for (`ConcurrentIndex`).
+/// The job that builds an index requested by an app (`ConcurrentIndex`).
 struct BuildIndex: JobHandler {
     static let kind = "index"
     static let retries = JobRetries(maximumAttempts: 3)
     static let timeLimit: Duration = .seconds(12 * 3_600)
-    /// One build at a time, whosever it is: each takes a processor and a disk for itself, and would wait for the
-    /// others.
+    /// One build at a time across all apps: each uses a processor and a disk to capacity, and would have to wait for
+    /// the others.
     static let lane = "indexes"
 
     struct Options: Codable, Sendable {
@@ -25,7 +25,7 @@ struct BuildIndex: JobHandler {
     }
 
     let builds: IndexBuilds
-    /// With connections that builds alone have.
+    /// A client whose connections are only used for builds.
     let builder: PostgresClient
     let transfers: TransferStores
 
@@ -40,14 +40,14 @@ struct BuildIndex: JobHandler {
             try await finish(build, report, job)
             return report
         } catch {
-            // Another worker goes on where this one was.
+            // Another worker continues the build.
             if let reason = job.interruption, reason != .cancelled { throw error }
             await Task { try? await drop(build) }.value
             throw (error as? PostgresError).flatMap(Self.failure) ?? error
         }
     }
 
-    /// From now on it is listed as `ready`.
+    /// Marks the index as ready and ends the job, in one transaction.
     private func finish(_ build: IndexBuilds.Build, _ report: Report, _ job: RunningJob) async throws {
         let (table, comment) = (try build.space.table(build.collection), try IndexStore.comment(build.definition))
         guard let index = PostgresIdentifier(schema: build.space.schema, name: build.relation.text) else {
@@ -55,11 +55,12 @@ struct BuildIndex: JobHandler {
         }
         try await transfers.postgres.withTransaction { transaction in
             guard try await transaction.execute("DELETE FROM storage.index_builds WHERE job = \(job.id)") == 1 else {
-                throw JobFailure(code: ErrorCode.indexNotFound.rawValue, detail: "The index was dropped meanwhile.")
+                throw JobFailure(
+                    code: ErrorCode.indexNotFound.rawValue, detail: "The index was dropped while it was being built.")
             }
             try await transaction.executeScript("SET LOCAL ROLE \(build.space.role.quoted)")
             try await transaction.execute("COMMENT ON INDEX \(index) IS \(comment)")
-            // Else PostgreSQL knows nothing of the values in it until the collection has changed by a tenth.
+            // Otherwise PostgreSQL has no statistics on the indexed values until a tenth of the collection has changed.
             try await transaction.execute("ANALYZE \(table)", timeout: IndexStore.buildTimeout)
             try await transaction.execute("SELECT pg_notify(\(RightsStore.channel), \(build.space.schema))")
             try await transaction.executeScript("RESET ROLE")
@@ -67,7 +68,7 @@ struct BuildIndex: JobHandler {
         }
     }
 
-    /// Not one that is ready: the commit that said so may have been answered by an error.
+    /// Drops the index unless it is ready: the commit that made it so may have been reported as failed.
     private func drop(_ build: IndexBuilds.Build) async throws {
         let ready = try await transfers.postgres.query(
             """
@@ -78,7 +79,7 @@ struct BuildIndex: JobHandler {
         try await ConcurrentIndex.drop(build.relation, of: build.space, on: builder)
     }
 
-    /// What the app can do something about; nil: it is tried again.
+    /// The failure if the app can do something about it; nil if the build should be retried.
     private static func failure(_ error: PostgresError) -> JobFailure? {
         if error.isUndefinedTable {
             return JobFailure(
@@ -88,7 +89,7 @@ struct BuildIndex: JobHandler {
         if error.sqlState == "23505" {
             return JobFailure(
                 code: ErrorCode.conflict.rawValue,
-                detail: "Objects of the collection have the same values: the index cannot be unique.",
+                detail: "Several objects have the same values, so the index cannot be unique.",
                 cause: error.description)
         }
         guard let problem = error.clientProblem as? HTTPProblem, problem.code.status < 500 else { return nil }

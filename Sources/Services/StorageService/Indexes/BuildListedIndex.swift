@@ -3,7 +3,7 @@ import Logging
 import MartletJobs
 import MartletPostgres
 
-/// The job that gives a collection from before it the index on readers and writers; no app's own.
+/// The job that adds the index on readers and writers to a collection older than that index. Not visible to apps.
 struct BuildListedIndex: JobHandler {
     static let kind = "index.listed"
     static let retries = JobRetries(maximumAttempts: 3)
@@ -14,7 +14,7 @@ struct BuildListedIndex: JobHandler {
         var collection: String
     }
 
-    /// With connections that builds alone have.
+    /// A client whose connections are only used for builds.
     let builder: PostgresClient
     let postgres: PostgresClient
 
@@ -26,17 +26,17 @@ struct BuildListedIndex: JobHandler {
         do {
             try await index.make(job, on: builder, watching: postgres, within: Self.timeLimit)
         } catch let error as PostgresError where error.isUndefinedTable {
-            // Dropped meanwhile.
+            // The collection was dropped in the meantime.
         }
         return JobNoResult()
     }
 }
 
-/// Looks for collections without the index on readers and writers, and stores the job for each. One whose job failed is
-/// asked for again a day later: some that always fail are not to be all there is in each round.
+/// Finds collections without the index on readers and writers, and enqueues a job for each. A collection whose job
+/// failed is skipped for a day, so that permanent failures do not fill every round.
 struct ListedIndexes: PeriodicWork {
     let interval: Duration = .seconds(600)
-    /// Waiting at a time: each claim of a job looks past them.
+    /// The maximum number of waiting jobs, because every claim of a job must skip them.
     static let perRound = 10
 
     let postgres: PostgresClient

@@ -3,28 +3,27 @@ import MartletHTTP
 import MartletJobs
 import MartletPostgres
 
-/// An index that a job makes with `CREATE INDEX CONCURRENTLY`: nothing waits for it, and it waits for transactions that
-/// are older.
+/// An index built by a job with `CREATE INDEX CONCURRENTLY`: nothing waits for it, but it waits for older transactions.
 ///
-/// PostgreSQL goes on with a build when the process that asked for it dies. Whoever has the job then waits for that
-/// one; what is left half-built (`INVALID`) is dropped and begun anew.
+/// PostgreSQL continues a build after the process that requested it has died. The job's next attempt then waits for
+/// that build; a half-built index (`INVALID`) is dropped and built again.
 struct ConcurrentIndex: Sendable {
     private static let dropTimeout: Duration = .seconds(600)
     private static let pause: Duration = .seconds(1)
-    /// There is such an index; and two builds on one collection waited for each other.
-    private static let isAnothers: Set = ["42P07", "40P01"]
+    /// SQLSTATEs that mean another build is running: the index exists, or two builds on one collection deadlocked.
+    private static let concurrentBuildStates: Set = ["42P07", "40P01"]
 
     let space: AppSpace
     let collection: CollectionName
-    /// Its name in PostgreSQL, the same for every attempt.
+    /// The name in PostgreSQL, the same for every attempt.
     let relation: IndexName
-    /// What stands behind `ON table`.
+    /// The part of the statement after `ON table`.
     let keys: PostgresQuery
     var isUnique = false
 
-    /// Until there is a valid index.
+    /// Returns once there is a valid index.
     ///
-    /// - Parameter builder: with connections that builds alone have.
+    /// - Parameter builder: A client whose connections are only used for builds.
     func make(_ job: RunningJob, on builder: PostgresClient, watching postgres: PostgresClient, within limit: Duration)
         async throws
     {
@@ -32,25 +31,25 @@ struct ConcurrentIndex: Sendable {
             switch try await state(postgres) {
             case .ready: return
             case .underWay:
-                try await tell(job, postgres)
+                try await reportProgress(job, postgres)
                 try await Task.sleep(for: Self.pause)
             case .abandoned: try await Self.drop(relation, of: space, on: builder)
             case .absent:
                 do {
                     try await create(job, on: builder, watching: postgres, within: limit)
-                } catch let error as PostgresError where Self.isAnothers.contains(error.sqlState ?? "") {
-                    // An earlier attempt's connection was waiting to begin.
+                } catch let error as PostgresError where Self.concurrentBuildStates.contains(error.sqlState ?? "") {
+                    // The connection of an earlier attempt was still waiting to begin.
                 }
             }
         }
     }
 
-    /// What PostgreSQL knows of the index.
+    /// The state of the index in PostgreSQL.
     private enum State {
         case absent, ready
-        /// Some connection builds it.
+        /// A connection is building it.
         case underWay
-        /// Nobody does.
+        /// Half-built, and no connection is building it.
         case abandoned
     }
 
@@ -77,7 +76,7 @@ struct ConcurrentIndex: Sendable {
             group.addTask {
                 while true {
                     try await Task.sleep(for: Self.pause)
-                    try await tell(job, postgres)
+                    try await reportProgress(job, postgres)
                 }
             }
             try await group.next()
@@ -85,10 +84,11 @@ struct ConcurrentIndex: Sendable {
         }
     }
 
-    /// How far PostgreSQL is, in blocks of the collection; in its own words what it is at.
+    /// Reports the progress in blocks of the collection, with PostgreSQL's name of the current phase. Failed queries
+    /// are ignored.
     ///
-    /// - Throws: `JobInterruption`. What it cannot find out it does not tell.
-    private func tell(_ job: RunningJob, _ postgres: PostgresClient) async throws {
+    /// - Throws: `JobInterruption`.
+    private func reportProgress(_ job: RunningJob, _ postgres: PostgresClient) async throws {
         do {
             let rows = try await postgres.query(
                 """
@@ -103,7 +103,7 @@ struct ConcurrentIndex: Sendable {
         }
     }
 
-    /// Waits for those who use the collection, and lets nobody wait.
+    /// Drops an index. Waits for transactions that use the collection, but blocks no others.
     static func drop(_ relation: IndexName, of space: AppSpace, on builder: PostgresClient) async throws {
         guard let index = PostgresIdentifier(schema: space.schema, name: relation.text) else {
             throw HTTPProblem(.internalError)

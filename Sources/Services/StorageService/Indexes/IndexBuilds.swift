@@ -4,24 +4,24 @@ import MartletHTTP
 import MartletJobs
 import MartletPostgres
 
-/// Indexes that a job builds while writes to the collection go on, and those whose job failed: `storage.index_builds`.
+/// Indexes being built by jobs while writes continue, and those whose job failed: `storage.index_builds`.
 struct IndexBuilds: Sendable {
-    /// Waiting or running ones of an app.
+    /// The maximum number of unfinished builds of an app.
     static let maximumUnfinished = 20
 
     let postgres: PostgresClient
     let jobs: JobQueue
 
-    /// One of them, as its job needs it.
+    /// A build, as needed by its job.
     struct Build: Sendable {
         var space: AppSpace
         var collection: CollectionName
         var definition: IndexDefinition
-        /// Its name in PostgreSQL.
+        /// The index's name in PostgreSQL.
         var relation: IndexName
     }
 
-    /// In the order they were asked for. A failed one is there for as long as its job is kept.
+    /// Builds in the order of their requests. A failed one is listed for as long as its job is kept.
     func list(on collection: CollectionName, of space: AppSpace) async throws -> [IndexEntry] {
         let rows = try await postgres.query(
             """
@@ -36,7 +36,7 @@ struct IndexBuilds: Sendable {
             guard try !row.decode(5, as: Bool.self) else { return IndexEntry(definition, .building, job: job) }
             var failure = IndexEntry.Failure(
                 code: try row.decode(3, as: String?.self) ?? "job-failed",
-                detail: try row.decode(4, as: String?.self) ?? "The build did not end.")
+                detail: try row.decode(4, as: String?.self) ?? "The build did not finish.")
             if try row.decode(2, as: String.self) == Job.State.cancelled.rawValue {
                 failure = IndexEntry.Failure(code: "job-cancelled", detail: "The build was cancelled.")
             }
@@ -44,8 +44,8 @@ struct IndexBuilds: Sendable {
         }
     }
 
-    /// Stores the job, in a transaction that has looked whether there is room for the index, under the service's own
-    /// role. A failed one of the same name makes room.
+    /// Enqueues the build, under the service's own role and in a transaction that has checked whether there is room for
+    /// the index. Replaces a failed build with the same name.
     ///
     /// - Throws: `limit-exceeded`.
     func start(
@@ -53,7 +53,7 @@ struct IndexBuilds: Sendable {
     ) async throws -> UUID {
         guard try await jobs.unfinished(scope: space.jobScope, kinds: [BuildIndex.kind]) < Self.maximumUnfinished else {
             throw HTTPProblem(
-                .limitExceeded, "An app may have \(Self.maximumUnfinished) indexes that wait to be built.")
+                .limitExceeded, "An app may have at most \(Self.maximumUnfinished) indexes waiting to be built.")
         }
         let options = JobOptions(scope: space.jobScope, lane: BuildIndex.lane)
         let parameters = BuildIndex.Options(space: SpaceName(space), collection: collection.text, name: index.name)
@@ -67,12 +67,12 @@ struct IndexBuilds: Sendable {
             VALUES (\(space.schema), \(collection.text), \(index.name), \(PostgresJSON(Array(try JSONEncoder().encode(index)))),
                 \(IndexName.makeForJob().text), \(job))
             """)
-        // Whether a write could tell of a hidden field depends on unique indexes.
+        // Unique indexes determine whether a write could reveal a hidden field, so cached rights must be reloaded.
         if index.unique { try await transaction.execute("SELECT pg_notify(\(RightsStore.channel), \(space.schema))") }
         return job
     }
 
-    /// Takes a failed one out of the list.
+    /// Removes a failed build from the list.
     func forget(_ name: String, on collection: CollectionName, of space: AppSpace, in transaction: PostgresTransaction)
         async throws
     {
@@ -83,7 +83,7 @@ struct IndexBuilds: Sendable {
             """)
     }
 
-    /// What a job is to build; nil: nobody wants it any more.
+    /// The index that a job is to build; nil if it is no longer wanted.
     func build(of job: UUID) async throws -> Build? {
         let rows = try await postgres.query(
             "SELECT schema, collection, definition, relation FROM storage.index_builds WHERE job = \(job)")
@@ -95,12 +95,12 @@ struct IndexBuilds: Sendable {
             relation: IndexName(text: try row.decode(3)))
     }
 
-    /// How long the builds of a collection that goes are waited for.
+    /// How long to wait for the builds of a collection that is dropped.
     private static let patience: Duration = .seconds(5)
 
-    /// Gives up builds of a space, of one collection or one name; returns how many. What their jobs have made they take
-    /// away themselves: for a name in their own time, else this waits, as whoever drops the collection and they would
-    /// wait for each other.
+    /// Cancels the builds of a space, of one collection or of one name; returns their number. The jobs themselves drop
+    /// what they have built. Unless a name is given, this waits for them to end, because they would deadlock with a
+    /// transaction that drops the collection.
     @discardableResult
     func stop(_ name: String? = nil, on collection: CollectionName? = nil, of space: AppSpace) async throws -> Int {
         let rows = try await postgres.query(
@@ -124,14 +124,14 @@ struct IndexBuilds: Sendable {
         }
     }
 
-    /// - Throws: `conflict` while an index is being built: the collection keeps its name until then.
+    /// - Throws: `conflict` while an index is being built, during which the collection must not be renamed.
     func requireNone(on collection: CollectionName, of space: AppSpace) async throws {
         guard try await !list(on: collection, of: space).contains(where: { $0.state == .building }) else {
             throw HTTPProblem(.conflict, "An index of the collection is being built. Wait for it, or drop it.")
         }
     }
 
-    /// Those that failed go with their collection.
+    /// Moves failed builds along with their collection.
     func rename(_ collection: CollectionName, to name: CollectionName, of space: AppSpace) async throws {
         try await postgres.execute(
             "UPDATE storage.index_builds SET collection = \(name.text) WHERE schema = \(space.schema) AND collection = \(collection.text)"

@@ -2,27 +2,27 @@ import MartletAPI
 import MartletHTTP
 import MartletPostgres
 
-/// An index that an app asks for.
+/// An index requested by an app.
 struct IndexDefinition: Codable, Sendable, Equatable {
     enum Kind: String, Codable, Sendable {
-        /// Comparisons and orders on one to four fields, `-` in front for descending order; may be unique.
+        /// For comparisons and orders on one to four fields, with `-` in front for descending order; may be unique.
         case ordered
-        /// `$regex` that begins with `^` and plain text; one field.
+        /// For `$regex` that begins with `^` and plain text; one field.
         case prefix
-        /// `$text` on one field, or on whole objects with the field `*`.
+        /// For `$text` on one field, or on whole objects with the field `*`.
         case text
-        /// `$nearSphere`, `$geoWithin` and `$within` on a field of GeoPoints.
+        /// For `$nearSphere`, `$geoWithin` and `$within` on a field of GeoPoints.
         case geo
     }
 
-    /// Given by the client, or the fields joined by `_`.
+    /// Given by the client; by default the fields joined by `_`.
     var name: String
     var kind: Kind
     /// Dotted paths or system fields.
     var fields: [String]
-    /// Among objects that are not removed.
+    /// Unique among objects that are not removed.
     var unique: Bool
-    /// Of a `text` index.
+    /// The language of a `text` index.
     var language: String?
 
     init(name: String, kind: Kind, fields: [String], unique: Bool, language: String?) {
@@ -33,7 +33,7 @@ struct IndexDefinition: Codable, Sendable, Equatable {
         self.language = language
     }
 
-    /// Those made before there were kinds are `ordered`.
+    /// Definitions from before there were kinds are `ordered`.
     init(from decoder: any Decoder) throws {
         let values = try decoder.container(keyedBy: CodingKeys.self)
         name = try values.decode(String.self, forKey: .name)
@@ -43,13 +43,14 @@ struct IndexDefinition: Codable, Sendable, Equatable {
         language = try values.decodeIfPresent(String.self, forKey: .language)
     }
 
-    /// What stands behind `ON table`: access method and keys.
+    /// The part of the statement after `ON table`: access method and keys.
     ///
-    /// - Throws: `invalid-filter` for what is no field, `invalid-body`.
+    /// - Throws: `invalid-filter` for an invalid field, `invalid-body`.
     func keys() throws -> PostgresQuery {
         guard kind != .ordered else { return "(\(try fields.map(Self.orderedKey).joined(separator: ", ")))" }
         guard fields.count == 1, !unique else {
-            throw HTTPProblem(.invalidBody, "An index of this kind has one field and is not unique.", field: "fields")
+            throw HTTPProblem(
+                .invalidBody, "An index of this kind must have one field and cannot be unique.", field: "fields")
         }
         if kind == .text {
             let language = try TextSearch.literal(language ?? TextSearch.defaultLanguage, field: "language")
@@ -65,7 +66,8 @@ struct IndexDefinition: Codable, Sendable, Equatable {
 
     private func documentPath() throws -> FieldPath {
         guard case .document(let path) = try Target(fields[0]) else {
-            throw HTTPProblem(.invalidBody, "An index of this kind is on a field of the document.", field: "fields")
+            throw HTTPProblem(
+                .invalidBody, "An index of this kind must be on a field of the document.", field: "fields")
         }
         return path
     }

@@ -1,18 +1,18 @@
 import Foundation
 
-/// An index as an app sees it.
+/// An index as shown to apps.
 struct IndexEntry: Encodable, Sendable {
     enum State: String, Codable, Sendable {
-        /// A job builds it, and writes go on. A unique one may refuse them already.
+        /// A job is building it, and writes continue. A unique one may already refuse duplicates.
         case building
-        /// Lists use it; a unique one holds.
+        /// Used by lists; a unique one is enforced.
         case ready
-        /// There is none; `failure` says why.
+        /// The build failed for the reason in `failure`.
         case failed
     }
 
     struct Failure: Codable, Sendable, Equatable {
-        /// Of an error, or of a job.
+        /// An error code, `job-failed` or `job-cancelled`.
         var code: String
         var detail: String
     }
@@ -20,7 +20,7 @@ struct IndexEntry: Encodable, Sendable {
     var definition: IndexDefinition
     var state: State
     var failure: Failure?
-    /// The job that builds it or did not.
+    /// The job that builds it, or failed to.
     var job: UUID?
 
     init(_ definition: IndexDefinition, _ state: State, failure: Failure? = nil, job: UUID? = nil) {
@@ -32,7 +32,7 @@ struct IndexEntry: Encodable, Sendable {
 
     private enum Key: CodingKey { case state, error, job }
 
-    /// The definition's members, and what is known of the index beside them.
+    /// Encodes the definition's members together with the state of the index.
     func encode(to encoder: any Encoder) throws {
         try definition.encode(to: encoder)
         var container = encoder.container(keyedBy: Key.self)

@@ -4,41 +4,42 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// Indexes that an app asked for, beside the one on every equality that each collection has.
+/// Indexes requested by apps, in addition to the equality index that every collection has.
 ///
-/// The index's comment holds what was asked, as JSON.
+/// The index's comment contains its definition as JSON.
 struct IndexStore: Sendable {
     static let maximumIndexes = 20
     static let maximumFields = 4
-    /// Of what is built at once, and of looking at the values afterwards.
+    /// The time limit for building an index immediately, and for analyzing the collection afterwards.
     static let buildTimeout: Duration = .seconds(600)
 
     let postgres: PostgresClient
-    /// Connections for builds alone, so that nothing else waits for one.
+    /// A client whose connections are only used for builds, so that nothing else waits for them.
     let builder: PostgresClient
     let turn = IndexStore.makeTurn()
     let spaces: Spaces
     let builds: IndexBuilds
-    /// Collections up to this size get their index at once, while writes wait for a moment. Of larger ones it is built
-    /// by a job.
+    /// Collections up to this size get their index immediately, while writes are briefly blocked. For larger ones a job
+    /// builds it.
     var atOnceSizeInBytes = 16 << 20
 
     static let maximumWaitingBuilds = 20
 
-    /// One build at a time in this copy of the service, in the order of asking: each takes a processor and a disk for
-    /// itself.
+    /// Allows one build at a time in this copy of the service, in the order of the requests, because each uses a
+    /// processor and a disk to capacity.
     static func makeTurn() -> AsyncSemaphore {
         AsyncSemaphore(
             limit: 1, maximumWaiting: maximumWaitingBuilds,
-            refusal: HTTPProblem(.unavailable, "\(maximumWaitingBuilds) indexes wait to be built. Try again later."))
+            refusal: HTTPProblem(
+                .unavailable, "\(maximumWaitingBuilds) indexes are waiting to be built. Try again later."))
     }
 
     typealias Definition = IndexDefinition
 
-    /// Makes the index of a small collection; of a large one stores the job that builds it.
+    /// Builds the index of a small collection, or enqueues a job for that of a large one.
     ///
-    /// - Throws: `collection-not-found`, `conflict` when the name is taken or, of a small one, the data are not unique;
-    ///   `limit-exceeded`, `unavailable`. Nothing is left behind then.
+    /// - Throws: `collection-not-found`, `conflict` if the name is taken or, for a small collection, values are not
+    ///   unique; `limit-exceeded`, `unavailable`. No index is then created.
     func create(_ index: Definition, on collection: CollectionName, of space: AppSpace) async throws -> IndexEntry {
         let (keys, condition) = (try index.keys(), index.condition)
         try await spaces.prepare(space)
@@ -59,7 +60,7 @@ struct IndexStore: Sendable {
         return IndexEntry(index, .ready)
     }
 
-    /// With what is stored outside of rows, without indexes.
+    /// The size of the collection including out-of-line storage, without indexes.
     ///
     /// - Throws: `collection-not-found`.
     private func size(of collection: CollectionName, in space: AppSpace) async throws -> Int {
@@ -69,11 +70,12 @@ struct IndexStore: Sendable {
             WHERE relnamespace = to_regnamespace(quote_ident(\(space.schema))) AND relname = \(collection.text) AND relkind = 'r'
             """)
         guard let row = rows.first else { throw HTTPProblem(.collectionNotFound) }
-        // Gone at this moment.
+        // NULL if the collection is being dropped.
         return try row.decode(0, as: Int?.self) ?? 0
     }
 
-    /// In one transaction: writes to the collection wait, reads go on, and a failed build leaves nothing behind.
+    /// Builds the index in one transaction: writes to the collection wait, reads continue, and a failed build leaves
+    /// nothing behind.
     private func createNow(
         _ index: Definition, _ keys: PostgresQuery, on collection: CollectionName, of space: AppSpace
     ) async throws {
@@ -92,16 +94,16 @@ struct IndexStore: Sendable {
             try await transaction.execute("LOCK TABLE \(table) IN SHARE MODE")
             try await transaction.execute("\(start) \(identifier) ON \(table) \(keys)", timeout: Self.buildTimeout)
             try await transaction.execute("COMMENT ON INDEX \(qualified) IS \(comment)")
-            // Else PostgreSQL knows nothing of the values in it until the collection has changed by a tenth.
+            // Otherwise PostgreSQL has no statistics on the indexed values until a tenth of the collection has changed.
             try await transaction.execute("ANALYZE \(table)", timeout: Self.buildTimeout)
-            // Whether a write could tell of a hidden field depends on unique indexes, so other copies read the rights
-            // anew.
+            // Unique indexes determine whether a write could reveal a hidden field, so other copies must reload their
+            // rights.
             try await transaction.execute("SELECT pg_notify(\(RightsStore.channel), \(space.schema))")
         }
     }
 
-    /// Whether the index can be made; until the transaction ends nobody else asks that of this collection. Under the
-    /// service's own role.
+    /// Checks whether the index can be created, and locks out other checks for this collection until the transaction
+    /// ends. Must run under the service's own role.
     private func check(
         _ index: Definition, on collection: CollectionName, of space: AppSpace, _ transaction: PostgresTransaction
     ) async throws {
@@ -116,16 +118,16 @@ struct IndexStore: Sendable {
             throw HTTPProblem(.conflict, "An index \"\(index.name)\" exists.", field: "name")
         }
         guard existing.count < Self.maximumIndexes else {
-            throw HTTPProblem(.limitExceeded, "A collection may have \(Self.maximumIndexes) indexes.")
+            throw HTTPProblem(.limitExceeded, "A collection may have at most \(Self.maximumIndexes) indexes.")
         }
     }
 
-    /// Those that are ready first.
+    /// The indexes, starting with those that are ready.
     ///
     /// - Throws: `collection-not-found`.
     func list(on collection: CollectionName, of space: AppSpace) async throws -> [IndexEntry] {
         try await spaces.prepare(space)
-        // In this order, so that one that becomes ready meanwhile is not missing.
+        // Builds first, so that one that becomes ready in between is not missed.
         let builds = try await builds.list(on: collection, of: space)
         let ready = try await postgres.withTransaction(role: space.role) { transaction in
             try await Self.requireTable(collection, of: space, transaction)
@@ -134,7 +136,7 @@ struct IndexStore: Sendable {
         return ready + builds.filter { build in !ready.contains { $0.definition.name == build.definition.name } }
     }
 
-    /// Also gives up one that is being built.
+    /// Drops an index, or cancels its build.
     ///
     /// - Throws: `collection-not-found`, `index-not-found`.
     func drop(_ name: String, on collection: CollectionName, of space: AppSpace) async throws {

@@ -2,8 +2,7 @@ import Logging
 import MartletJobs
 import MartletPostgres
 
-/// Drops what builds have left behind that nobody goes on with: of a process that was killed before its job was
-/// cancelled or failed.
+/// Drops half-built indexes whose process was killed before its job was cancelled or failed.
 struct IndexSweep: PeriodicWork {
     let interval: Duration = .seconds(600)
     private static let perRound = 100
@@ -13,7 +12,8 @@ struct IndexSweep: PeriodicWork {
     let logger: Logger
 
     func work() async throws {
-        // No comment: one that an app asked for was never ready. No job that is not at its end: nobody will make it so.
+        // Without a comment, an index requested by an app was never ready. Without an unfinished job, no one will
+        // complete it.
         let rows = try await postgres.query(
             """
             SELECT n.nspname::text, i.relname::text
@@ -32,7 +32,7 @@ struct IndexSweep: PeriodicWork {
         for row in rows where !Task.isCancelled {
             guard let space = AppSpace(schema: try row.decode(0)) else { continue }
             try await ConcurrentIndex.drop(IndexName(text: try row.decode(1)), of: space, on: builder)
-            logger.notice("a half-built index was dropped", metadata: ["storage.schema": "\(space.schema)"])
+            logger.notice("Dropped a half-built index.", metadata: ["storage.schema": "\(space.schema)"])
         }
     }
 }

@@ -3,7 +3,7 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// Where one app's data of one environment lives: the schema `app_<id>` or `app_<id>_test`, and the role of the same
+/// The place of an app's data in one environment: the schema `app_<id>` or `app_<id>_test`, and the role of the same
 /// name.
 struct AppSpace: Sendable, Hashable {
     let appID: String
@@ -25,7 +25,7 @@ struct AppSpace: Sendable, Hashable {
         self.role = role
     }
 
-    /// Nil when this is no app's schema.
+    /// Nil if the schema is not that of an app.
     init?(schema: String) {
         guard schema.hasPrefix("app_") else { return nil }
         let isTest = schema.hasSuffix("_test")
@@ -36,7 +36,7 @@ struct AppSpace: Sendable, Hashable {
         self = space
     }
 
-    /// The scope of this environment's jobs: a test key cannot see, cancel or fetch those of live.
+    /// The scope of this environment's jobs, so that a test key cannot list, cancel or fetch live jobs.
     var jobScope: String { environment == .live ? appID : appID + "_test" }
 
     func table(_ collection: CollectionName) throws -> PostgresIdentifier {
@@ -46,7 +46,7 @@ struct AppSpace: Sendable, Hashable {
         return table
     }
 
-    /// A table of the space's own; these begin with `_`, so that no collection can meet them.
+    /// One of the space's internal tables. Their names begin with `_`, so they cannot collide with collections.
     func own(_ table: StaticString) throws -> PostgresIdentifier {
         guard let table = PostgresIdentifier(schema: schema, name: table.description) else {
             throw HTTPProblem(.internalError)

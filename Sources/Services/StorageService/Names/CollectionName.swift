@@ -2,11 +2,11 @@ import MartletAPI
 import MartletHTTP
 import MartletPostgres
 
-/// Name of a collection: a letter, then at most 62 letters, digits, `_` or `-`; ASCII, case kept.
+/// The name of a collection: a letter, then at most 62 letters, digits, `_` or `-`; ASCII, case-sensitive.
 ///
-/// It is the table's name too. Tables of our own begin with `_`, so no collection can meet them.
+/// Also the name of its table. Internal tables begin with `_`, so they cannot collide with collections.
 public struct CollectionName: Sendable, Hashable {
-    /// Words that stand where a collection's name does in the routes.
+    /// Words that routes use in the place of a collection's name.
     private static let reserved: Set<String> = ["all", "query", "remove", "aggregate", "distinct", "batch"]
 
     public let text: String
@@ -16,8 +16,8 @@ public struct CollectionName: Sendable, Hashable {
         try self.init(text, isReference: false)
     }
 
-    /// - Parameter isReference: also names with `_` in front, which other systems give to collections of their own
-    ///   (`_User`).
+    /// - Parameter isReference: Whether to also accept names that begin with `_`, which other systems give to their own
+    ///   collections (`_User`).
     /// - Throws: `invalid-name`.
     init(_ text: String, isReference: Bool) throws {
         let isWellFormed = text.utf8.enumerated().allSatisfy { index, byte in
@@ -30,7 +30,7 @@ public struct CollectionName: Sendable, Hashable {
         }
         guard isWellFormed, (1...63).contains(text.utf8.count) else {
             throw HTTPProblem(
-                .invalidName, "A collection's name is a letter and then at most 62 letters, digits, _ or -.",
+                .invalidName, "A collection's name must be a letter and then at most 62 letters, digits, _ or -.",
                 field: "collection")
         }
         guard !Self.reserved.contains(text) else {

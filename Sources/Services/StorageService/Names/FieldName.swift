@@ -12,7 +12,7 @@ struct FieldName: Sendable, Hashable, Comparable, ExpressibleByStringLiteral {
     init(_ text: String) { exact = ExactText(text) }
     init(stringLiteral text: String) { self.init(text) }
 
-    /// The top-level field that a dotted path goes through.
+    /// The top-level field that contains a dotted path.
     init(topOf path: String) {
         self.init(
             path.utf8.firstIndex(of: UInt8(ascii: ".")).map { String(decoding: path.utf8[..<$0], as: UTF8.self) }

@@ -3,9 +3,9 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// A field of an object, or a field inside one: `name`, `address.city`.
+/// A field of an object, or a nested field: `name`, `address.city`.
 ///
-/// At most 8 parts of 1 to 128 bytes; no part may begin with `$` or hold control characters or backslashes.
+/// At most 8 parts of 1 to 128 bytes. No part may begin with `$` or contain control characters or backslashes.
 struct FieldPath: Sendable, Hashable {
     static let maximumParts = 8
 
@@ -18,7 +18,7 @@ struct FieldPath: Sendable, Hashable {
         let literals = parts.compactMap(PostgresLiteral.init)
         let isWellFormed = parts.allSatisfy { !$0.isEmpty && $0.utf8.count <= 128 && !$0.begins(with: "$") }
         guard isWellFormed, literals.count == parts.count, parts.count <= Self.maximumParts else {
-            throw HTTPProblem(.invalidFilter, "This is not a field's name or dotted path.", field: text)
+            throw HTTPProblem(.invalidFilter, "Expected a field's name or dotted path.", field: text)
         }
         self.parts = parts
         self.literals = literals
@@ -26,7 +26,7 @@ struct FieldPath: Sendable, Hashable {
 
     var text: String { parts.joined(separator: ".") }
 
-    /// `doc->'address'->'city'`: constant text, so that an index on the same expression serves it.
+    /// `doc->'address'->'city'`, as constant text, so that indexes on the same expression can be used.
     var expression: PostgresQuery {
         var expression: PostgresQuery = "doc"
         for literal in literals { expression.append("->\(literal)") }

@@ -2,11 +2,12 @@ import Foundation
 import MartletAPI
 import MartletHTTP
 
-/// Where a file is, as its clients call it: components with slashes between them, `travels/2026/rome.jpg`.
+/// A file's path as clients see it: components separated by slashes, `travels/2026/rome.jpg`.
 ///
-/// At most 32 components of 1 to 255 bytes and 1,024 bytes in all; Unicode in normal form C, so that what looks alike
-/// is alike; no `.` and `..`, no control, line-separating or direction-changing characters, no backslash, no blank at
-/// either end of a component. It is a key in the database and never a path of the file system.
+/// At most 32 components of 1 to 255 bytes and 1,024 bytes in all, in Unicode normal form C, so that text that looks
+/// the same is the same. Excludes `.` and `..`, backslashes, whitespace at either end of a component, and control,
+/// line-separating and direction-changing characters. A path is a key in the database and never a path of the file
+/// system.
 struct FilePath: Sendable, Hashable {
     static let maximumComponents = 32
     static let maximumLength = 1_024
@@ -22,7 +23,7 @@ struct FilePath: Sendable, Hashable {
         else {
             throw HTTPProblem(
                 .invalidPath,
-                "A file's path has 1 to \(Self.maximumComponents) parts of 1 to 255 bytes, without control characters, . and ..",
+                "A file's path must have 1 to \(Self.maximumComponents) parts of 1 to 255 bytes, without control characters, . and ..",
                 field: "path")
         }
     }
@@ -41,7 +42,7 @@ struct FilePath: Sendable, Hashable {
         return text.unicodeScalars.allSatisfy { scalar in
             switch scalar.properties.generalCategory {
             case .control, .lineSeparator, .paragraphSeparator, .surrogate, .unassigned: false
-            // Joiners make emoji and some scripts' letters; all other invisible marks only make lookalikes.
+            // Joiners are part of emoji and of some scripts; other invisible characters only serve to imitate names.
             case .format: scalar == "\u{200c}" || scalar == "\u{200d}"
             default: scalar != "/" && scalar != "\\"
             }
@@ -49,9 +50,9 @@ struct FilePath: Sendable, Hashable {
     }
 }
 
-/// A directory: it exists as long as a file is below it.
+/// A directory, which exists as long as it contains a file.
 struct DirectoryPath: Sendable, Hashable {
-    /// Ends with a slash; empty: the root.
+    /// Ends with a slash; empty for the root.
     let text: String
 
     /// - Throws: `invalid-path`.
@@ -65,12 +66,12 @@ struct DirectoryPath: Sendable, Hashable {
     }
 }
 
-/// What stands behind a route's first component: a directory when it ends with a slash or is empty.
+/// The file or directory in a request's path; a directory if the path is empty or ends with a slash.
 enum FileTarget: Sendable {
     case file(FilePath)
     case directory(DirectoryPath)
 
-    /// - Parameter encoded: `a%20b/c/`, without a slash in front.
+    /// - Parameter encoded: The percent-encoded path without a leading slash: `a%20b/c/`.
     /// - Throws: `invalid-path`.
     init(encoded: Substring) throws {
         var components = try encoded.split(separator: "/", omittingEmptySubsequences: false).map { component in

@@ -3,10 +3,10 @@ import MartletAPI
 import MartletHTTP
 import MartletPostgres
 
-/// Name of an index or constraint in PostgreSQL: `_` and random digits.
+/// The name of an index or constraint in PostgreSQL: `_` and random digits.
 ///
-/// Tables and indexes share the names of a schema. A collection's name begins with a letter, so no collection can be
-/// made, read or renamed under the name of an index.
+/// Tables and indexes share a schema's namespace. Collection names begin with a letter, so no collection can be
+/// created, read or renamed under the name of an index.
 struct IndexName: Sendable {
     let text: String
 
@@ -14,14 +14,14 @@ struct IndexName: Sendable {
         IndexName(text: "_" + UUID().uuidString.filter { $0 != "-" }.lowercased())
     }
 
-    /// Of an index that a job builds: known by its name while it has no comment yet.
+    /// The name of an index built by a job, by which it can be identified while it has no comment.
     static func makeForJob() -> IndexName {
         IndexName(text: jobPrefix + make().text.dropFirst())
     }
 
     static let jobPrefix = "_b"
 
-    /// Of the index on readers and writers that a job makes for a collection from before it.
+    /// The name of the index on readers and writers that a job adds to an older collection.
     static func listed(_ job: UUID) -> IndexName {
         IndexName(text: listedPrefix + job.uuidString.filter { $0 != "-" }.lowercased())
     }

@@ -4,7 +4,7 @@ import MartletHTTP
 
 /// Id of an object: 1 to 128 of `A-Z a-z 0-9 _ - . : @ ~`, beginning with a letter, digit or `_`.
 ///
-/// Needs no escape in JSON or a path. Ids that we make are UUIDs of version 7.
+/// Requires no escaping in JSON or paths. Generated ids are UUIDs of version 7.
 struct ObjectID: Sendable, Hashable {
     let text: String
 
@@ -22,7 +22,8 @@ struct ObjectID: Sendable, Hashable {
         }
         guard isWellFormed, (1...128).contains(text.utf8.count) else {
             throw HTTPProblem(
-                .invalidID, "An id is 1 to 128 letters, digits or _ - . : @ ~, beginning with a letter, digit or _.",
+                .invalidID,
+                "An id must have 1 to 128 letters, digits or _ - . : @ ~, beginning with a letter, digit or _.",
                 field: "_id")
         }
         self.text = text

@@ -1,6 +1,6 @@
 import MartletPostgres
 
-/// What the server keeps about every object, beside what the client wrote.
+/// Fields that the server maintains for every object, in addition to the client's document.
 enum SystemField: String, CaseIterable {
     case id = "_id"
     case created
@@ -22,6 +22,6 @@ enum SystemField: String, CaseIterable {
         }
     }
 
-    /// Names that a client may send back and that are not stored in the document.
+    /// Names that clients may send back; they are not stored in the document.
     static let names = allCases.map(\.rawValue)
 }

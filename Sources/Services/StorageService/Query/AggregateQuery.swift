@@ -3,7 +3,7 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// A question about all objects that match, answered by rows of values.
+/// A query that summarizes all matching objects as rows of values.
 protocol SummaryQuery {
     var filter: JSONValue? { get }
 
@@ -11,7 +11,7 @@ protocol SummaryQuery {
 }
 
 extension SummaryQuery {
-    /// The texts of the rows `object`, joined by commas; NULL when they are too large by their running `size`.
+    /// The JSON texts of the column `object`, joined by commas; NULL if their running `size` exceeds the limit.
     static func texts(upTo limit: Int) -> PostgresQuery {
         """
         CASE WHEN max(size) > \(limit) THEN NULL ELSE coalesce(string_agg(object, ',') FILTER (WHERE size <= \(limit)), '') END
@@ -20,7 +20,7 @@ extension SummaryQuery {
 
     static var size: PostgresQuery { "sum(octet_length(object)) OVER (ROWS UNBOUNDED PRECEDING)" }
 
-    /// What may be counted and found, and matches.
+    /// The filter, restricted to objects that the caller may find and count.
     func condition(_ filter: JSONValue?, _ scope: QueryScope) throws -> Filter {
         let access = scope.access
         var compiled = try filter.map { try FilterCompiler.filter($0, in: scope) } ?? Filter(condition: "TRUE")
@@ -34,7 +34,7 @@ extension SummaryQuery {
 
 /// `{"where"?,"group"?:["city",…],"values":{"total":{"$sum":"price"},"n":{"$count":true}},"order"?:"-total","limit"?,"skip"?}`
 ///
-/// Answers one object for each group: the fields grouped by, and the values. Numbers are exact decimals; an average has
+/// Returns one object per group, with the fields of the group and the values. Numbers are exact decimals; averages have
 /// at least 16 digits.
 struct AggregateQuery: SummaryQuery {
     static let maximumGroups = 4
@@ -66,23 +66,24 @@ struct AggregateQuery: SummaryQuery {
             !members.isEmpty || !groups.isEmpty
         else {
             throw HTTPProblem(
-                .invalidBody, "It is an object of 1 to \(Self.maximumValues) names and what to work out.",
+                .invalidBody, "Expected an object of 1 to \(Self.maximumValues) names, each with a function.",
                 field: "values")
         }
         values = try members.map { try Self.value($0, in: scope) }
         let names = groups.map(\.name) + values.map(\.name)
         guard Set(names).count == names.count else {
-            throw HTTPProblem(.invalidBody, "One name stands for two values.", field: "values")
+            throw HTTPProblem(.invalidBody, "A name occurs twice.", field: "values")
         }
         var order: [(column: Int, isDescending: Bool)] = []
         if let text = body["order"] {
             guard case .string(let text) = text, !text.isEmpty else {
-                throw HTTPProblem(.invalidBody, "It is a string.", field: "order")
+                throw HTTPProblem(.invalidBody, "Expected a string.", field: "order")
             }
             for part in text.split(separator: ",", omittingEmptySubsequences: false) {
                 let name = part.hasPrefix("-") ? part.dropFirst() : part
                 guard let column = names.firstIndex(of: String(name)), order.count < names.count else {
-                    throw HTTPProblem(.invalidBody, "It names fields of \"group\" and \"values\".", field: "order")
+                    throw HTTPProblem(
+                        .invalidBody, "Expected names of fields in \"group\" and \"values\".", field: "order")
                 }
                 order.append((column, part.hasPrefix("-")))
             }
@@ -127,20 +128,21 @@ struct AggregateQuery: SummaryQuery {
         guard (1...128).contains(member.name.utf8.count), case .object(let parts) = member.value, parts.count == 1
         else {
             throw HTTPProblem(
-                .invalidBody, "It is one of {\"$count\":true} and {\"$sum\":\"field\"}, $avg, $min, $max.", field: field
+                .invalidBody, "Expected one of {\"$count\":true} and {\"$sum\":\"field\"}, $avg, $min, $max.",
+                field: field
             )
         }
         guard let function = Function(rawValue: parts[0].name) else {
-            throw HTTPProblem(.unknownOperator, "It is one of $count, $sum, $avg, $min, $max.", field: field)
+            throw HTTPProblem(.unknownOperator, "Expected one of $count, $sum, $avg, $min, $max.", field: field)
         }
         if function == .count {
             guard parts[0].value == .bool(true) else {
-                throw HTTPProblem(.invalidBody, "$count takes true.", field: field)
+                throw HTTPProblem(.invalidBody, "$count must be true.", field: field)
             }
             return (member.name, function, nil)
         }
         guard case .string(let path) = parts[0].value else {
-            throw HTTPProblem(.invalidBody, "It takes a field's name.", field: field)
+            throw HTTPProblem(.invalidBody, "Expected a field's name.", field: field)
         }
         let target = try Target(path)
         try scope.access.check(target)
@@ -164,15 +166,15 @@ struct AggregateQuery: SummaryQuery {
     private static func column(_ number: Int) -> PostgresQuery { PostgresQuery(unescaped: "column\(number)") }
 
     static func check(_ body: JSONValue, _ known: Set<String>) throws {
-        guard case .object(let members) = body else { throw HTTPProblem(.invalidBody, "It is an object.") }
+        guard case .object(let members) = body else { throw HTTPProblem(.invalidBody, "Expected an object.") }
         for member in members where !known.contains(member.name) {
-            throw HTTPProblem(.invalidBody, "This member is not known.", field: String(member.name.prefix(128)))
+            throw HTTPProblem(.invalidBody, "This member is unknown.", field: String(member.name.prefix(128)))
         }
     }
 
     static func strings(_ value: JSONValue?, _ field: String, maximum: Int) throws -> [String] {
         guard let value else { return [] }
-        let refusal = HTTPProblem(.invalidBody, "It is a list of at most \(maximum) fields.", field: field)
+        let refusal = HTTPProblem(.invalidBody, "Expected a list of at most \(maximum) fields.", field: field)
         guard case .array(let elements) = value, elements.count <= maximum else { throw refusal }
         return try elements.map { element in
             guard case .string(let text) = element else { throw refusal }
@@ -184,13 +186,14 @@ struct AggregateQuery: SummaryQuery {
         guard let value else { return nil }
         guard case .number(let literal) = value, let number = Int(literal), range.contains(number) else {
             throw HTTPProblem(
-                .invalidBody, "It is a whole number from \(range.lowerBound) to \(range.upperBound).", field: field)
+                .invalidBody, "Expected a whole number from \(range.lowerBound) to \(range.upperBound).", field: field)
         }
         return number
     }
 }
 
-/// `{"field":"city","where"?,"limit"?,"skip"?}`: each value once, in order; of a list each of its elements.
+/// `{"field":"city","where"?,"limit"?,"skip"?}`: the distinct values of a field, in order. A list counts as its
+/// elements.
 struct DistinctQuery: SummaryQuery {
     let filter: JSONValue?
     private let target: Target
@@ -201,7 +204,7 @@ struct DistinctQuery: SummaryQuery {
     init(_ body: JSONValue, in scope: QueryScope) throws {
         try AggregateQuery.check(body, ["field", "where", "limit", "skip"])
         guard case .string(let name) = body["field"] else {
-            throw HTTPProblem(.invalidBody, "It is a field's name.", field: "field")
+            throw HTTPProblem(.invalidBody, "Expected a field's name.", field: "field")
         }
         target = try Target(name)
         try scope.access.check(target)

@@ -4,16 +4,16 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// Where a page ended: the values of its last object that the list is ordered by.
+/// The end of a page: the values by which its last object is ordered.
 ///
-/// On the wire it is base64url of `["order",[value],…]`; a value that is absent is `[]`. It holds nothing that the page
-/// did not show by its order, and is checked like any other parameter.
+/// The wire form is base64url of `["order",[value],…]`; an absent value is `[]`. It only contains values that the page
+/// has shown or revealed by its order, and is validated like any other parameter.
 struct Cursor: Sendable {
     static let maximumSizeInBytes = 4_096
 
     private let values: [JSONValue?]
 
-    /// - Throws: `invalid-parameter` for a cursor that is not of this order.
+    /// - Throws: `invalid-parameter` for a cursor of a list with a different order.
     init(_ text: Substring, order keys: [OrderKey]) throws {
         guard text.utf8.count <= Self.maximumSizeInBytes, let bytes = Base64URL.decode(String(text)),
             let json = try? JSONValue(parsing: bytes),
@@ -31,16 +31,16 @@ struct Cursor: Sendable {
     }
 
     private static let refusal = HTTPProblem(
-        .invalidParameter, "This cursor is not of a list in this order.", field: "cursor")
+        .invalidParameter, "Expected a cursor of a list in this order.", field: "cursor")
 
     private static func name(_ keys: [OrderKey]) -> String { keys.map(\.text).joined(separator: ",") }
 
-    /// The text for a client, from what `position` selected.
+    /// The text for clients, made from the result of `position`.
     static func text(_ position: String, order keys: [OrderKey]) -> String {
         Base64URL.encode(Array(("[" + JSONValue.quote(name(keys)) + "," + position.dropFirst()).utf8))
     }
 
-    /// Selects where a row stands, as a JSON array of `[value]` or `[]`.
+    /// Selects the position of a row, as a JSON array of `[value]` or `[]`.
     static func position(_ keys: [OrderKey]) -> PostgresQuery {
         let values = keys.map { key -> PostgresQuery in
             "CASE WHEN \(key.target.expression) IS NULL THEN '[]'::jsonb ELSE jsonb_build_array(\(key.target.json)) END"
@@ -48,10 +48,10 @@ struct Cursor: Sendable {
         return "jsonb_build_array(\(values.joined(separator: ", ")))::text"
     }
 
-    /// What comes behind, as conditions that exclude each other: in each, all keys but the last named are fixed, so
-    /// that an index on the order reads each from its place on.
+    /// The rows after the cursor, as mutually exclusive conditions. Each fixes all of its keys except the last, so that
+    /// an index on the order can read its rows in order.
     ///
-    /// PostgreSQL orders NULL last, or first when descending.
+    /// PostgreSQL sorts NULL last, or first in descending order.
     func branches(_ keys: [OrderKey]) throws -> [PostgresQuery] {
         var branches: [PostgresQuery] = []
         for (index, (key, value)) in zip(keys, values).enumerated() {
@@ -80,7 +80,7 @@ struct Cursor: Sendable {
         }
     }
 
-    /// By the order of `jsonb`, across types, as `ORDER BY` has it.
+    /// Compares in the order of `jsonb`, across types, as `ORDER BY` does.
     private static func compare(_ key: OrderKey, _ sign: StaticString, _ value: JSONValue) throws -> PostgresQuery {
         guard case .document(let path) = key.target else { return try key.target.comparison(sign, value) }
         return "\(path.expression) \(unescaped: sign) \(PostgresJSON(value.text))"

@@ -8,12 +8,12 @@ extension FilterCompiler {
         switch name {
         case "$nearSphere": return try near(value, operands)
         case "$maxDistance", "$maxDistanceInKilometers", "$maxDistanceInMiles", "$maxDistanceInRadians":
-            guard operands.value("$nearSphere") != nil else { throw operands.refusal("\(name) goes with $nearSphere.") }
+            guard operands.value("$nearSphere") != nil else { throw operands.refusal("\(name) requires $nearSphere.") }
             return nil
         case "$within": return try box(value, operands)
         case "$geoWithin": return try within(value, operands)
         case "$geoIntersects":
-            guard let point = value["$point"] else { throw operands.refusal("$geoIntersects has a \"$point\".") }
+            guard let point = value["$point"] else { throw operands.refusal("$geoIntersects requires a \"$point\".") }
             let place = try GeoPoint(point, allowingPairs: true, field: operands.target.name)
             use(operands.target, .none)
             return try count { GeoArea.around(try operands.target.documentPath(name).expression, place) }
@@ -26,7 +26,9 @@ extension FilterCompiler {
         let path = try operands.target.documentPath("$nearSphere").expression
         use(operands.target, .geo)
         if operands.isOutermost, subqueryDepth == 0 {
-            guard filter.order == nil else { throw operands.refusal("One $nearSphere is enough to sort by.") }
+            guard filter.order == nil else {
+                throw operands.refusal("A filter can have only one $nearSphere to sort by.")
+            }
             filter.order = GeoArea.distance(of: path, from: place)
         }
         let radians = try Self.radians(operands)
@@ -42,7 +44,7 @@ extension FilterCompiler {
         return try units.compactMap { unit in
             try operands.value(unit.name).map { value in
                 guard let number = TypedValue.number(value), number >= 0 else {
-                    throw operands.refusal("\(unit.name) takes a number from 0.")
+                    throw operands.refusal("\(unit.name) must be a number of at least 0.")
                 }
                 return number / unit.size
             }
@@ -51,13 +53,13 @@ extension FilterCompiler {
 
     private mutating func box(_ value: JSONValue, _ operands: Operands) throws -> PostgresQuery {
         guard case .array(let corners) = value["$box"], corners.count == 2 else {
-            throw operands.refusal("$within has a \"$box\": its south-western and north-eastern corners.")
+            throw operands.refusal("$within requires a \"$box\": its south-western and north-eastern corners.")
         }
         let field = operands.target.name
         let southWest = try GeoPoint(corners[0], allowingPairs: true, field: field)
         let northEast = try GeoPoint(corners[1], allowingPairs: true, field: field)
         guard southWest.latitude <= northEast.latitude else {
-            throw operands.refusal("The first corner of a $box is its southern one.")
+            throw operands.refusal("The first corner of a $box must be the southern one.")
         }
         use(operands.target, .geo)
         return try count {
@@ -77,13 +79,13 @@ extension FilterCompiler {
             let radians = TypedValue.number(circle[1]), radians >= 0
         else {
             throw operands.refusal(
-                "$geoWithin has a \"$polygon\", or a \"$centerSphere\": place and radius in radians.")
+                "$geoWithin requires a \"$polygon\", or a \"$centerSphere\": place and radius in radians.")
         }
         let place = try GeoPoint(circle[0], allowingPairs: true, field: field)
         return try count { GeoArea.near(path, place, radians: radians) }
     }
 
-    /// GeoPoints or `[longitude, latitude]`; or a Polygon, whose coordinates are the other way round.
+    /// GeoPoints or `[longitude, latitude]` pairs; or a Polygon, whose coordinates are in the opposite order.
     private static func points(_ value: JSONValue, _ operands: Operands) throws -> [GeoPoint] {
         var list = value
         if value["__type"] == .string("Polygon"), case .array(let coordinates) = value["coordinates"] {
@@ -93,11 +95,12 @@ extension FilterCompiler {
                 })
         }
         guard case .array(let points) = list, points.count >= 3 else {
-            throw operands.refusal("A $polygon has at least 3 points.")
+            throw operands.refusal("A $polygon must have at least 3 points.")
         }
         guard points.count <= GeoArea.maximumPoints else {
             throw HTTPProblem(
-                .limitExceeded, "A $polygon has at most \(GeoArea.maximumPoints) points.", field: operands.target.name)
+                .limitExceeded, "A $polygon may have at most \(GeoArea.maximumPoints) points.",
+                field: operands.target.name)
         }
         return try points.map { try GeoPoint($0, allowingPairs: true, field: operands.target.name) }
     }

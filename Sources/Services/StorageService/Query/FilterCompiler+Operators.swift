@@ -3,11 +3,11 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// A field with all the operators on it: some say more about another one.
+/// A field with all of its operators, some of which modify others.
 struct Operands {
     let target: Target
     let members: [JSONValue.Member]
-    /// Whether the whole filter holds only if these do, so that they may bring an order.
+    /// Whether the whole filter requires these conditions, so that they may determine an order.
     let isOutermost: Bool
 
     func value(_ name: String) -> JSONValue? { members.first { $0.name == name }?.value }
@@ -16,7 +16,7 @@ struct Operands {
 }
 
 extension FilterCompiler {
-    /// Nil for what another operator has taken in.
+    /// Nil for an operator that another one has already consumed.
     mutating func compile(_ name: String, _ value: JSONValue, _ operands: Operands) throws -> PostgresQuery? {
         let target = operands.target
         switch name {
@@ -38,7 +38,7 @@ extension FilterCompiler {
             let any = try anyOf(value, name, target)
             return "\(any) IS NOT TRUE"
         case "$exists":
-            guard case .bool(let exists) = value else { throw operands.refusal("$exists takes true or false.") }
+            guard case .bool(let exists) = value else { throw operands.refusal("$exists must be true or false.") }
             use(target, exists ? .none : .ordered)
             return try count { exists ? "\(target.expression) IS NOT NULL" : "\(target.expression) IS NULL" }
         case "$all": return try all(value, operands)
@@ -48,7 +48,7 @@ extension FilterCompiler {
             return try count { try target.isContained(in: values) }
         case "$regex": return try match(value, options: operands.value("$options"), operands)
         case "$options":
-            guard operands.value("$regex") != nil else { throw operands.refusal("$options goes with $regex.") }
+            guard operands.value("$regex") != nil else { throw operands.refusal("$options requires $regex.") }
             return nil
         case "$text":
             let search = try TextSearch(value, field: target.name)
@@ -70,7 +70,7 @@ extension FilterCompiler {
         filter.uses.append(IndexUse(field: target.name, kind: kind))
     }
 
-    /// The index that every collection has knows documents, and neither null nor lists as a whole.
+    /// Notes that the equality index, which covers documents but neither null nor whole lists, supports the condition.
     mutating func useEquality(_ target: Target, _ value: JSONValue) {
         switch (target, value) {
         case (.system(.id), _): use(target, .equality)
@@ -84,7 +84,7 @@ extension FilterCompiler {
         var value = value
         if let relative = value["$relativeTime"], case .object(let members) = value {
             guard case .string(let text) = relative, members.count == 1 else {
-                throw HTTPProblem(.invalidFilter, "$relativeTime takes a string.", field: target.name)
+                throw HTTPProblem(.invalidFilter, "$relativeTime must be a string.", field: target.name)
             }
             filter.dependsOnMore = true
             let date = try RelativeTime.date(text, from: now, field: target.name)
@@ -95,15 +95,16 @@ extension FilterCompiler {
 
     private mutating func listed(_ value: JSONValue, _ name: String, _ target: Target) throws -> [JSONValue] {
         guard case .array(let values) = value else {
-            throw HTTPProblem(.invalidFilter, "\(name) takes a list of values.", field: target.name)
+            throw HTTPProblem(.invalidFilter, "\(name) must be a list of values.", field: target.name)
         }
         guard values.count <= Self.maximumListed else {
-            throw HTTPProblem(.limitExceeded, "\(name) takes at most \(Self.maximumListed) values.", field: target.name)
+            throw HTTPProblem(
+                .limitExceeded, "\(name) may have at most \(Self.maximumListed) values.", field: target.name)
         }
         budget.listed += values.count
         guard budget.listed <= Self.maximumListedInAll else {
             throw HTTPProblem(
-                .limitExceeded, "All lists of a filter together have at most \(Self.maximumListedInAll) values.")
+                .limitExceeded, "All lists of a filter together may have at most \(Self.maximumListedInAll) values.")
         }
         return values
     }
@@ -114,14 +115,14 @@ extension FilterCompiler {
         return try count { "(\(try values.map(target.equality).joined(separator: " OR ")))" }
     }
 
-    /// Values, or patterns each of which one element must match.
+    /// Compiles `$all`: values, or patterns each of which must match an element.
     private mutating func all(_ value: JSONValue, _ operands: Operands) throws -> PostgresQuery {
         let target = operands.target
         let values = try listed(value, "$all", target)
         guard !values.isEmpty else { return "FALSE" }
         let patterns = values.filter { $0["$regex"] != nil }
         guard patterns.isEmpty || patterns.count == values.count else {
-            throw operands.refusal("$all takes values or patterns, not both.")
+            throw operands.refusal("$all must contain either values or patterns, not both.")
         }
         guard !patterns.isEmpty else {
             use(target, .equality)
@@ -143,22 +144,25 @@ extension FilterCompiler {
     private mutating func match(_ value: JSONValue, options: JSONValue?, _ operands: Operands) throws -> PostgresQuery {
         let pattern = try pattern(value, options: options, operands)
         use(operands.target, pattern.prefix == nil ? .none : .prefix)
-        if case .system(let field) = operands.target, field != .id { throw operands.refusal("$regex is for strings.") }
+        if case .system(let field) = operands.target, field != .id {
+            throw operands.refusal("$regex only applies to strings.")
+        }
         return try count { operands.target.match(pattern) }
     }
 
     private mutating func pattern(_ value: JSONValue, options: JSONValue?, _ operands: Operands) throws -> RegexPattern
     {
-        guard case .string(let text) = value else { throw operands.refusal("$regex takes a string.") }
+        guard case .string(let text) = value else { throw operands.refusal("$regex must be a string.") }
         var letters = ""
         if let options {
-            guard case .string(let given) = options else { throw operands.refusal("$options takes a string.") }
+            guard case .string(let given) = options else { throw operands.refusal("$options must be a string.") }
             letters = given
         }
         budget.patterns += 1
         guard budget.patterns <= Self.maximumPatterns else {
             throw HTTPProblem(
-                .limitExceeded, "A filter may have \(Self.maximumPatterns) patterns.", field: operands.target.name)
+                .limitExceeded, "A filter may have at most \(Self.maximumPatterns) patterns.",
+                field: operands.target.name)
         }
         let pattern = try RegexPattern(text, options: letters, field: operands.target.name)
         if !pattern.isPrefixOnly { filter.isCostly = true }

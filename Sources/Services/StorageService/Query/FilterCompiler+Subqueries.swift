@@ -3,11 +3,11 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// Conditions on other collections: under their rules, for whoever asks, as if they were asked for alone.
+/// Conditions on other collections, under their rules for the caller, as if they were queried separately.
 extension FilterCompiler {
     static let maximumSubqueryLimit = 10_000
 
-    /// `{"className":"Post","where":{…}}`: the field points to one of these, or has such a pointer in its list.
+    /// `{"className":"Post","where":{…}}`: the field points to one of these objects, or is a list with such a pointer.
     mutating func inQuery(_ value: JSONValue, _ target: Target) throws -> PostgresQuery {
         use(target, .none)
         let path = try target.documentPath("$inQuery").expression
@@ -18,11 +18,12 @@ extension FilterCompiler {
         return Self.isAmong(path, pointers)
     }
 
-    /// `{"query":{"className":"Team","where":{…}},"key":"city"}`: the field's value is that of `key` in one of these.
+    /// `{"query":{"className":"Team","where":{…}},"key":"city"}`: the field's value equals that of `key` in one of
+    /// these objects.
     mutating func select(_ value: JSONValue, _ name: String, _ target: Target) throws -> PostgresQuery {
         use(target, .none)
         guard case .string(let key) = value["key"], let query = value["query"] else {
-            throw HTTPProblem(.invalidFilter, "\(name) has a \"query\" and a \"key\".", field: target.name)
+            throw HTTPProblem(.invalidFilter, "\(name) requires a \"query\" and a \"key\".", field: target.name)
         }
         let column = try Target(key)
         let values = try subquery(query, try className(query, target), target) { access in
@@ -32,13 +33,13 @@ extension FilterCompiler {
         return Self.isAmong(target.shown, values)
     }
 
-    /// `{"object":Pointer,"key":"likes"}`: the members of a relation of an object that the asker may get.
+    /// `{"object":Pointer,"key":"likes"}`: the members of a relation of an object that the caller may get.
     mutating func relatedTo(_ value: JSONValue) throws -> PostgresQuery {
         guard let object = value["object"], case .string(let id) = object["objectId"], (try? ObjectID(id)) != nil,
             case .string(let key) = value["key"], let path = try? FieldPath(key), path.parts.count == 1
         else {
             throw HTTPProblem(
-                .invalidFilter, "$relatedTo has an \"object\", a Pointer, and a \"key\".", field: "$relatedTo")
+                .invalidFilter, "$relatedTo requires an \"object\", a Pointer, and a \"key\".", field: "$relatedTo")
         }
         let owner = scope.scope(of: try className(object, nil))
         try owner.access.check(path)
@@ -60,7 +61,7 @@ extension FilterCompiler {
 
     private func className(_ value: JSONValue, _ target: Target?) throws -> CollectionName {
         guard case .string(let name) = value["className"], let collection = try? CollectionName(name) else {
-            throw HTTPProblem(.invalidFilter, "A query has a \"className\".", field: target?.name ?? "$relatedTo")
+            throw HTTPProblem(.invalidFilter, "A query requires a \"className\".", field: target?.name ?? "$relatedTo")
         }
         return collection
     }
@@ -73,7 +74,7 @@ extension FilterCompiler {
         guard budget.subqueries <= Self.maximumSubqueries, subqueryDepth < Self.maximumSubqueryDepth else {
             throw HTTPProblem(
                 .limitExceeded,
-                "A filter may have \(Self.maximumSubqueries) queries in it, \(Self.maximumSubqueryDepth) deep.",
+                "A filter may have at most \(Self.maximumSubqueries) queries in it, nested at most \(Self.maximumSubqueryDepth) deep.",
                 field: target.name)
         }
         guard case .object(let members) = value,
@@ -83,7 +84,7 @@ extension FilterCompiler {
         else { return try subquery(value, in: scope.scope(of: collection), target, column) }
         throw HTTPProblem(
             .invalidFilter,
-            "A query in a filter has className, where, order, limit and skip, not \(unknown.name.prefix(40)).",
+            "Expected className, where, order, limit or skip in a query in a filter, found \(unknown.name.prefix(40)).",
             field: target.name)
     }
 
@@ -103,7 +104,8 @@ extension FilterCompiler {
         var page: PostgresQuery = ""
         if value["limit"] != nil || value["skip"] != nil || value["order"] != nil {
             guard case .string(let order) = value["order"] ?? .string("") else {
-                throw HTTPProblem(.invalidFilter, "The order of a query in a filter is a string.", field: target.name)
+                throw HTTPProblem(
+                    .invalidFilter, "The order of a query in a filter must be a string.", field: target.name)
             }
             let keys = try order.isEmpty ? [] : ListOrder.keys(order[...], access)
             let limit = try Self.number(value["limit"], "limit", target) ?? Self.maximumSubqueryLimit
@@ -119,13 +121,13 @@ extension FilterCompiler {
         guard case .number(let literal) = value, let number = Int(literal), (0...maximumSubqueryLimit).contains(number)
         else {
             throw HTTPProblem(
-                .invalidFilter, "The \(name) of a query in a filter is from 0 to \(maximumSubqueryLimit).",
+                .invalidFilter, "The \(name) of a query in a filter must be from 0 to \(maximumSubqueryLimit).",
                 field: target.name)
         }
         return number
     }
 
-    /// The value, or an element of it when it is a list.
+    /// Whether the value, or one of its elements if it is a list, is in the subquery's result.
     private static func isAmong(_ value: PostgresQuery, _ subquery: PostgresQuery) -> PostgresQuery {
         """
         (\(value) IN (\(subquery)) OR (jsonb_typeof(\(value)) = 'array' AND EXISTS (\

@@ -4,21 +4,22 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// A filter as SQL.
+/// A compiled filter.
 struct Filter: Sendable {
-    /// On the columns of the collection's table, unqualified.
+    /// A condition on the unqualified columns of the collection's table.
     var condition: PostgresQuery
-    /// The order that the filter asks for, by distance; nil: none.
+    /// The order by distance that the filter determines; nil for none.
     var order: PostgresQuery?
     /// Other collections that the condition reads.
     var collections: Set<CollectionName> = []
-    /// Whether the condition may take long on a single object.
+    /// Whether evaluating the condition may take long for a single object.
     var isCostly = false
-    /// Whether it holds or not without any write to the object: it reads other collections, or the clock.
+    /// Whether the result may change without a write to the object, because it depends on other collections or the
+    /// clock.
     var dependsOnMore = false
     var uses: [IndexUse] = []
 
-    /// Whether an index is likely to find what matches.
+    /// Whether an index is likely to support the filter.
     var isServed: Bool {
         uses.contains { use in
             switch use.kind {
@@ -31,14 +32,14 @@ struct Filter: Sendable {
     }
 }
 
-/// Turns a filter, `{"name":"tim","age":{"$gte":18}}`, into a condition on a collection's columns.
+/// Compiles a filter, `{"name":"tim","age":{"$gte":18}}`, into a condition on a collection's columns.
 ///
-/// Members are joined by AND. A plain value means equality, which holds for an array too when one of its elements
-/// equals it (as in MongoDB and Parse); null means null or absent. Comparisons hold between values of one type only.
-/// docs/API.md has every operator. Fields that are hidden from the asker are refused; subqueries read what the asker
-/// may find, nothing else.
+/// Members are joined by AND. A plain value means equality, which is also true for an array with an equal element (as
+/// in MongoDB and Parse); null matches null and absent fields. Comparisons only match values of the same type.
+/// docs/API.md describes every operator. Filters on fields hidden from the caller are refused, and subqueries only read
+/// objects that the caller may find.
 ///
-/// Every equality with a value other than null is served by the GIN index on `doc`.
+/// The GIN index on `doc` supports every equality with a value other than null.
 struct FilterCompiler {
     static let maximumDepth = 8
     static let maximumConditions = 100
@@ -47,10 +48,10 @@ struct FilterCompiler {
     static let maximumSubqueryDepth = 3
     static let maximumPatterns = 10
 
-    /// Of all `$in` and `$nin` together: each is a search of the index.
+    /// The limit for all `$in` and `$nin` lists together, because each value is a search in the index.
     static let maximumListedInAll = 300
 
-    /// What is used up, of a filter with all its subqueries.
+    /// What a filter with all its subqueries has used of the limits.
     struct Budget {
         var conditions = 0
         var listed = 0
@@ -72,13 +73,13 @@ struct FilterCompiler {
         self.subqueryDepth = subqueryDepth
     }
 
-    /// - Throws: `invalid-filter`, `unknown-operator`, `limit-exceeded`, `forbidden` for a hidden field, each naming
-    ///   the field.
+    /// - Throws: `invalid-filter`, `unknown-operator`, `limit-exceeded`; `forbidden` for a hidden field. Each names the
+    ///   field.
     static func condition(_ filter: JSONValue, in scope: QueryScope) throws -> PostgresQuery {
         try self.filter(filter, in: scope).condition
     }
 
-    /// As `condition`, with everything else that a list needs to know. `now` is what `$relativeTime` counts from.
+    /// As `condition`, with the other properties that a list needs. `$relativeTime` is relative to `now`.
     static func filter(_ filter: JSONValue, in scope: QueryScope, now: Date = Date()) throws -> Filter {
         var compiler = FilterCompiler(scope: scope, now: now)
         compiler.filter.condition = try compiler.compile(filter, depth: 0)
@@ -87,10 +88,10 @@ struct FilterCompiler {
 
     mutating func compile(_ filter: JSONValue, depth: Int) throws -> PostgresQuery {
         guard case .object(let members) = filter else {
-            throw HTTPProblem(.invalidFilter, "A filter is an object of fields and their values.")
+            throw HTTPProblem(.invalidFilter, "A filter must be an object of fields and their values.")
         }
         guard depth < Self.maximumDepth else {
-            throw HTTPProblem(.limitExceeded, "A filter may be nested \(Self.maximumDepth) deep.")
+            throw HTTPProblem(.limitExceeded, "A filter may be nested at most \(Self.maximumDepth) deep.")
         }
         guard !members.isEmpty else { return "TRUE" }
         let compiled = try members.map { try compile($0.name, $0.value, depth: depth) }
@@ -120,7 +121,8 @@ struct FilterCompiler {
             return try count { try target.equality(value) }
         }
         guard operators.allSatisfy({ $0.name.begins(with: "$") }) else {
-            throw HTTPProblem(.invalidFilter, "Operators and plain members do not mix.", field: name)
+            throw HTTPProblem(
+                .invalidFilter, "An object may contain either operators or plain members, not both.", field: name)
         }
         let operands = Operands(target: target, members: operators, isOutermost: depth == 0)
         return try operators.compactMap { try compile($0.name, $0.value, operands) }.joined(separator: " AND ")
@@ -130,7 +132,7 @@ struct FilterCompiler {
         _ name: String, _ value: JSONValue, separator: StaticString, depth: Int
     ) throws -> PostgresQuery {
         guard case .array(let filters) = value, !filters.isEmpty else {
-            throw HTTPProblem(.invalidFilter, "\(name) takes a list of filters.", field: name)
+            throw HTTPProblem(.invalidFilter, "\(name) must be a list of filters.", field: name)
         }
         let parts = try filters.map { filter -> PostgresQuery in "(\(try compile(filter, depth: depth + 1)))" }
         return "(\(parts.joined(separator: separator)))"
@@ -139,7 +141,7 @@ struct FilterCompiler {
     mutating func count(_ condition: () throws -> PostgresQuery) throws -> PostgresQuery {
         budget.conditions += 1
         guard budget.conditions <= Self.maximumConditions else {
-            throw HTTPProblem(.limitExceeded, "A filter may have \(Self.maximumConditions) conditions.")
+            throw HTTPProblem(.limitExceeded, "A filter may have at most \(Self.maximumConditions) conditions.")
         }
         return try condition()
     }

@@ -12,7 +12,8 @@ struct GeoPoint: Sendable, Equatable {
     let latitude: Double
     let longitude: Double
 
-    /// A GeoPoint, `{"latitude","longitude"}`, or, where `allowingPairs`, `[longitude, latitude]`.
+    /// - Parameter allowingPairs: Whether to also accept `[longitude, latitude]` instead of a GeoPoint,
+    ///   `{"latitude","longitude"}`.
     ///
     /// - Throws: `invalid-filter`.
     init(_ value: JSONValue?, allowingPairs: Bool = false, field: String) throws {
@@ -22,7 +23,8 @@ struct GeoPoint: Sendable, Equatable {
         }
         guard let latitude, let longitude, (-90.0...90).contains(latitude), (-180.0...180).contains(longitude) else {
             throw HTTPProblem(
-                .invalidFilter, "A place has a latitude from -90 to 90 and a longitude from -180 to 180.", field: field)
+                .invalidFilter, "A place must have a latitude from -90 to 90 and a longitude from -180 to 180.",
+                field: field)
         }
         self.latitude = latitude
         self.longitude = longitude
@@ -31,19 +33,19 @@ struct GeoPoint: Sendable, Equatable {
     var unit: PostgresQuery { "storage.unit(\(latitude), \(longitude))" }
 }
 
-/// Conditions on a GeoPoint or Polygon field, each with a part that a `geo` index serves.
+/// Conditions on a GeoPoint or Polygon field. A `geo` index supports a part of each.
 enum GeoArea {
     static let maximumPoints = 1_000
 
-    /// Sorts by distance from the place, the nearest first.
+    /// Sorts by distance from the place, nearest first.
     static func distance(of path: PostgresQuery, from place: GeoPoint) -> PostgresQuery {
         "storage.sphere(\(path)) OPERATOR(storage.<->) \(place.unit)"
     }
 
-    /// Within an angle of the place, in radians; nil: anywhere.
+    /// Within an angle of the place, in radians; nil for any distance.
     static func near(_ path: PostgresQuery, _ place: GeoPoint, radians: Double?) -> PostgresQuery {
         guard let radians, radians < .pi else { return "storage.sphere(\(path)) IS NOT NULL" }
-        // A little more, so that rounding loses nobody who stands on the edge.
+        // Slightly more, so that rounding does not exclude points on the edge.
         let chord = 2 * sin(radians / 2) + 1e-12
         return """
             (storage.sphere(\(path)) OPERATOR(storage.<@) storage.cube_enlarge(\(place.unit), \(chord), 3) \
@@ -51,7 +53,7 @@ enum GeoArea {
             """
     }
 
-    /// Between two parallels and two meridians; over the 180th one when the western is the greater.
+    /// Between two parallels and two meridians. Crosses the 180th meridian if the western one is greater.
     static func box(_ path: PostgresQuery, southWest: GeoPoint, northEast: GeoPoint) -> PostgresQuery {
         let point: PostgresQuery = "storage.plane(\(path))"
         let joint: StaticString = southWest.longitude <= northEast.longitude ? " AND " : " OR "
@@ -62,7 +64,7 @@ enum GeoArea {
             """
     }
 
-    /// Inside a polygon drawn on a map of longitude and latitude, its edge included.
+    /// Inside a polygon on a map of longitude and latitude, including its edge.
     static func polygon(_ path: PostgresQuery, _ points: [GeoPoint]) -> PostgresQuery {
         let text = "(" + points.map { "(\($0.longitude),\($0.latitude))" }.joined(separator: ",") + ")"
         let (latitudes, longitudes) = (points.map(\.latitude), points.map(\.longitude))
@@ -72,18 +74,18 @@ enum GeoArea {
         return "(\(bounds) AND \(text)::text::polygon @> storage.plane(\(path)))"
     }
 
-    /// Polygons that the place is in.
+    /// Polygons that contain the place.
     static func around(_ path: PostgresQuery, _ place: GeoPoint) -> PostgresQuery {
         "storage.area(\(path)) @> point(\(place.longitude), \(place.latitude))"
     }
 
-    /// The box in space around a part of the sphere between parallels and meridians.
+    /// The box in three dimensions that encloses a part of the sphere between parallels and meridians.
     private static func bounds(_ path: PostgresQuery, south: Double, north: Double, west: Double, east: Double)
         -> PostgresQuery
     {
         let radius = [south, north, south <= 0 && north >= 0 ? 0 : south].map { cos($0 * .pi / 180) }
         let end = west <= east ? east : east + 360
-        // Sine and cosine have their extremes at the ends and at multiples of a right angle between them.
+        // Sine and cosine have their extremes at the ends of the interval and at multiples of a right angle in it.
         let turns = stride(from: -360.0, through: 540, by: 90).filter { $0 >= west && $0 <= end }
         let angles = ([west, end] + turns).map { $0 * .pi / 180 }
         let xs = angles.flatMap { angle in radius.map { $0 * cos(angle) } }

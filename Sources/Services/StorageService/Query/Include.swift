@@ -4,8 +4,8 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// Fields whose pointers are to be answered as the objects they point to: a tree of names, `*` for every field that has
-/// pointers.
+/// Fields whose pointers are to be replaced by the objects to which they point: a tree of names, with `*` for every
+/// field that contains pointers.
 struct Include: Sendable {
     static let maximumDepth = 4
     static let maximumFields = 20
@@ -16,14 +16,14 @@ struct Include: Sendable {
 
     init() {}
 
-    /// `author,author.company,comments`.
+    /// Parses `author,author.company,comments`.
     ///
     /// - Throws: `invalid-parameter`.
     init(_ text: Substring) throws {
         let paths = text.split(separator: ",", omittingEmptySubsequences: false)
         guard paths.count <= Self.maximumFields else {
             throw HTTPProblem(
-                .invalidParameter, "At most \(Self.maximumFields) fields can be included.", field: "include")
+                .invalidParameter, "At most \(Self.maximumFields) fields may be included.", field: "include")
         }
         for path in paths {
             guard let parts = try? FieldPath(String(path)).parts else {
@@ -32,7 +32,8 @@ struct Include: Sendable {
             }
             guard parts.count <= Self.maximumDepth else {
                 throw HTTPProblem(
-                    .limitExceeded, "Objects are included to a depth of \(Self.maximumDepth).", field: "include")
+                    .limitExceeded, "Objects may be included to a depth of at most \(Self.maximumDepth).",
+                    field: "include")
             }
             insert(parts[...])
         }
@@ -49,14 +50,14 @@ struct Include: Sendable {
     }
 }
 
-/// Writes the SQL of included objects: a subquery by primary key for each, in the statement that reads the page.
+/// Generates the SQL for included objects: a subquery by primary key for each, in the statement that reads the page.
 ///
-/// Which collections a field points to is known from the types it was ever written with. What the asker may not get, or
-/// is removed, is left out: the key is absent, the element gone.
+/// The collections to which a field points are known from the types that were written to it. Objects that are removed
+/// or that the caller may not get are omitted: the key is absent, or the list lacks the element.
 struct Inclusion {
     let scope: QueryScope
     let known: [String: RightsStore.Collection]
-    /// Collections that one field may point into.
+    /// The maximum number of collections to which one field may point.
     private static let maximumClasses = 8
 
     private(set) var collections: Set<CollectionName> = []
@@ -68,7 +69,7 @@ struct Inclusion {
         self.known = known
     }
 
-    /// `document`, the visible part of an object of `scope`, with its pointers replaced.
+    /// Replaces the pointers in `document`, the visible part of an object in `scope`.
     ///
     /// - Throws: `forbidden` naming a hidden field, `limit-exceeded`.
     mutating func document(_ document: PostgresQuery, of scope: QueryScope, _ include: Include) throws -> PostgresQuery
@@ -107,7 +108,7 @@ struct Inclusion {
     {
         let element = Self.alias("element", depth)
         let each = try object("\(element).item", classes, include)
-        // A single pointer goes the way of a list of one, so that what it points to is written into the statement once.
+        // A single pointer is treated as a list of one, so that the statement contains the included object only once.
         return """
             CASE WHEN \(value) IS NOT NULL THEN (
                 SELECT CASE WHEN jsonb_typeof(\(value)) = 'array'
@@ -119,7 +120,7 @@ struct Inclusion {
             """
     }
 
-    /// What a pointer points to; any other value as it is.
+    /// The object to which a pointer points; any other value stays unchanged.
     private mutating func object(_ value: PostgresQuery, _ classes: [CollectionName], _ include: Include) throws
         -> PostgresQuery
     {
@@ -141,7 +142,7 @@ struct Inclusion {
         return "CASE WHEN \(value)->>'__type' = 'Pointer' THEN CASE\(cases) ELSE \(value) END ELSE \(value) END"
     }
 
-    /// The fields that are meant, each with the collections it points to.
+    /// The requested fields, each with the collections to which it points.
     private static func resolved(
         _ include: Include, in scope: QueryScope, _ types: [FieldName: [String]]
     ) throws -> [(name: String, include: Include, classes: [CollectionName])] {
@@ -160,7 +161,7 @@ struct Inclusion {
         return resolved
     }
 
-    /// Of `Pointer<User>` and `Array<Pointer<Team>,Pointer<User>>`, each once.
+    /// The distinct collections in types such as `Pointer<User>` and `Array<Pointer<Team>,Pointer<User>>`.
     private static func classes(_ types: [String]) -> [CollectionName] {
         var names: Set<Substring> = []
         for type in types {

@@ -1,10 +1,10 @@
-/// What part of a filter could be served by an index that is made by request.
+/// A part of a filter, and the kind of requested index that could support it.
 struct IndexUse: Sendable, Hashable {
     enum Kind: String, Codable, Sendable {
-        /// Served without one.
+        /// Supported by the index that every collection has.
         case equality
         case ordered, prefix, text, geo
-        /// Nothing serves it: each object has to be looked at.
+        /// No index can support it: each object must be read.
         case none
     }
 

@@ -2,7 +2,7 @@ import MartletAPI
 import MartletHTTP
 import MartletPostgres
 
-/// One field that a list is ordered by.
+/// A field by which a list is ordered.
 struct OrderKey: Sendable {
     var target: Target
     var isDescending: Bool
@@ -14,24 +14,25 @@ struct OrderKey: Sendable {
 enum ListOrder {
     static let maximumKeys = 4
 
-    /// `name,-age`.
+    /// Parses `name,-age`.
     ///
     /// - Throws: `invalid-parameter`, `forbidden` naming a hidden field.
     static func keys(_ text: Substring, _ access: Access) throws -> [OrderKey] {
         let names = text.split(separator: ",", omittingEmptySubsequences: false)
         guard names.count <= maximumKeys else {
-            throw HTTPProblem(.invalidParameter, "At most \(maximumKeys) fields can be ordered by.", field: "order")
+            throw HTTPProblem(
+                .invalidParameter, "A list may be ordered by at most \(maximumKeys) fields.", field: "order")
         }
         return try names.map { name in
             let target: Target
             do {
                 target = try Target(String(name.hasPrefix("-") ? name.dropFirst() : name))
             } catch {
-                throw HTTPProblem(.invalidParameter, "This is not a field's name or dotted path.", field: "order")
+                throw HTTPProblem(.invalidParameter, "Expected a field's name or dotted path.", field: "order")
             }
             switch target {
             case .system(.readers), .system(.writers):
-                throw HTTPProblem(.invalidParameter, "Lists of names have no order.", field: "order")
+                throw HTTPProblem(.invalidParameter, "A list cannot be ordered by lists of names.", field: "order")
             default: break
             }
             try access.check(target)
@@ -39,12 +40,12 @@ enum ListOrder {
         }
     }
 
-    /// `ORDER BY` without the words; `id` is always the last key, so that pages never overlap.
+    /// The contents of `ORDER BY`; `id` is always the last key, so that pages never overlap.
     static func sql(_ keys: [OrderKey]) -> PostgresQuery {
         complete(keys).map(\.sql).joined(separator: ", ")
     }
 
-    /// The keys up to the first `id`: behind it nothing is left to order.
+    /// The keys up to the first `id`, after which the order is complete.
     static func complete(_ keys: [OrderKey]) -> [OrderKey] {
         if let end = keys.firstIndex(where: { if case .system(.id) = $0.target { true } else { false } }) {
             return Array(keys[...end])

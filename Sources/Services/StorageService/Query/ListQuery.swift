@@ -4,7 +4,7 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// What a list read asks for, from query parameters and filter.
+/// A request for a list, from query parameters and filter.
 struct ListQuery: Sendable {
     static let defaultLimit = 100
     static let maximumLimit = 1_000
@@ -13,20 +13,20 @@ struct ListQuery: Sendable {
         "order", "limit", "skip", "keys", "excludeKeys", "include", "where", "cursor", "count", "deleted",
     ]
 
-    /// All of them must hold.
+    /// Filters that must all hold.
     var filters: [JSONValue] = []
-    /// Nil: as the filter says, or by id.
+    /// Nil for the filter's order by distance, or by id.
     var order: [OrderKey]?
     var skip = 0
     var limit = ListQuery.defaultLimit
-    /// The top-level fields to answer with; nil: all.
+    /// The top-level fields to return; nil for all.
     var keys: [String]?
-    /// The top-level fields to leave out.
+    /// The top-level fields to omit.
     var excludedKeys: [String] = []
     var include = Include()
-    /// Where to go on; `.some(nil)`: at the start; nil: pages by `skip`.
+    /// The position at which to continue; `.some(nil)` for the start; nil for pages by `skip`.
     var cursor: Cursor??
-    /// Whether `count` is to be the number of all matches.
+    /// Whether `count` should be the number of all matches.
     var wantsTotal = false
     var includesDeleted = false
 
@@ -52,7 +52,7 @@ struct ListQuery: Sendable {
         }
         if let text = parameters["cursor"] {
             guard skip == 0 else {
-                throw HTTPProblem(.invalidParameter, "A cursor does not go with skip.", field: "cursor")
+                throw HTTPProblem(.invalidParameter, "A cursor cannot be combined with skip.", field: "cursor")
             }
             cursor = .some(text.isEmpty ? nil : try Cursor(text, order: completeOrder))
         }
@@ -60,12 +60,12 @@ struct ListQuery: Sendable {
 
     /// - Throws: as `FilterCompiler`.
     mutating func add(_ filter: JSONValue, in scope: QueryScope) throws {
-        // A mistake is told also when there is nothing to read.
+        // Reports errors even if there is nothing to read.
         _ = try FilterCompiler.filter(filter, in: scope)
         filters.append(filter)
     }
 
-    /// All filters as one.
+    /// All filters combined.
     func filter(in scope: QueryScope) throws -> Filter? {
         switch filters.count {
         case 0: nil
@@ -84,12 +84,12 @@ struct ListQuery: Sendable {
 
     var completeOrder: [OrderKey] { ListOrder.complete(order ?? []) }
 
-    /// The page given in the path, `…/{skip}/{limit}`.
+    /// Sets the page from the path, `…/{skip}/{limit}`.
     mutating func setPage(skip: String, limit: String) throws {
         self.skip = try Self.integer(skip[...], "skip", in: 0...Self.maximumSkip)
         self.limit = try Self.integer(limit[...], "limit", in: 0...Self.maximumLimit)
         guard cursor == nil else {
-            throw HTTPProblem(.invalidParameter, "A cursor does not go with skip.", field: "cursor")
+            throw HTTPProblem(.invalidParameter, "A cursor cannot be combined with skip.", field: "cursor")
         }
     }
 

@@ -2,12 +2,12 @@ import MartletAPI
 import MartletHTTP
 import MartletPostgres
 
-/// A statement that reads, and what has to be known to run it.
+/// A statement that reads objects, with the properties needed to run it.
 protocol ReadStatement {
     var sql: PostgresQuery { get }
-    /// Collections it reads beside its own.
+    /// The collections that it reads besides its own.
     var others: Set<CollectionName> { get }
-    /// Whether it may take long on a single object.
+    /// Whether it may take long for a single object.
     var isCostly: Bool { get }
 }
 
@@ -23,7 +23,7 @@ struct Statement: ReadStatement {
     }
 }
 
-/// How an object is shown: without what is hidden, with what is included, of the fields that are wanted.
+/// The JSON form in which an object is shown: the requested fields without hidden ones, with included objects.
 struct Shown {
     let object: PostgresQuery
     let collections: Set<CollectionName>
@@ -44,8 +44,8 @@ struct Shown {
     }
 }
 
-/// The statement of a list: cell 0 the count, cell 1 the objects' texts joined by commas (NULL: too large), cell 2
-/// where the page ended (NULL: nothing follows), when it is read by cursors.
+/// The statement of a list. Cell 0 is the count, cell 1 the objects' texts joined by commas (NULL if too large), and
+/// for lists with cursors cell 2 is the end of the page (NULL if nothing follows).
 struct ListStatement: ReadStatement {
     private(set) var sql: PostgresQuery
     let others: Set<CollectionName>
@@ -86,7 +86,7 @@ struct ListStatement: ReadStatement {
         }
         guard query.order != nil || filter?.order == nil else {
             throw HTTPProblem(
-                .invalidParameter, "A cursor goes with an order by fields, not by distance.", field: "cursor")
+                .invalidParameter, "A cursor requires an order by fields, not by distance.", field: "cursor")
         }
         let keys = query.completeOrder
         let rows = try Self.rows(from: cursor, keys, "FROM \(table) WHERE \(condition)", limit: query.limit)
@@ -103,23 +103,23 @@ struct ListStatement: ReadStatement {
         sql.isPrepared = !isServed
     }
 
-    /// Always true; PostgreSQL believes it is true of one row in 200.
+    /// Always true, but PostgreSQL's planner estimates that it matches one row in 200.
     ///
-    /// How much a filter on documents matches PostgreSQL cannot know: without the values it takes 1 % for granted, and
-    /// with them too when one of the 100 documents it keeps as a sample happens to match. It would then walk through
-    /// all objects in the order of the list, to meet 100 that match sooner than an index finds them all: 0.7 s at a
-    /// million objects where the index takes 2 ms. So it is told to expect fewer, and to plan each such statement for
-    /// its values. A filter that matches more than some 3 % is still served by the walk.
+    /// PostgreSQL cannot know how many objects a filter on documents matches. Without the values it assumes 1 %; with
+    /// them it does the same whenever one of its 100 sampled documents matches. It would then scan all objects in the
+    /// order of the list, expecting to find 100 matches sooner than with an index: 0.7 s for a million objects, where
+    /// the index takes 2 ms. This condition lowers the estimate, and each such statement is planned for its values. A
+    /// filter that matches more than about 3 % still results in the scan.
     static let rare: PostgresQuery = " AND octet_length(id) BETWEEN 0 AND 1000"
 
-    /// Included objects are looked up for the rows of the page only, whatever the plan.
+    /// Looks up included objects only for the rows of the page, whatever the plan.
     private static func page(_ shown: Shown, isLate: Bool, _ rows: PostgresQuery) -> PostgresQuery {
         isLate
             ? "SELECT \(shown.object) AS object FROM (SELECT * \(rows)) AS page"
             : "SELECT \(shown.object) AS object \(rows)"
     }
 
-    /// The page behind the cursor: of each of its branches as many rows as the page can take, together in order.
+    /// The page after the cursor: up to a page of rows from each of the cursor's branches, merged in order.
     private static func rows(from cursor: Cursor?, _ keys: [OrderKey], _ source: PostgresQuery, limit: Int) throws
         -> PostgresQuery
     {

@@ -1,14 +1,14 @@
 import MartletHTTP
 import MartletPostgres
 
-/// The collection a request is about, and with whose rights.
+/// The collection of a request, with the caller's rights.
 struct QueryScope: Sendable {
     let space: AppSpace
     let collection: CollectionName
     var rights: Rights
-    /// Collections that a filter may name and that are not there: they are empty.
+    /// Collections named in a filter that do not exist; they count as empty.
     var missing: Set<CollectionName> = []
-    /// Of a list or a summary, whose statement answers NULL beyond it.
+    /// The limit for a list or summary, whose statement returns NULL beyond it.
     var pageSizeInBytes = ObjectStore.maximumPageSizeInBytes
 
     var access: Access { rights.access(to: collection) }
@@ -17,12 +17,12 @@ struct QueryScope: Sendable {
         get throws { try space.table(collection) }
     }
 
-    /// The same asker, at another collection: for subqueries and includes.
+    /// The same caller's scope for another collection, for subqueries and includes.
     func scope(of other: CollectionName) -> QueryScope {
         QueryScope(space: space, collection: other, rights: rights, missing: missing)
     }
 
-    /// What to select from: the table, or nothing in its shape.
+    /// The table to select from, or an empty one of the same shape if it does not exist.
     var source: PostgresQuery {
         get throws { missing.contains(collection) ? Self.nothing : "\(try table)" }
     }

@@ -1,23 +1,24 @@
 import MartletAPI
 import MartletHTTP
 
-/// A `$regex` with its `$options`, as PostgreSQL's advanced regular expressions understand it.
+/// A `$regex` with its `$options`, translated to PostgreSQL's advanced regular expressions.
 ///
-/// Options: `i` any case, `m` `^` and `$` at every line, `s` the dot matches line breaks, `x` blanks and comments, `u`
-/// nothing. `\Q…\E` quotes; `\b` and `\B` are word boundaries.
+/// Options: `i` ignores case, `m` lets `^` and `$` match at every line, `s` lets the dot match line breaks, `x` allows
+/// whitespace and comments, `u` has no effect. `\Q…\E` quotes; `\b` and `\B` are word boundaries.
 struct RegexPattern {
     static let maximumLengthInBytes = 1_000
 
     let text: String
-    /// What every match begins with, when the pattern says so: an index range.
+    /// The text with which every match begins, if the pattern determines one. It becomes an index range.
     let prefix: String?
-    /// Whether the prefix is all that the pattern asks for.
+    /// Whether the pattern consists of the prefix only.
     let isPrefixOnly: Bool
 
     /// - Throws: `invalid-filter`, `limit-exceeded`.
     init(_ pattern: String, options: String, field: String) throws {
         guard pattern.utf8.count <= Self.maximumLengthInBytes else {
-            throw HTTPProblem(.limitExceeded, "A pattern has at most \(Self.maximumLengthInBytes) bytes.", field: field)
+            throw HTTPProblem(
+                .limitExceeded, "A pattern may have at most \(Self.maximumLengthInBytes) bytes.", field: field)
         }
         var options = Set(options)
         var pattern = Substring(pattern)
@@ -28,7 +29,7 @@ struct RegexPattern {
             pattern = pattern[pattern.index(after: end)...]
         }
         guard options.isSubset(of: "imsxu") else {
-            throw HTTPProblem(.invalidFilter, "$options has some of i, m, s, x, u.", field: field)
+            throw HTTPProblem(.invalidFilter, "$options may only contain i, m, s, x and u.", field: field)
         }
         let translated = Self.translate(pattern)
         text = "(?\(Self.flags(options)))" + translated.text
@@ -36,7 +37,8 @@ struct RegexPattern {
         isPrefixOnly = translated.isPrefixOnly
     }
 
-    /// PostgreSQL's: `p` the dot stops at line breaks, `n` and anchors are of lines, `w` anchors only, `s` neither.
+    /// PostgreSQL's flags: `p` excludes line breaks from the dot, `w` lets anchors match at lines, `n` does both, `s`
+    /// neither.
     private static func flags(_ options: Set<Character>) -> String {
         let lines = options.contains("m") ? (options.contains("s") ? "w" : "n") : (options.contains("s") ? "s" : "p")
         return lines + (options.contains("i") ? "i" : "") + (options.contains("x") ? "x" : "")
@@ -44,7 +46,7 @@ struct RegexPattern {
 
     private static func translate(_ pattern: Substring) -> (text: String, prefix: String?, isPrefixOnly: Bool) {
         var text = ""
-        // What stands for itself, from the start on; nil once something else has been met.
+        // The literal prefix so far; nil once it has ended.
         var literal: String? = pattern.first == "^" ? "" : nil
         var prefix: String?
         var isQuoted = false
@@ -110,7 +112,7 @@ struct RegexPattern {
             case "[":
                 isInBrackets = true
                 end(droppingLast: false)
-                // A bracket right behind the opening one stands for itself.
+                // A bracket right after the opening one is literal.
                 if rest.first == "^" {
                     text.append("^")
                     rest = rest.dropFirst()
@@ -124,17 +126,17 @@ struct RegexPattern {
             case "|":
                 literal = nil
                 prefix = nil
-                // An alternative may begin with anything.
+                // An alternative can begin with anything, so there is no prefix.
                 return (text + translate(alternative: rest), nil, false)
             default: literal?.append(character)
             }
         }
         if let literal { return (text, literal.isEmpty ? nil : literal, true) }
-        // An alternative inside parentheses leaves what stands before them as it is; one outside returned above.
+        // An alternative inside parentheses does not affect the prefix before them; one outside returned above.
         return (text, prefix.flatMap { $0.isEmpty ? nil : $0 }, false)
     }
 
-    /// The rest of a pattern behind a `|`.
+    /// Translates the rest of a pattern after a `|`.
     private static func translate(alternative rest: Substring) -> String { translate(rest).text }
 
     private static func quoted(_ character: Character) -> String {
@@ -142,7 +144,7 @@ struct RegexPattern {
             ? String(character) : "\\" + String(character)
     }
 
-    /// The first text, by bytes, behind all that begin with the prefix; nil: there is none.
+    /// The first text, by bytes, after all texts with the prefix; nil if there is none.
     static func upperBound(of prefix: String) -> String? {
         var scalars = Array(prefix.unicodeScalars)
         while let last = scalars.popLast() {

@@ -2,7 +2,7 @@ import Foundation
 import MartletAPI
 import MartletHTTP
 
-/// `now`, `in 2 days 3 hours`, `10 minutes ago`.
+/// A time such as `now`, `in 2 days 3 hours` or `10 minutes ago`.
 enum RelativeTime {
     private static let seconds: [String: Double] = [
         "yr": 31_536_000, "yrs": 31_536_000, "year": 31_536_000, "years": 31_536_000, "wk": 604_800, "wks": 604_800,
@@ -17,7 +17,8 @@ enum RelativeTime {
         var words = text.lowercased().split(separator: " ")
         if words == ["now"] { return now }
         let refusal = HTTPProblem(
-            .invalidFilter, "$relativeTime is \"now\", \"in 2 days\" or \"3 hours 5 minutes ago\".", field: field)
+            .invalidFilter, "Expected a $relativeTime such as \"now\", \"in 2 days\" or \"3 hours 5 minutes ago\".",
+            field: field)
         let isFuture = words.first == "in"
         if isFuture { words.removeFirst() } else if words.last == "ago" { words.removeLast() } else { throw refusal }
         guard !words.isEmpty, words.count % 2 == 0, words.count <= 12 else { throw refusal }

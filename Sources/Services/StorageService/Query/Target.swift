@@ -4,7 +4,7 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// The left side of a condition: a column of ours or a path into the document.
+/// The left side of a condition: a system column or a path into the document.
 enum Target {
     case system(SystemField)
     case document(FieldPath)
@@ -40,7 +40,7 @@ enum Target {
         }
     }
 
-    /// The value as `jsonb`, as answers show it: times in the form of the wire, to the millisecond.
+    /// The value as `jsonb` in the form of answers: times to the millisecond.
     var shown: PostgresQuery {
         switch self {
         case .system(.created), .system(.updated), .system(.deleted):
@@ -70,7 +70,7 @@ enum Target {
                 return "(doc @> \(Self.document(path, value)) OR doc @> \(Self.document(path, .array([value]))))"
             case .array: return "\(path.expression) = \(PostgresJSON(value.text))"
             case .object where value["__type"] != nil:
-                let sign = Self.telling(value)
+                let sign = Self.distinctivePart(value)
                 return """
                     ((doc @> \(Self.document(path, sign)) AND \(path.expression) = \(PostgresJSON(value.text))) \
                     OR (doc @> \(Self.document(path, .array([sign]))) AND \(path.expression) @> \(PostgresJSON(JSONValue.array([value]).text))))
@@ -81,14 +81,14 @@ enum Target {
         }
     }
 
-    /// `$all`: a list with all of these among its elements.
+    /// `$all`: a list that contains all of these values.
     func contains(_ values: [JSONValue]) throws -> PostgresQuery {
         let path = try documentPath("$all")
         let values = try values.map(normalized)
-        let signs = values.map(Self.telling)
+        let signs = values.map(Self.distinctivePart)
         var conditions: [PostgresQuery] = ["doc @> \(Self.document(path, .array(signs)))"]
         if signs != values { conditions.append("\(path.expression) @> \(PostgresJSON(JSONValue.array(values).text))") }
-        // To contain an object or a list is less than to equal it.
+        // For objects and lists, containment is weaker than equality.
         for value in values where Self.isPlainComposite(value) {
             let list: PostgresQuery =
                 "CASE WHEN jsonb_typeof(\(path.expression)) = 'array' THEN \(path.expression) ELSE '[]' END"
@@ -105,17 +105,17 @@ enum Target {
         }
     }
 
-    /// What the index is asked for in place of a typed value: one without `__type` and `className`.
+    /// A part of a typed value to search for in the index: the value without `__type` and `className`.
     ///
-    /// These two stand in every object of a collection, and where they all are takes 3 ms to go through at a million
+    /// These two are in every object of a collection, and scanning their index entries takes 3 ms for a million
     /// objects.
-    private static func telling(_ value: JSONValue) -> JSONValue {
+    private static func distinctivePart(_ value: JSONValue) -> JSONValue {
         guard case .object(let members) = value, value["__type"] != nil else { return value }
         let own = members.filter { $0.name != "__type" && $0.name != "className" }
         return own.isEmpty ? value : .object(own)
     }
 
-    /// `$containedBy`: a list with none but these among its elements.
+    /// `$containedBy`: a list without any other elements.
     func isContained(in values: [JSONValue]) throws -> PostgresQuery {
         let path = try documentPath("$containedBy").expression
         let list = PostgresJSON(JSONValue.array(try values.map(normalized)).text)
@@ -139,7 +139,7 @@ enum Target {
             case .string: type = "'string'"
             case .bool: type = "'boolean'"
             case .object where value["__type"] == .string("Date"):
-                // Two Dates have members of the same names, so that only what `iso` says makes the order.
+                // Two Dates have the same member names, so only `iso` determines the order.
                 return """
                     (\(expression)->>'__type' = 'Date' AND jsonb_typeof(\(expression)) = 'object' \
                     AND \(expression) \(unescaped: sign) \(PostgresJSON(value.text)))
@@ -153,9 +153,9 @@ enum Target {
         }
     }
 
-    /// A string that the pattern finds something in.
+    /// `$regex`: a string in which the pattern matches.
     ///
-    /// What all matches begin with is a range of bytes, which a `prefix` index serves.
+    /// A `prefix` index supports the range of bytes with which all matches begin.
     func match(_ pattern: RegexPattern) -> PostgresQuery {
         var conditions: [PostgresQuery] = []
         if case .document(let path) = self { conditions.append("jsonb_typeof(\(path.expression)) = 'string'") }
@@ -170,14 +170,15 @@ enum Target {
     /// - Throws: `invalid-filter` for a system field.
     func documentPath(_ name: String) throws -> FieldPath {
         guard case .document(let path) = self else {
-            throw HTTPProblem(.invalidFilter, "\(name) is for fields of the document.", field: self.name)
+            throw HTTPProblem(.invalidFilter, "\(name) only applies to fields of the document.", field: self.name)
         }
         return path
     }
 
     private func normalized(_ value: JSONValue) throws -> JSONValue {
         guard value["$relativeTime"] == nil else {
-            throw HTTPProblem(.invalidFilter, "$relativeTime goes with $lt, $lte, $gt and $gte.", field: name)
+            throw HTTPProblem(
+                .invalidFilter, "$relativeTime can only be used with $lt, $lte, $gt and $gte.", field: name)
         }
         do {
             return try TypedValue.normalized(value, field: name)
@@ -186,10 +187,10 @@ enum Target {
         }
     }
 
-    /// `{"address":{"city":value}}`: the smallest document that has the value at the path.
+    /// `{"address":{"city":value}}`: the smallest document with the value at the path.
     ///
-    /// Containment in it is what the GIN index answers. A match of SQL/JSON path (`@@`) is found by the same index, but
-    /// PostgreSQL 15 then takes 6 µs to check each row again, where containment takes 0.5 µs.
+    /// The GIN index supports containment of it. It also supports SQL/JSON path matches (`@@`), but with them
+    /// PostgreSQL 15 takes 6 µs to recheck each row instead of 0.5 µs.
     static func document(_ path: FieldPath, _ value: JSONValue) -> PostgresJSON {
         PostgresJSON(path.parts.reversed().reduce(value) { .object([.init($1, $0)]) }.text)
     }

@@ -5,8 +5,8 @@ import MartletPostgres
 
 /// `$text`: `{"$search":"bread butter"}` or `{"$search":{"$term","$language","$caseSensitive","$diacriticSensitive"}}`.
 ///
-/// The term is read as in a web search: words must all occur, `"a phrase"`, `or`, `-not`. Words are compared in their
-/// base form of the language, in any case; diacritics count.
+/// The term has the syntax of web searches: all words must occur, `"a phrase"`, `or`, `-not`. Words are compared by
+/// their stems in the language and without regard to case; diacritics count.
 struct TextSearch {
     static let defaultLanguage = "english"
     static let maximumTermInBytes = 1_000
@@ -15,7 +15,7 @@ struct TextSearch {
     private let language: PostgresLiteral
     private let isCaseSensitive: Bool
 
-    /// Names that PostgreSQL comes with, and their codes of ISO 639-1.
+    /// The languages supported by PostgreSQL, with their ISO 639-1 codes.
     static let languages: [String: String] = [
         "simple": "simple", "none": "simple", "ar": "arabic", "arabic": "arabic", "da": "danish", "danish": "danish",
         "nl": "dutch",
@@ -38,21 +38,21 @@ struct TextSearch {
     init(_ value: JSONValue, field: String) throws {
         func refusal(_ detail: String) -> HTTPProblem { HTTPProblem(.invalidFilter, detail, field: field) }
         guard case .object(let outer) = value, outer.contains(where: { $0.name == "$search" }) else {
-            throw refusal("$text has a \"$search\".")
+            throw refusal("$text requires a \"$search\".")
         }
         var options = outer.filter { $0.name != "$search" }
         switch value["$search"] {
         case .string(let text): term = text
         case .object(let inner):
             guard case .string(let text) = value["$search"]?["$term"] else {
-                throw refusal("$search has a \"$term\", a string.")
+                throw refusal("$search requires a \"$term\", a string.")
             }
             term = text
             options += inner.filter { $0.name != "$term" }
-        default: throw refusal("$search is a string, or an object with a \"$term\".")
+        default: throw refusal("$search must be a string, or an object with a \"$term\".")
         }
         guard !term.isEmpty, term.utf8.count <= Self.maximumTermInBytes else {
-            throw HTTPProblem(.limitExceeded, "A search has 1 to \(Self.maximumTermInBytes) bytes.", field: field)
+            throw HTTPProblem(.limitExceeded, "A search must have 1 to \(Self.maximumTermInBytes) bytes.", field: field)
         }
         var name = Self.defaultLanguage
         var isCaseSensitive = false
@@ -64,22 +64,23 @@ struct TextSearch {
             case ("$diacriticSensitive", .bool(false)):
                 throw refusal("Diacritics always count: $diacriticSensitive can only be true.")
             default:
-                throw refusal("$text knows $language, $caseSensitive (true or false) and $diacriticSensitive (true).")
+                throw refusal(
+                    "$text supports $language, $caseSensitive (true or false) and $diacriticSensitive (true).")
             }
         }
         language = try Self.literal(name, field: field)
         self.isCaseSensitive = isCaseSensitive
     }
 
-    /// - Throws: `invalid-filter` for a language that is not known.
+    /// - Throws: `invalid-filter` for an unknown language.
     static func literal(_ language: String, field: String) throws -> PostgresLiteral {
         guard let name = languages[language.lowercased()], let literal = PostgresLiteral("pg_catalog." + name) else {
-            throw HTTPProblem(.invalidFilter, "This language is not known.", field: field)
+            throw HTTPProblem(.invalidFilter, "This language is unknown.", field: field)
         }
         return literal
     }
 
-    /// Constant text, so that an index on the same expression serves it.
+    /// Constant text, so that indexes on the same expression can be used.
     static func words(_ value: PostgresQuery, _ language: PostgresLiteral) -> PostgresQuery {
         "storage.words(\(language)::regconfig, \(value))"
     }

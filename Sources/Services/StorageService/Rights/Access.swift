@@ -3,18 +3,18 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// The rules of one collection, applied to one identity.
+/// The rules of a collection, applied to one identity.
 struct Access: Sendable {
     typealias Operation = CollectionRules.Operation
 
     let identity: Identity
     let rules: CollectionRules
-    /// Whether the environment keeps clients out.
+    /// Whether the environment is closed to clients.
     var isClosed = false
 
     static let master = Access(identity: .master, rules: .open)
 
-    /// - Throws: `forbidden` when no object whatever would be open to the operation.
+    /// - Throws: `forbidden` if the operation would not be allowed for any object.
     func require(_ operation: Operation) throws {
         if isClosed { throw Self.closed }
         guard permission(for: operation) != .denied else {
@@ -24,16 +24,16 @@ struct Access: Sendable {
             permission(for: .find) == .denied
         else { return }
         throw HTTPProblem(
-            .forbidden, "Who may \(operation.rawValue) an object must be able to read it: by get or by find.")
+            .forbidden, "To \(operation.rawValue) an object, the caller must be able to read it, by get or by find.")
     }
 
-    /// What a client gets where the app keeps clients out.
+    /// The refusal of clients in a closed environment.
     static let closed = HTTPProblem(
         .forbidden,
         "The test environment has a copy of live data and is closed to clients. The app's server opens it: PUT environment."
     )
 
-    /// The rows this identity may see in answer to `operation`; nil: all.
+    /// The condition under which this identity may see a row in the answer to `operation`; nil for all rows.
     func readable(for operation: Operation) -> PostgresQuery? { condition(column: "readers", operation) }
 
     /// As `readable(for:)` without the object's own list of readers, which followers check one by one.
@@ -45,8 +45,8 @@ struct Access: Sendable {
         }
     }
 
-    /// The rows this identity may read in any way: its list of readers lets them, and the rule for `get` or that for
-    /// `find`. Nil: all.
+    /// The condition under which this identity may read a row at all: its list of readers and the rule for `get` or
+    /// `find` allow it. Nil for all rows.
     var seen: PostgresQuery? {
         guard identity != .master else { return nil }
         let listed: PostgresQuery = "(readers IS NULL OR readers && \(identity.names))"
@@ -57,22 +57,22 @@ struct Access: Sendable {
         }
     }
 
-    /// Of the rows this identity sees, those that it may change by `operation`; nil: all.
+    /// The condition under which this identity may change a row that it sees by `operation`; nil for all rows.
     func changeable(by operation: Operation) -> PostgresQuery? { condition(column: "writers", operation) }
 
-    /// What a statement has to know before it changes a row: the columns `seen` and `may`.
+    /// The columns `seen` and `may`, which a statement reads before it changes a row.
     func columns(for operation: Operation) -> PostgresQuery {
         let seen = seen ?? "TRUE"
         return "(\(seen)) AS seen, (\(seen)) AND (\(changeable(by: operation) ?? "TRUE")) AS may"
     }
 
-    /// For an object that this identity may read but not change.
+    /// The error for an object that this identity may read but not change.
     static func refusal(_ operation: Operation) -> HTTPProblem {
         HTTPProblem(
             .forbidden, "The collection's rules or the object's writers do not allow this: \(operation.rawValue).")
     }
 
-    /// What a new object must satisfy; nil: anything.
+    /// The condition for new objects; nil for none.
     var creatable: PostgresQuery? {
         guard case .fields(let paths) = permission(for: .create) else { return nil }
         return named(in: paths)
@@ -80,7 +80,7 @@ struct Access: Sendable {
 
     var mayNotAddFields: Bool { permission(for: .addField) != .granted }
 
-    /// Readers and writers of an object created without any; nil: everyone.
+    /// The readers and writers of an object created without any; nil for everyone.
     var defaultReaders: [String]? { defaults(rules.defaults?.readers) }
     var defaultWriters: [String]? { defaults(rules.defaults?.writers) }
 
@@ -88,8 +88,8 @@ struct Access: Sendable {
         names?.compactMap { $0 == "owner" ? identity.userID : $0 }
     }
 
-    /// - Throws: `forbidden` naming a field that this identity cannot see in every object: neither filter nor order may
-    ///   tell of it.
+    /// - Throws: `forbidden` naming a field that some objects hide from this identity, because a filter or order could
+    ///   reveal it.
     func check(_ path: FieldPath) throws {
         guard let grantees = rules.hidden?[FieldName(path.parts[0])], permission(of: grantees) != .granted else {
             return
@@ -97,15 +97,15 @@ struct Access: Sendable {
         throw HTTPProblem(.forbidden, "This field is hidden.", field: path.text)
     }
 
-    /// As `check(_:)`, of a field's name in a filter, order or list; system fields are never hidden.
+    /// As `check(_:)`, for a field in a filter, order or list; system fields are never hidden.
     func check(_ target: Target) throws {
         if case .document(let path) = target { try check(path) }
     }
 
-    /// What an object must satisfy so that a write to it tells nothing of what is hidden.
+    /// The condition under which a write to an object reveals no hidden values.
     struct Veil: Sendable {
         let condition: PostgresQuery
-        /// One of the fields.
+        /// One of the fields involved.
         let field: FieldName
 
         var refusal: HTTPProblem { Access.hidden(field) }
@@ -113,14 +113,14 @@ struct Access: Sendable {
 
     private static func hidden(_ field: FieldName) -> HTTPProblem {
         HTTPProblem(
-            .forbidden, "This field is hidden. A write that depends on what it holds would tell of it.",
+            .forbidden, "This field is hidden. A write that depends on its value would reveal it.",
             field: field.text)
     }
 
-    /// The veil of a write whose outcome depends on what these fields hold; nil: none of them is ever hidden from this
-    /// identity.
+    /// The veil for a write whose outcome depends on the values of these fields; nil if none of them is ever hidden
+    /// from this identity.
     ///
-    /// - Throws: `forbidden` naming a field that no object shows to this identity.
+    /// - Throws: `forbidden` naming a field that every object hides from this identity.
     func veil(_ fields: Set<FieldName>) throws -> Veil? {
         guard identity != .master, let hidden = rules.hidden else { return nil }
         var veil: Veil?
@@ -139,13 +139,13 @@ struct Access: Sendable {
         return veil
     }
 
-    /// Whether the whole of every object may be shown.
+    /// Whether all fields of all objects are visible.
     var hidesNothing: Bool { hiddenFields.isEmpty }
 
-    /// `doc` (of a row called `row`, if given) without the fields that are hidden from this identity.
+    /// Removes the fields that are hidden from this identity from `doc`.
     ///
-    /// - Parameter isPast: `doc` is what the object was; what it is now stands in a row called `present`, and a field
-    ///   shows only where both open it.
+    /// - Parameter isPast: Whether `doc` is an earlier state of the object whose current row is named `present`. A
+    ///   field is then visible only if both states show it.
     func visible(_ document: PostgresQuery = "doc", isPast: Bool = false) -> PostgresQuery {
         hiddenFields.reduce(document) { visible, hidden in
             guard let condition = hidden.unless else { return "(\(visible) - \(hidden.name))" }
@@ -159,7 +159,7 @@ struct Access: Sendable {
         }
     }
 
-    /// Fields of `old` that are hidden from this identity: what replacing a document must not take away.
+    /// The hidden fields of `old`, which replacing a document must preserve; nil if none are hidden.
     func kept(of old: PostgresQuery) -> PostgresQuery? {
         guard !hidesNothing else { return nil }
         return """
@@ -168,7 +168,8 @@ struct Access: Sendable {
             """
     }
 
-    /// Top-level fields that at least some objects hide from this identity, by name.
+    /// Top-level fields that at least some objects hide from this identity, with the condition under which an object
+    /// does not.
     private var hiddenFields: [(name: String, unless: PostgresQuery?)] {
         guard identity != .master, let hidden = rules.hidden else { return [] }
         return hidden.sorted { $0.key < $1.key }.compactMap { name, grantees in
@@ -215,7 +216,7 @@ struct Access: Sendable {
         }
     }
 
-    /// Whether one of the fields names the user.
+    /// The condition that one of the fields names the user.
     private func named(in paths: [FieldPath]) -> PostgresQuery {
         guard let userID = identity.userID else { return "FALSE" }
         let pointer = JSONValue.object([.init("__type", .string("Pointer")), .init("objectId", .string(userID))])

@@ -2,16 +2,16 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// What an app says about who may do what in a collection; everything absent is open to every client.
+/// An app's rules for a collection. Absent rules allow every client.
 ///
-/// A grantee is `*`, `authenticated`, a user's id, `role:<name>` or `field:<path>`: whoever the object's field names,
-/// by id, by a pointer, or in a list of these. An empty list leaves an operation to the master key.
+/// A grantee is `*`, `authenticated`, a user's id, `role:<name>` or `field:<path>`: any user named by that field of the
+/// object, by id, by a pointer, or in a list of these. An empty list only admits the master key.
 struct CollectionRules: Sendable, Equatable {
     enum Operation: String, Sendable, CaseIterable {
         case find, get, count, create, update, delete, addField
     }
 
-    /// Readers and writers of an object created without any; `owner` stands for the user who creates it.
+    /// The readers and writers of an object created without any; `owner` stands for the user who creates it.
     struct Defaults: Sendable, Equatable {
         var readers: [String]?
         var writers: [String]?
@@ -19,7 +19,7 @@ struct CollectionRules: Sendable, Equatable {
 
     /// Operation → grantees.
     var rules: [Operation: [String]]?
-    /// Top-level field → the grantees that see it.
+    /// Top-level field → the grantees that can see it.
     var hidden: [FieldName: [String]]?
     var defaults: Defaults?
 
@@ -30,10 +30,10 @@ struct CollectionRules: Sendable, Equatable {
         (self.rules, self.hidden, self.defaults) = (rules, hidden, defaults)
     }
 
-    /// Not by `Decodable`, whose containers know names as Swift compares text: of two fields that look alike one would
-    /// be lost.
+    /// Not `Decodable`, whose containers compare names as Swift compares text, so that one of two fields that look
+    /// alike would be lost.
     ///
-    /// - Throws: `invalid-body` naming a member that is not known, stands twice, or is not of the right type.
+    /// - Throws: `invalid-body` naming a member that is unknown, occurs twice, or has the wrong type.
     init(_ value: JSONValue) throws {
         let body = try BodyFields(value, ["rules", "hidden", "defaults"])
         rules = try Self.lists(body["rules"], "rules")?.reduce(into: [:]) { rules, list in
@@ -64,7 +64,7 @@ struct CollectionRules: Sendable, Equatable {
             throw HTTPProblem(.invalidBody, "Expected an object of names, each with a list of grantees.", field: field)
         }
         guard Set(members.map { FieldName($0.name) }).count == members.count else {
-            throw HTTPProblem(.invalidBody, "A name stands twice.", field: field)
+            throw HTTPProblem(.invalidBody, "A name occurs twice.", field: field)
         }
         return try members.map { member in
             let inner = "\(field).\(member.name.prefix(128))"
@@ -75,7 +75,7 @@ struct CollectionRules: Sendable, Equatable {
         }
     }
 
-    /// Nil where there is none, or null.
+    /// Nil if absent or null.
     private static func list(_ value: JSONValue?, _ field: String) throws -> [String]? {
         guard let value, value != .null else { return nil }
         guard case .array(let elements) = value else {
@@ -89,7 +89,7 @@ struct CollectionRules: Sendable, Equatable {
         }
     }
 
-    /// What `init` takes.
+    /// The JSON form that `init` reads.
     var json: JSONValue {
         func list(_ names: [String]) -> JSONValue { .array(names.map { .string($0) }) }
         var members: [JSONValue.Member] = []
@@ -116,7 +116,8 @@ struct CollectionRules: Sendable, Equatable {
 
     func grantees(_ operation: Operation) -> [String]? { rules?[operation] }
 
-    /// Fields that say whose an object is: by which users may change or delete it, where not everybody may change it.
+    /// Fields that identify an object's owner: those through which the rules let users change or delete it, where not
+    /// everyone may.
     var ownerFields: [FieldPath] {
         func open(_ names: [String]) -> Bool { names.contains("*") || names.contains("authenticated") }
         guard let changing = grantees(.update), !open(changing) else { return [] }
@@ -125,14 +126,14 @@ struct CollectionRules: Sendable, Equatable {
         return Set(paths).sorted().compactMap { try? FieldPath($0.text) }
     }
 
-    /// Every list with the place where it stands.
+    /// Every list with its field name.
     private var lists: [(field: String, names: [String])] {
         var lists: [(field: String, names: [String])] = (rules ?? [:]).map { ("rules.\($0.key.rawValue)", $0.value) }
         lists += (hidden ?? [:]).map { ("hidden.\($0.key.text)", $0.value) }
         return lists + [("defaults.readers", defaults?.readers ?? []), ("defaults.writers", defaults?.writers ?? [])]
     }
 
-    /// Whether the rules are well formed by themselves.
+    /// Validates the rules on their own.
     ///
     /// - Throws: `invalid-body` naming the field, `limit-exceeded`.
     func check() throws {
@@ -140,7 +141,7 @@ struct CollectionRules: Sendable, Equatable {
             try Self.check(grantees, allowingFields: operation != .addField, field: "rules.\(operation.rawValue)")
         }
         guard (hidden ?? [:]).count <= Self.maximumHidden else {
-            throw HTTPProblem(.limitExceeded, "At most \(Self.maximumHidden) fields can be hidden.", field: "hidden")
+            throw HTTPProblem(.limitExceeded, "At most \(Self.maximumHidden) fields may be hidden.", field: "hidden")
         }
         for (name, grantees) in hidden ?? [:] {
             let field = "hidden.\(name.text.prefix(128))"
@@ -157,36 +158,36 @@ struct CollectionRules: Sendable, Equatable {
 
     private static func check(_ grantees: [String], allowingFields: Bool, field: String) throws {
         guard grantees.count <= Grantee.maximumListed else {
-            throw HTTPProblem(.limitExceeded, "At most \(Grantee.maximumListed) can be listed.", field: field)
+            throw HTTPProblem(.limitExceeded, "A list may have at most \(Grantee.maximumListed) entries.", field: field)
         }
         for grantee in grantees where grantee != "*" && grantee != "authenticated" && !Grantee.isUserOrRole(grantee) {
             guard allowingFields, grantee.hasPrefix("field:"), (try? FieldPath(String(grantee.dropFirst(6)))) != nil
             else {
                 throw HTTPProblem(
                     .invalidBody,
-                    "A grantee is \"*\", \"authenticated\", a user's id, \"role:<name>\" or \"field:<path>\".",
+                    "A grantee must be \"*\", \"authenticated\", a user's id, \"role:<name>\" or \"field:<path>\".",
                     field: field)
             }
         }
     }
 }
 
-// MARK: - What cannot work
+// MARK: - Rules that cannot work
 
 extension CollectionRules {
-    /// What stands in the app already: rules that do not fit it would never open anything.
+    /// The app's existing fields and roles. Rules that do not fit them would never allow anything.
     struct Surroundings: Sendable {
         /// The fields that the collection's objects have had, with their types.
         var fields: [FieldName: [String]]
         var roles: Set<String>
     }
 
-    /// Every word that could be a role's name, with and without `role:` in front.
+    /// Every word that could be the name of a role, with or without the prefix `role:`.
     var mentionedRoles: [String] {
         lists.flatMap(\.names).map { $0.hasPrefix("role:") ? String($0.dropFirst(5)) : $0 }.filter(Grantee.isRoleName)
     }
 
-    /// - Throws: `invalid-body` naming the field and what would be right.
+    /// - Throws: `invalid-body` naming the field and suggesting a correction.
     func check(in surroundings: Surroundings) throws {
         for (field, names) in lists {
             for name in names where name != "*" && name != "authenticated" {
@@ -220,7 +221,7 @@ extension CollectionRules {
     private static func objection(toPath path: String, _ surroundings: Surroundings) -> String? {
         let top = FieldName(topOf: path)
         guard SystemField(rawValue: top.text) == nil else {
-            return "\"\(top.text)\" is kept by the server. Name a field of the document that holds the user's id."
+            return "\"\(top.text)\" is maintained by the server. Name a field of the document that holds the user's id."
         }
         guard let types = surroundings.fields[top], !types.isEmpty else { return nil }
         let held = types.joined(separator: ", ")

@@ -2,17 +2,17 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// Who asks, as the rights of a space see it.
+/// The caller, as far as the rights of a space are concerned.
 enum Identity: Sendable, Hashable {
-    /// The app's own server: rights do not bind it.
+    /// The app's own server, which rights do not restrict.
     case master
     case anonymous
-    /// `roles`: every role the user has, also through other roles, without `role:`.
+    /// - Parameter roles: Every role of the user, direct or inherited from other roles, without the prefix `role:`.
     case user(String, roles: [String])
 
     var userID: String? { if case .user(let id, _) = self { id } else { nil } }
 
-    /// What a list of readers, writers or grantees may hold to mean this one.
+    /// The entries in lists of readers, writers or grantees that include this identity.
     var names: [String] {
         switch self {
         case .master, .anonymous: ["*"]
@@ -20,7 +20,7 @@ enum Identity: Sendable, Hashable {
         }
     }
 
-    /// Whether a list of readers or writers lets this one in.
+    /// Whether a list of readers or writers includes this identity.
     func isAmong(_ names: [String]?) -> Bool {
         guard self != .master, let names else { return true }
         let own = self.names
@@ -28,7 +28,7 @@ enum Identity: Sendable, Hashable {
     }
 }
 
-/// A user's id as tokens and headers carry it: 1 to 128 of `A-Z a-z 0-9 _ - .`, so that no id can be `*` or `role:x`.
+/// A user's id in tokens and headers: 1 to 128 of `A-Z a-z 0-9 _ - .`, so that no id can be `*` or `role:x`.
 struct UserID: Sendable, Hashable {
     let text: String
 
@@ -47,11 +47,11 @@ struct UserID: Sendable, Hashable {
     }
 }
 
-/// An entry of a list of readers, writers or members: `*`, a user's id, `role:<name>`.
+/// An entry in a list of readers, writers or members: `*`, a user's id, or `role:<name>`.
 enum Grantee {
     static let maximumListed = 100
 
-    /// A role's name: 1 to 64 of `A-Z a-z 0-9 _ -` and spaces inside.
+    /// Whether the text is the name of a role: 1 to 64 of `A-Z a-z 0-9 _ -` and inner spaces.
     static func isRoleName(_ text: some StringProtocol) -> Bool {
         let isWellFormed = text.utf8.allSatisfy { byte in
             switch byte {
@@ -73,10 +73,10 @@ enum Grantee {
     /// - Throws: `invalid-body` naming `field`.
     static func checked(_ names: [String], field: String) throws -> [String] {
         guard names.count <= maximumListed else {
-            throw HTTPProblem(.limitExceeded, "At most \(maximumListed) can be listed.", field: field)
+            throw HTTPProblem(.limitExceeded, "A list may have at most \(maximumListed) entries.", field: field)
         }
         guard names.allSatisfy({ $0 == "*" || isUserOrRole($0) }) else {
-            throw HTTPProblem(.invalidBody, "It is a list of \"*\", users' ids and \"role:<name>\".", field: field)
+            throw HTTPProblem(.invalidBody, "Expected a list of \"*\", users' ids and \"role:<name>\".", field: field)
         }
         return names
     }

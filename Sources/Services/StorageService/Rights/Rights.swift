@@ -1,11 +1,11 @@
 import MartletAPI
 import MartletHTTP
 
-/// An identity with everything its space says about rights, as one request sees them.
+/// An identity with the rules of its space, constant during one request.
 struct Rights: Sendable {
     let identity: Identity
     private let collections: [String: CollectionRules]
-    /// Whether the environment keeps clients out.
+    /// Whether the environment is closed to clients.
     private let isClosed: Bool
 
     init(identity: Identity, collections: [String: CollectionRules], isClosed: Bool = false) {
@@ -14,14 +14,14 @@ struct Rights: Sendable {
         self.isClosed = isClosed
     }
 
-    /// The same of other collections.
+    /// The same rights with the rules of these collections.
     func with(_ collections: [String: CollectionRules]) -> Rights {
         Rights(identity: identity, collections: collections, isClosed: isClosed)
     }
 
     static let master = Rights(identity: .master, collections: [:])
 
-    /// False: there is no such collection, or it is newer than these rights.
+    /// False if the collection does not exist, or is newer than these rights.
     func knows(_ collection: CollectionName) -> Bool { identity == .master || collections[collection.text] != nil }
 
     func access(to collection: CollectionName) -> Access {

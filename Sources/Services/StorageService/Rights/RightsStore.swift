@@ -6,11 +6,11 @@ import MartletPostgres
 import ServiceLifecycle
 import Synchronization
 
-/// The rules of collections, the known fields, and who has which roles; kept in memory and dropped when a copy of the
-/// service changes them.
+/// The rules and known fields of collections, and the roles of users. Cached in memory and invalidated when any copy of
+/// the service changes them.
 ///
-/// A change is told to the other copies by a notification in its own transaction. What is remembered is dropped after
-/// `validity` in any case, so that a lost connection delays a change and cannot hide it.
+/// A change notifies the other copies in its own transaction. Cache entries expire after `validity` in any case, so a
+/// lost connection delays changes but cannot hide them.
 final class RightsStore: Sendable {
     static let channel = "martlet_storage_rights"
     static let validity: Duration = .seconds(10)
@@ -25,19 +25,19 @@ final class RightsStore: Sendable {
         self.spaces = spaces
     }
 
-    /// What the space knows of one collection.
+    /// What the cache contains about a collection.
     struct Collection: Sendable {
         var rules: CollectionRules
-        /// Field → types, as `FieldTypes` has them.
+        /// Field → types, as in `FieldTypes`.
         var fields: [FieldName: [String]]
-        /// The top-level fields of each unique index, one that is being built among them.
+        /// The top-level fields of each unique index, including indexes being built.
         var unique: [Set<FieldName>] = []
     }
 
-    /// What a space says about rights.
+    /// What the cache contains about a space.
     private struct Known: Sendable {
         var collections: [String: Collection] = [:]
-        /// Whether clients are kept out (`_closed`).
+        /// Whether the environment is closed to clients (`_closed`).
         var isClosed = false
 
         var rules: [String: CollectionRules] { collections.mapValues(\.rules) }
@@ -46,7 +46,7 @@ final class RightsStore: Sendable {
     private struct Memory {
         var spaces: [AppSpace: (known: Known, until: ContinuousClock.Instant)] = [:]
         var roles: [UserKey: (roles: [String], until: ContinuousClock.Instant)] = [:]
-        /// Grows with every forgetting, so that what was read before it is not remembered after it.
+        /// Increases with every invalidation, so that values read before one are not cached after it.
         var generation = 0
     }
 
@@ -55,13 +55,14 @@ final class RightsStore: Sendable {
         let user: String
     }
 
-    /// The rights of whoever asks: nothing is asked of the database when it is remembered.
+    /// The caller's rights. Does not query the database if they are cached.
     ///
-    /// - Parameter collections: those that are asked for. One that is not known is looked for: another copy may have
-    ///   made it a moment ago, or given this name to one with rules.
-    /// - Parameter evenIfClosed: for work done in a client's name but not for the client: it gets rights even where
-    ///   clients are kept out, and `Access.require` refuses everything then.
-    /// - Throws: `forbidden` for a client where the environment keeps clients out.
+    /// - Parameters:
+    ///   - collections: The requested collections. Unknown ones are looked up, because another copy may just have
+    ///     created one, or given this name to a collection with rules.
+    ///   - evenIfClosed: For work in a client's name that is not for the client. Rights are then returned even if the
+    ///     environment is closed to clients, but `Access.require` refuses every operation.
+    /// - Throws: `forbidden` for a client if the environment is closed to clients.
     func rights(
         of principal: Principal, in space: AppSpace, to collections: [CollectionName] = [], evenIfClosed: Bool = false
     ) async throws -> Rights {
@@ -73,7 +74,7 @@ final class RightsStore: Sendable {
         return try await complete(rights, with: collections, in: space)
     }
 
-    /// The same rights, with what is to be known of `collections` now.
+    /// The same rights, after loading the rules of `collections` that they lack.
     func complete(_ rights: Rights, with collections: some Swift.Collection<CollectionName>, in space: AppSpace)
         async throws -> Rights
     {
@@ -97,7 +98,7 @@ final class RightsStore: Sendable {
         return known
     }
 
-    /// Another number whenever something was forgotten: what was derived from rights is to be derived again.
+    /// Changes with every invalidation. Values derived from rights must then be derived again.
     var revision: Int { memory.withLock { $0.generation } }
 
     func forget(_ space: AppSpace) {
@@ -122,7 +123,7 @@ final class RightsStore: Sendable {
         return .user(user.text, roles: try await roles(of: user, in: space))
     }
 
-    /// Every role the user has, also through other roles, by name.
+    /// Every role of the user, direct or inherited from other roles, by name.
     func roles(of user: UserID, in space: AppSpace) async throws -> [String] {
         let key = UserKey(space: space, user: user.text)
         let now = ContinuousClock.now
@@ -145,14 +146,14 @@ final class RightsStore: Sendable {
 
     private func load(_ space: AppSpace) async throws -> Known {
         try await spaces.prepare(space)
-        // PostgreSQL refuses equal values long before the index is ready. Asked first, so that one that becomes ready
-        // meanwhile is not missing.
+        // PostgreSQL enforces uniqueness long before the index is ready. Builds are read first, so that one that
+        // becomes ready in between is not missed.
         let builds = try await postgres.query(
             """
             SELECT b.collection, b.definition::text FROM storage.index_builds AS b JOIN storage.jobs AS j ON j.id = b.job
             WHERE b.schema = \(space.schema) AND (b.definition->>'unique')::boolean AND j.finished IS NULL
             """)
-        // One row at least, as an environment without collections can be closed too.
+        // Always returns at least one row, because an environment without collections may be closed, too.
         var query: PostgresQuery = """
             SELECT state.is_closed, c.name, c.rules::text, c.fields::text, ARRAY(
                 SELECT obj_description(x.indexrelid, 'pg_class') FROM pg_index AS x JOIN pg_class AS t ON t.oid = x.indrelid
@@ -175,7 +176,7 @@ final class RightsStore: Sendable {
         return known
     }
 
-    /// The fields of one collection as they are now, not as they are remembered.
+    /// The current fields of a collection, bypassing the cache.
     func storedFields(of collection: CollectionName, in space: AppSpace) async throws -> [FieldName: [String]] {
         let rows = try await spaces.query(
             "SELECT fields::text FROM \(try space.own("_collections")) WHERE name = \(collection.text)", in: space,
@@ -183,7 +184,7 @@ final class RightsStore: Sendable {
         return try rows.first.map { try Self.fields($0.decode(0)) } ?? [:]
     }
 
-    /// `{"name":["String"],…}`, each field by its own bytes.
+    /// Parses `{"name":["String"],…}`, comparing fields by their bytes.
     static func fields(_ text: String) throws -> [FieldName: [String]] {
         guard case .object(let members) = try JSONValue(parsing: text.utf8) else { return [:] }
         return members.reduce(into: [:]) { fields, member in
@@ -197,7 +198,7 @@ final class RightsStore: Sendable {
         return Set(index.fields.map { FieldName(topOf: $0.begins(with: "-") ? String($0.dropFirst()) : $0) })
     }
 
-    /// One query, however deep roles are nested.
+    /// A single query, however deeply roles are nested.
     private func loadRoles(of user: UserID, in space: AppSpace) async throws -> [String] {
         try await spaces.prepare(space)
         let members = try space.own("_role_members")
@@ -215,7 +216,7 @@ final class RightsStore: Sendable {
     static let maximumRolesOfUser = 1_000
     private static let maximumUsersAtOnce = 500
 
-    /// Remembers the roles of many for longer than `time`, so that `rights(of:in:)` need not ask for each.
+    /// Caches the roles of many users for longer than `time`, so that `rights(of:in:)` need not query each.
     func prepare(_ users: [String], in space: AppSpace, for time: Duration) async throws {
         let now = ContinuousClock.now
         let (unknown, generation) = memory.withLock { memory in
@@ -252,7 +253,7 @@ final class RightsStore: Sendable {
             uniqueKeysWithValues: try await postgres.query(query).map { (try $0.decode(0), try $0.decode(1)) })
     }
 
-    /// Adds to what is known of a collection's fields.
+    /// Adds fields and types to those known of a collection.
     func learn(_ fields: [FieldName: Set<String>], _ scope: QueryScope) async throws {
         let members = fields.map { JSONValue.Member($0.key.text, .array($0.value.sorted().map { .string($0) })) }
         let encoded = PostgresJSON(JSONValue.object(members).text)
@@ -266,7 +267,7 @@ final class RightsStore: Sendable {
     }
 }
 
-/// Drops what this copy remembers when another has changed it.
+/// Invalidates this copy's cache after changes by other copies.
 struct RightsWatch: Service {
     let rights: RightsStore
     let postgres: PostgresClient
@@ -274,7 +275,8 @@ struct RightsWatch: Service {
     func run() async throws {
         await cancelWhenGracefulShutdown {
             for await notification in postgres.listen(RightsStore.channel) {
-                // A space's name would do, but changes of rules are rare and a missed one is a hole.
+                // Invalidating a single space would be enough, but changes of rules are rare and a missed one is a
+                // security hole.
                 _ = notification
                 rights.forgetAll()
             }

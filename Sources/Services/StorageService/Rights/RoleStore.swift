@@ -2,7 +2,7 @@ import MartletAPI
 import MartletHTTP
 import MartletPostgres
 
-/// An app's roles and who has them.
+/// An app's roles and their members.
 struct RoleStore: Sendable {
     static let maximumRoles = 10_000
 
@@ -29,10 +29,11 @@ struct RoleStore: Sendable {
         /// - Throws: `invalid-body`, `limit-exceeded`, naming the field.
         static func checked(_ members: [String], _ field: String) throws -> [String] {
             guard members.count <= maximumMembers else {
-                throw HTTPProblem(.limitExceeded, "At most \(maximumMembers) members at a time.", field: field)
+                throw HTTPProblem(
+                    .limitExceeded, "At most \(maximumMembers) members may be changed at a time.", field: field)
             }
             guard members.allSatisfy(Grantee.isUserOrRole) else {
-                throw HTTPProblem(.invalidBody, "A member is a user's id or \"role:<name>\".", field: field)
+                throw HTTPProblem(.invalidBody, "A member must be a user's id or \"role:<name>\".", field: field)
             }
             return members
         }
@@ -48,7 +49,7 @@ struct RoleStore: Sendable {
         return try rows.map { Summary(name: try $0.decode(0), members: try $0.decode(1)) }
     }
 
-    /// Nil when there is no such role.
+    /// Nil if there is no such role.
     func find(_ name: String, _ page: RolePage, of space: AppSpace) async throws -> Role? {
         let (roles, members) = (try space.own("_roles"), try space.own("_role_members"))
         let rows = try await run(
@@ -68,7 +69,7 @@ struct RoleStore: Sendable {
                 "SELECT count(*), count(*) FILTER (WHERE name = \(name)) FROM \(roles)")
             let isKnown = try known[0].decode(1, as: Int.self) == 1
             guard try isKnown || known[0].decode(0, as: Int.self) < Self.maximumRoles else {
-                throw HTTPProblem(.limitExceeded, "An app may have \(Self.maximumRoles) roles.")
+                throw HTTPProblem(.limitExceeded, "An app may have at most \(Self.maximumRoles) roles.")
             }
             try await transaction.execute("INSERT INTO \(roles) (name) VALUES (\(name)) ON CONFLICT DO NOTHING")
             try await transaction.execute(
@@ -82,7 +83,7 @@ struct RoleStore: Sendable {
         rights.forget(space)
     }
 
-    /// False when there was none.
+    /// Returns false if there was no such role.
     func delete(_ name: String, of space: AppSpace) async throws -> Bool {
         let (roles, members) = (try space.own("_roles"), try space.own("_role_members"))
         try await spaces.prepare(space)

@@ -3,7 +3,7 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// Where the rules of collections are set.
+/// Reads and sets the rules of collections.
 struct RulesStore: Sendable {
     let postgres: PostgresClient
     let spaces: Spaces
@@ -19,7 +19,8 @@ struct RulesStore: Sendable {
         return known.rules
     }
 
-    /// - Throws: `invalid-body` for rules that could never open anything, naming the field; nothing is made then.
+    /// - Throws: `invalid-body` naming the field, for rules that could never allow anything; the collection is then not
+    ///   created.
     func set(_ rules: CollectionRules, on collection: CollectionName, of space: AppSpace) async throws {
         try rules.check(in: try await surroundings(of: rules, on: collection, of: space))
         try await collections.create(collection, of: space)

@@ -1,11 +1,10 @@
 import MartletPostgres
 import Synchronization
 
-/// Slow lists and summaries, by what they ask for: kept in the memory of this copy of the service since it started,
-/// without any value.
+/// Slow lists and summaries, grouped by the shape of the query. Kept in the memory of this copy of the service since it
+/// started, without any values.
 ///
-/// The time is that of the whole statement as the service waited for it, so that a busy database makes every shape
-/// slow.
+/// Times include everything that the service waited for, so a busy database makes every shape slow.
 final class AdviceStore: Sendable {
     static let threshold: Duration = .milliseconds(50)
     static let maximumShapes = 500
@@ -23,15 +22,15 @@ final class AdviceStore: Sendable {
         var slowest: Duration = .zero
     }
 
-    /// What the management call tells of a shape.
+    /// Advice about a shape, as returned by the management call.
     struct Advice: Codable, Sendable {
-        /// `age ordered`, `title prefix`, …: the fields of the filter and what is asked of them.
+        /// The fields of the filter and how they are used: `age ordered`, `title prefix`, …
         var filter: [String]
         var order: [String]
         var count: Int
         var meanMilliseconds: Int
         var slowestMilliseconds: Int
-        /// The body of the call that makes an index for it; nil: none would help, or it is there.
+        /// The body of the call that creates a suitable index; nil if none would help, or it exists.
         var index: Suggestion?
     }
 
@@ -49,7 +48,7 @@ final class AdviceStore: Sendable {
         note(filter, order: (query.order ?? []).map(\.text), in: scope, took: duration)
     }
 
-    /// What a summary has in order is its own answer, for which no index helps.
+    /// The order of a summary is computed from its result, so no index can help.
     func note(_ query: some SummaryQuery, in scope: QueryScope, took duration: Duration) {
         guard duration >= Self.threshold, let filter = try? query.condition(query.filter, scope) else { return }
         note(filter, order: [], in: scope, took: duration)
@@ -63,7 +62,7 @@ final class AdviceStore: Sendable {
         let shape = Shape(
             space: scope.space, collection: scope.collection, uses: Array(uses.prefix(10)), order: order)
         shapes.withLock { shapes in
-            // The one seen least makes room.
+            // Evicts the least frequent shape.
             if shapes[shape] == nil, shapes.count >= Self.maximumShapes,
                 let least = shapes.min(by: { $0.value.count < $1.value.count })
             {
@@ -77,7 +76,7 @@ final class AdviceStore: Sendable {
         }
     }
 
-    /// The slowest in all first.
+    /// Ordered by total time, slowest first.
     func list(of collection: CollectionName, in space: AppSpace) -> [Advice] {
         let own = shapes.withLock { $0.filter { $0.key.space == space && $0.key.collection == collection } }
         return own.sorted { $0.value.total > $1.value.total }.prefix(50).map { shape, figures in
@@ -89,8 +88,8 @@ final class AdviceStore: Sendable {
         }
     }
 
-    /// Geo, text and prefix need an index of their own kind; else one that reads in order, or goes to where a range
-    /// begins.
+    /// Geo, text and prefix conditions need an index of their own kind. Otherwise suggests one that supports the order
+    /// or the start of a range.
     static func suggestion(for shape: Shape) -> Suggestion? {
         for kind in [IndexUse.Kind.geo, .text, .prefix] {
             if let use = shape.uses.first(where: { $0.kind == kind }) {

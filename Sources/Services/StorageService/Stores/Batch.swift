@@ -6,7 +6,7 @@ import MartletHTTP
 import MartletPostgres
 import NIOCore
 
-/// Several writes in one request, in order: each on its own, or all or none.
+/// Several writes in one request, in order: either independent of each other, or all or none.
 struct Batch: Sendable {
     static let maximumRequests = 100
 
@@ -16,7 +16,8 @@ struct Batch: Sendable {
     let rights: RightsStore
     let before: BeforeHooks
 
-    /// One write of a batch: `{"method","path","body"?,"ifMatch"?}`, the path as behind the app key: `storage/Note/a`.
+    /// One write of a batch: `{"method","path","body"?,"ifMatch"?}`. The path is the part after the app key:
+    /// `storage/Note/a`.
     struct Item: Sendable {
         enum Act: Sendable {
             case create(Document)
@@ -30,10 +31,10 @@ struct Batch: Sendable {
         let precondition: Precondition?
     }
 
-    /// What one write was answered.
+    /// The answer to one write.
     struct Outcome: Sendable {
         var status: Int
-        /// An object's JSON, or a problem's; nil: none.
+        /// The JSON of an object or a problem; nil for no body.
         var body: ByteBuffer?
 
         init(_ written: ObjectStore.Written, status: Int) {
@@ -47,7 +48,7 @@ struct Batch: Sendable {
         }
     }
 
-    /// Each on its own: a failure is an outcome, and the others are carried out.
+    /// Runs each write independently: a failure is an outcome, and the others continue.
     func run(_ items: [Item], in space: AppSpace, with rights: Rights, requestID: String) async throws -> [Outcome] {
         var outcomes: [Outcome] = []
         let deadline = ContinuousClock.now + before.settings.totalTime
@@ -64,7 +65,7 @@ struct Batch: Sendable {
         return outcomes
     }
 
-    /// Whether any of the collections has a hook that is asked before.
+    /// Whether any of the collections has a `before…` hook.
     func isAsked(_ items: [Item], in space: AppSpace, with rights: Rights) async throws -> Bool {
         for name in Set(items.map(\.collection)) {
             let scope = QueryScope(space: space, collection: name, rights: rights)
@@ -73,10 +74,10 @@ struct Batch: Sendable {
         return false
     }
 
-    /// What hooks want of a batch that is all or none: they are asked before it begins, and see nothing of what it will
-    /// have written.
+    /// Returns an all-or-none batch as changed by the hooks. They are asked before the batch begins, so they do not see
+    /// what its earlier writes will have changed.
     ///
-    /// - Throws: the first refusal, naming the request.
+    /// - Throws: The first refusal, naming the request.
     func asked(_ items: [Item], in space: AppSpace, with rights: Rights) async throws -> [Item] {
         let deadline = ContinuousClock.now + before.settings.totalTime
         var asked: [Item] = []
@@ -92,9 +93,9 @@ struct Batch: Sendable {
         return asked
     }
 
-    /// All or none, in the transaction that the store is in or in one of its own.
+    /// Runs all writes or none, in the store's transaction or in a new one.
     ///
-    /// - Throws: the first failure, naming the request.
+    /// - Throws: The first failure, naming the request.
     func runAll(_ items: [Item], in space: AppSpace, with rights: Rights, _ objects: ObjectStore) async throws
         -> [Outcome]
     {
@@ -142,7 +143,7 @@ struct Batch: Sendable {
         }
     }
 
-    /// A table cannot be made and be missing in one transaction, and an update of a missing one would end it.
+    /// Creates the collections before the batch's transaction, which an error about a missing table would abort.
     private func makeCollections(for items: [Item], in space: AppSpace) async throws {
         let known = try await rights.collections(of: space)
         for name in Set(items.map(\.collection)) where known[name.text] == nil {
@@ -155,7 +156,7 @@ extension Batch.Item {
     /// - Throws: as `Document`, `invalid-body`, `invalid-path`; the caller names the request.
     init(_ bytes: ArraySlice<UInt8>) throws {
         let refusal = HTTPProblem(
-            .invalidBody, "A request has \"method\", \"path\", and maybe \"body\" and \"ifMatch\".")
+            .invalidBody, "Expected an object with \"method\", \"path\" and optionally \"body\" and \"ifMatch\".")
         guard bytes.first == UInt8(ascii: "{") else { throw refusal }
         let members = try JSONText.members(of: bytes)
         try JSONText.refuseUnknown(members, known: ["method", "path", "body", "ifMatch"])
@@ -167,7 +168,7 @@ extension Batch.Item {
         let parts = path.drop { $0 == "/" }.split(separator: "/", omittingEmptySubsequences: false)
         guard parts.first == "storage", (2...3).contains(parts.count) else {
             throw HTTPProblem(
-                .invalidPath, "It is \"storage/{collection}\" or \"storage/{collection}/{id}\".", field: "path")
+                .invalidPath, "Expected \"storage/{collection}\" or \"storage/{collection}/{id}\".", field: "path")
         }
         collection = try CollectionName(String(parts[1]))
         let id = try parts.count == 3 ? ObjectID(String(parts[2])) : nil
@@ -179,18 +180,19 @@ extension Batch.Item {
         case ("PATCH", let id?): act = .change(id, try Document(body, replacing: id, allowingOperations: true))
         case ("DELETE", let id?): act = .delete(id)
         default:
-            throw HTTPProblem(.invalidBody, "POST to a collection; PUT, PATCH or DELETE of an object.", field: "method")
+            throw HTTPProblem(
+                .invalidBody, "Expected POST to a collection, or PUT, PATCH or DELETE of an object.", field: "method")
         }
         switch try value("ifMatch") {
         case nil: precondition = nil
         case .string(let tags): precondition = Precondition(tags: try EntityTag.list(tags)?.map(\.text))
-        default: throw HTTPProblem(.invalidBody, "It is an entity tag, in quotes.", field: "ifMatch")
+        default: throw HTTPProblem(.invalidBody, "Expected an entity tag, in quotes.", field: "ifMatch")
         }
     }
 }
 
 extension JSONText {
-    /// - Throws: `invalid-body`, naming the first member that is not `known` and the nearest one.
+    /// - Throws: `invalid-body`, naming the first unknown member and the most similar known one.
     static func refuseUnknown(_ members: [Member], known: [String]) throws {
         for member in members where !known.contains(where: { $0.hasSameBytes(as: member.name) }) {
             throw HTTPProblem.unknownMember(member.name, known: known)

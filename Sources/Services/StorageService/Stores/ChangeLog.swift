@@ -1,8 +1,8 @@
 import MartletPostgres
 
-/// SQL that appends to a space's change log, to stand in the statement that writes the objects.
+/// SQL that appends to a space's change log, as part of the statement that writes the objects.
 ///
-/// The statement has a CTE `written` with the columns of the object after the write, `kind` (`c`, `u`, `d`), and
+/// The statement must have a CTE `written` with the object's columns after the write, `kind` (`c`, `u`, `d`), and
 /// `before_updated`, `before_version`, `before_readers`, `before_doc` (NULL for `c`).
 enum ChangeLog {
     static func append(in scope: QueryScope) throws -> PostgresQuery {

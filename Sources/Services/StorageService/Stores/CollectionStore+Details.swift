@@ -2,14 +2,14 @@ import MartletAPI
 import MartletHTTP
 import MartletPostgres
 
-/// What a view of the stored data shows of one collection.
+/// Details of a collection for displaying stored data.
 extension CollectionStore {
     struct Details: Sendable {
-        /// Without removed objects when it is exact, otherwise PostgreSQL's estimate of all.
+        /// Without removed objects if it is exact, otherwise PostgreSQL's estimate including them.
         var count: Int
         var isCountExact: Bool
         var sizeInBytes: Int
-        /// Contained in `sizeInBytes`.
+        /// Included in `sizeInBytes`.
         var indexSizeInBytes: Int
     }
 
@@ -17,13 +17,13 @@ extension CollectionStore {
         var name: String
         /// `String`, `Number`, `Boolean`, `Array`, `Object`, `Date`, `Pointer<…>` …; sorted.
         var types: [String]
-        /// In how many objects of the sample it stands.
+        /// The number of sampled objects with this field.
         var sampled: Int
     }
 
-    /// Objects looked at for fields: the oldest and the newest.
+    /// The number of objects sampled for fields: the oldest and the newest.
     private static let sample = 500
-    /// Tables up to this size are counted.
+    /// Collections up to this size are counted exactly.
     private static let countedSizeInBytes = 64 << 20
 
     /// - Throws: `collection-not-found`.
@@ -43,7 +43,7 @@ extension CollectionStore {
             indexSizeInBytes: try row.decode(1))
     }
 
-    /// The fields known by name, and those of a sample of objects.
+    /// The known fields, and those of a sample of objects.
     func fields(of collection: CollectionName, of space: AppSpace, known: [FieldName: [String]]) async throws -> [Field]
     {
         let table = try space.table(collection)

@@ -10,16 +10,16 @@ struct CollectionStore: Sendable {
     let postgres: PostgresClient
     let spaces: Spaces
 
-    /// What the management calls tell of a collection.
+    /// A collection as returned by management calls.
     struct Summary: Codable, Sendable, Equatable {
         var name: String
-        /// PostgreSQL's estimate, which may lag behind by minutes.
+        /// PostgreSQL's estimate, which may be minutes old.
         var estimatedCount: Int
-        /// With indexes.
+        /// Including indexes.
         var sizeInBytes: Int
     }
 
-    /// Makes a collection; does nothing when it exists, also when many try at once.
+    /// Creates a collection. Idempotent, also when called concurrently.
     ///
     /// - Throws: `limit-exceeded` beyond `maximumCollections`.
     func create(_ collection: CollectionName, of space: AppSpace) async throws {
@@ -35,7 +35,8 @@ struct CollectionStore: Sendable {
             guard try rows[0].decode(1, as: Int.self) == 0 else { return }
             guard try rows[0].decode(0, as: Int.self) < Self.maximumCollections else {
                 throw HTTPProblem(
-                    .limitExceeded, "An app may have \(Self.maximumCollections) collections.", field: "collection")
+                    .limitExceeded, "An app may have at most \(Self.maximumCollections) collections.",
+                    field: "collection")
             }
             try await Self.makeTable(table, in: transaction)
             try await transaction.execute(
@@ -61,7 +62,7 @@ struct CollectionStore: Sendable {
             """)
     }
 
-    /// The primary key, the indexes on every equality and on the order of creation, and the one on readers and writers.
+    /// Creates the primary key and the indexes on every equality, on the order of creation, and on readers and writers.
     static func makeIndexes(_ table: PostgresIdentifier, in transaction: PostgresTransaction, timeout: Duration? = nil)
         async throws
     {
@@ -69,26 +70,27 @@ struct CollectionStore: Sendable {
             try IndexName.make().identifier, try IndexName.make().identifier, try IndexName.make().identifier
         )
         try await transaction.execute("ALTER TABLE \(table) ADD CONSTRAINT \(key) PRIMARY KEY (id)", timeout: timeout)
-        // Without the list of pending entries, which every search would have to walk: after a bulk write it made
-        // PostgreSQL prefer reading the whole table.
+        // Without the list of pending entries, which every search would have to scan: after a bulk write it made
+        // PostgreSQL prefer a sequential scan.
         try await transaction.execute(
             "CREATE INDEX \(search) ON \(table) USING gin (doc jsonb_path_ops) WITH (fastupdate = off)",
             timeout: timeout)
-        // For the newest first, under whatever rules: rows come in order until enough of them may be read.
+        // For listing the newest objects first under any rules: rows are read in order until enough of them are
+        // readable.
         try await transaction.execute("CREATE INDEX \(newest) ON \(table) (created DESC, id)", timeout: timeout)
         try await transaction.execute(
             "CREATE INDEX \(try IndexName.make().identifier) ON \(table) \(listedKeys)", timeout: timeout)
     }
 
-    /// Of the index by which all that is one user's is found (`StoredUserData`). Objects that everyone may read and
-    /// write are not in it.
+    /// The keys of the index by which a user's data is found (`StoredUserData`). It excludes objects that everyone may
+    /// read and write.
     static let listedKeys: PostgresQuery =
         "USING gin (readers, writers) WITH (fastupdate = off) WHERE readers IS NOT NULL OR writers IS NOT NULL"
 
-    /// What its definition is like, as PostgreSQL writes it.
+    /// A pattern for its definition, as printed by PostgreSQL.
     static let listedPattern = "%USING gin (readers, writers)%"
 
-    /// Takes back a collection that was made for objects that then did not come.
+    /// Drops a collection that was created for objects that could not be stored.
     func dropIfEmpty(_ collection: CollectionName, of space: AppSpace) async throws {
         let table = try space.table(collection)
         try await postgres.withTransaction(role: space.role) { transaction in
@@ -137,11 +139,11 @@ struct CollectionStore: Sendable {
                 try await Self.forgetChanges(of: collection, space, transaction)
             }
         } catch let error as PostgresError where error.sqlState == "42P07" {
-            throw HTTPProblem(.conflict, "A collection \"\(name.text)\" exists.", field: "name")
+            throw HTTPProblem(.conflict, "A collection \"\(name.text)\" already exists.", field: "name")
         }
     }
 
-    /// Drops a collection with everything in it.
+    /// Drops a collection with all its data.
     ///
     /// - Throws: `collection-not-found`.
     func drop(_ collection: CollectionName, of space: AppSpace) async throws {

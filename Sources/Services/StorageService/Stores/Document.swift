@@ -5,9 +5,9 @@ import MartletHTTP
 import MartletPostgres
 import NIOCore
 
-/// An object as a client sent it: checked JSON text, and what of it the server must know.
+/// An object sent by a client: validated JSON text, and what the server must know about it.
 ///
-/// Only a text that has typed values or operations in it is decoded.
+/// The text is only decoded if it contains typed values or operations.
 struct Document: Sendable {
     static let maximumSizeInBytes = 1 << 20
     static let maximumBatch = 1_000
@@ -16,21 +16,21 @@ struct Document: Sendable {
     let json: PostgresJSON
     /// The `_id` in the body.
     let id: ObjectID?
-    /// Whether names of ours stand in the text and have to be taken out of what is stored.
+    /// Whether the text contains system fields, which must not be stored.
     let hasSystemFields: Bool
     let readers: Listing
     let writers: Listing
-    /// Top-level field → type; those that are null or taken away have none.
+    /// Top-level field → type. Fields that are null or removed have no type.
     let fields: [FieldName: String]
-    /// Which fields the client writes, and how: a hook's document keeps what its client sent.
+    /// The fields that the client writes, and how. A hook's document keeps those of its client.
     var touched: Touched
-    /// Atomic operations and dotted keys, which `change` carries out one by one; nil: the text only has values to set.
+    /// Atomic operations and dotted keys, which `change` applies one by one; nil if the text only sets values.
     let operations: Operations?
 
-    /// A list of readers or writers as a body has it.
+    /// A list of readers or writers in a body.
     enum Listing: Sendable, Equatable {
         case absent
-        /// null: everyone.
+        /// null, which means everyone.
         case everyone
         case names([String])
 
@@ -39,15 +39,15 @@ struct Document: Sendable {
 
     /// The top-level fields of a write.
     struct Touched: Sendable, Equatable {
-        /// All that the write names.
+        /// All fields that the write names.
         var written: Set<FieldName> = []
-        /// Those that it does not merely take away: what `addField` is about.
+        /// Fields that it does not just remove, to which the rule `addField` applies.
         var added: Set<FieldName> = []
-        /// Those that it changes by what they hold: by an operation, or by a dotted name.
+        /// Fields whose new value depends on the stored one: those with an operation or a dotted name.
         var operated: Set<FieldName> = []
 
-        /// Of a hook's document in place of a client's: what it makes of fields that the client does not see is the
-        /// app's own doing.
+        /// Adopts the fields of the client's document for that of a hook: the app itself is responsible for how its
+        /// hook changes fields that the client cannot see.
         mutating func keep(_ sent: Touched) { (written, operated) = (sent.written, sent.operated) }
     }
 
@@ -82,8 +82,8 @@ struct Document: Sendable {
         hasSystemFields = facts.hasSystemFields
         readers = facts.readers
         writers = facts.writers
-        // A field that is only taken away is not learned: `{"a.b":{"__op":"Delete"}}` would make `a` a known field,
-        // past `addField`.
+        // A field that is only removed does not become known. Otherwise `{"a.b":{"__op":"Delete"}}` would make `a`
+        // known without permission to add fields.
         let deleted: Set<FieldName> = operations?.deleted ?? []
         fields = deleted.isEmpty ? facts.fields : facts.fields.filter { !deleted.contains($0.key) }
         touched = Touched(
@@ -91,29 +91,29 @@ struct Document: Sendable {
         self.operations = operations
     }
 
-    /// A document for the object `id`, which the body may name too.
+    /// A document for the object `id`, which the body may also contain.
     ///
-    /// - Throws: as `init`, and `invalid-id` when the body names another.
+    /// - Throws: As `init`, and `invalid-id` if the body contains another id.
     init(_ body: ByteBuffer, replacing id: ObjectID, allowingOperations: Bool = false) throws {
         self = try Document(body, allowingOperations: allowingOperations)
         guard self.id == nil || self.id == id else {
-            throw HTTPProblem(.invalidID, "The body's _id is not the address's.", field: "_id")
+            throw HTTPProblem(.invalidID, "The _id in the body differs from that in the path.", field: "_id")
         }
     }
 
-    /// What the document is bound as, without names of ours.
+    /// The document to be stored, without system fields.
     var stored: PostgresQuery { hasSystemFields ? "(\(json) - \(SystemField.names))" : "\(json)" }
 }
 
 /// The objects of a bulk post.
 struct Documents: Sendable {
-    /// The array's text.
+    /// The text of the array.
     let json: PostgresJSON
-    /// In order; nil where an id is to be made.
+    /// In order; nil where an id must be generated.
     let ids: [ObjectID?]
-    /// Top-level field → types, of all.
+    /// Top-level field → types, over all objects.
     let fields: [FieldName: Set<String>]
-    /// Of all.
+    /// Over all objects.
     var touched = Document.Touched()
 
     /// - Throws: as `Document`, and `limit-exceeded` beyond `Document.maximumBatch`.
@@ -133,10 +133,11 @@ struct Documents: Sendable {
             ids.append(facts.id)
             names.formUnion(facts.names)
             for (name, type) in facts.fields { fields[name, default: []].insert(type) }
-            // Of all names: those whose values are null take memory, too.
+            // Counts all names, because fields with null values use memory, too.
             guard names.count <= JSONLimits.maximumMembers else {
                 throw HTTPProblem(
-                    .limitExceeded, "All objects together may have \(JSONLimits.maximumMembers) fields by name.")
+                    .limitExceeded,
+                    "All objects together may have at most \(JSONLimits.maximumMembers) different field names.")
             }
         }
         self.touched = Document.Touched(written: names, added: names)
@@ -145,7 +146,7 @@ struct Documents: Sendable {
         self.fields = fields
     }
 
-    /// Each object's text, one after the other: what is made of one is gone before the next.
+    /// Passes each object's text to the closure, one after the other; memory used for one is freed before the next.
     static func forEach(of bytes: [UInt8], _ object: ([JSONText.Member], Range<Int>) throws -> Void) throws {
         var failure: (any Error)?
         try bytes.withUnsafeBufferPointer { bytes in
@@ -173,14 +174,14 @@ struct Documents: Sendable {
     }
 }
 
-/// What the outermost level of an object's text tells.
+/// Properties of the outermost level of an object's text.
 private struct Facts {
     var id: ObjectID?
     var hasSystemFields = false
     var readers = Document.Listing.absent
     var writers = Document.Listing.absent
     var fields: [FieldName: String] = [:]
-    /// Also those without a type.
+    /// Including names without a type.
     var names: Set<FieldName> = []
 
     init(_ members: [JSONText.Member], _ bytes: [UInt8], areNamesPaths: Bool = false) throws {
@@ -197,7 +198,7 @@ private struct Facts {
             switch field {
             case .id:
                 guard id == nil, case .string(let text) = try? JSONValue(parsing: bytes[member.value]) else {
-                    throw HTTPProblem(.invalidID, "_id is a string, once.", field: "_id")
+                    throw HTTPProblem(.invalidID, "Expected a single _id, a string.", field: "_id")
                 }
                 id = try ObjectID(text)
             case .readers: readers = try Self.listing(bytes[member.value], field.rawValue)
@@ -207,7 +208,7 @@ private struct Facts {
         }
     }
 
-    /// Names a filter could not reach, or that are kept for the server.
+    /// Refuses names that a filter could not reference, and reserved names.
     private static func check(name: String, isPath: Bool) throws {
         let parts = isPath ? name.parts(between: ".") : [name]
         let isWellFormed =
@@ -218,7 +219,7 @@ private struct Facts {
         guard isWellFormed, !name.begins(with: "_"), PostgresLiteral(name) != nil else {
             throw HTTPProblem(
                 .invalidName,
-                "A field's name has 1 to 128 bytes, no dot, backslash or control character, and no $ or _ in front.",
+                "A field's name must have 1 to 128 bytes, without dots, backslashes, control characters, or a leading $ or _.",
                 field: String(name.prefix(128)))
         }
     }
@@ -231,7 +232,7 @@ private struct Facts {
             if names.count == elements.count { return .names(try Grantee.checked(names, field: field)) }
         default: break
         }
-        throw HTTPProblem(.invalidBody, "It is a list of names, or null for everyone.", field: field)
+        throw HTTPProblem(.invalidBody, "Expected a list of names, or null for everyone.", field: field)
     }
 
     private static func type(_ bytes: ArraySlice<UInt8>) -> String? {
@@ -250,14 +251,14 @@ private struct Facts {
 }
 
 extension [UInt8] {
-    /// Whether `"__type"` stands in the text. One spelled with escapes is data like any other.
+    /// Whether the text contains `"__type"`. If spelled with escapes, it is ordinary data.
     fileprivate var mayHaveTypes: Bool { has("\"__type\"") }
     fileprivate var mayHaveOperations: Bool { has("\"__op\"") }
 
     private func has(_ word: StaticString) -> Bool {
         withUnsafeBytes { text in
             var start = 0
-            // Names with two underscores are rare, so nearly always one pass of memchr is all.
+            // Names with two underscores are rare, so a single pass of memchr is nearly always enough.
             while start < text.count,
                 let found = memchr(text.baseAddress! + start, Int32(UInt8(ascii: "_")), text.count - start)
             {
@@ -273,7 +274,7 @@ extension [UInt8] {
     }
 }
 
-/// Runs `body` and tells the client where its JSON went wrong.
+/// Runs `body` and converts JSON errors into problems that name the position.
 func checked<T>(_ body: () throws(JSONError) -> T) throws -> T {
     do {
         return try body()

@@ -1,12 +1,12 @@
 import MartletCore
 
-/// What a field's value is, as collections remember it of every field ever written.
+/// The type of a field's value. Collections record the types of every field ever written.
 enum FieldType {
     static let maximumFields = 1_000
-    /// Of one field; what comes later is not remembered.
+    /// The limit per field; further types are not recorded.
     static let maximumTypes = 20
 
-    /// Nil for null: it says nothing.
+    /// Nil for null, which has no type.
     static func name(of value: JSONValue) -> String? {
         switch value {
         case .null: nil
@@ -18,7 +18,7 @@ enum FieldType {
         }
     }
 
-    /// What an operation leaves behind.
+    /// The type that results from an operation.
     private static func result(of operation: JSONValue, _ value: JSONValue) -> String? {
         switch operation {
         case .string("Increment"): "Number"
@@ -32,7 +32,7 @@ enum FieldType {
         }
     }
 
-    /// With what its elements point to, of up to four collections: `Array<Pointer<User>>`,
+    /// An array's type, including up to four collections to which its elements point: `Array<Pointer<User>>`,
     /// `Array<Pointer<Team>,Pointer<User>>`.
     private static func array(of elements: [JSONValue]) -> String {
         var pointers: Set<String> = []

@@ -4,18 +4,19 @@ import MartletFiles
 import MartletHTTP
 import MartletPostgres
 
-/// What the database knows of an app's files. Every method is one SQL statement under the app's own role.
+/// The database's records of an app's files. Every method runs one SQL statement under the app's own role.
 ///
-/// The database itself keeps the space's usage (`FileQuota`), and gives a file's history the readers that the file has.
+/// Triggers maintain the space's usage (`FileQuota`) and keep the readers in a file's history equal to those of the
+/// file.
 struct FileStore: Sendable {
     static let maximumPage = 1_000
 
     let postgres: PostgresClient
     let spaces: Spaces
-    /// The server's, for spaces that have none of their own.
+    /// The server's quota, for spaces without their own limits.
     var quota = FileQuota.none
 
-    /// A file as it is served.
+    /// A file to be served.
     struct File: Sendable {
         var id: String
         var path: String
@@ -25,7 +26,7 @@ struct FileStore: Sendable {
         var contentType: String
     }
 
-    /// A file that may be read; nil also when it may not.
+    /// Nil if the file does not exist or may not be read.
     func find(_ path: FilePath, in scope: FileScope) async throws -> File? {
         let rows = try await run(
             """
@@ -39,14 +40,16 @@ struct FileStore: Sendable {
             sha256: try row.decode(4), contentType: try row.decode(5))
     }
 
-    /// One cell: the file's record; no row when there is none to be seen.
+    /// One cell: the file's record. No row if there is no visible file.
     func describe(_ path: FilePath, in scope: FileScope) async throws -> PostgresRows {
         try await run(
             "SELECT \(Self.record) FROM \(try scope.space.own("_files")) WHERE path = \(path.text) AND \(scope.readable)",
             in: scope.space)
     }
 
-    /// - Throws: `forbidden` when somebody else's file is there. For asking before the bytes come; `put` asks again.
+    /// Checks, before any bytes arrive, whether the path may be written; `put` checks again.
+    ///
+    /// - Throws: `forbidden` if someone else's file is there.
     func checkWritable(_ path: FilePath, in scope: FileScope) async throws {
         let rows = try await run(
             "SELECT FROM \(try scope.space.own("_files")) WHERE path = \(path.text) AND NOT \(scope.writable)",
@@ -60,7 +63,7 @@ struct FileStore: Sendable {
         var isNew: Bool
     }
 
-    /// Makes a file of a blob, or a new version of one, and notes the upload.
+    /// Creates a file from a blob, or a new version of one, and records the upload.
     ///
     /// - Throws: `forbidden`, `precondition-failed`, `file-quota-exceeded`.
     func put(
@@ -70,12 +73,12 @@ struct FileStore: Sendable {
     {
         let rows = try await run(try put(content, at: path, grants, condition, scope), in: scope.space)
         if let row = rows.first { return Written(rows: rows, isNew: try row.decode(1)) }
-        // Neither made nor changed: not allowed, or not as the request demands.
+        // Neither created nor changed: not allowed, or the precondition failed.
         try await checkWritable(path, in: scope)
         throw HTTPProblem(.preconditionFailed)
     }
 
-    /// What a file is made of.
+    /// The properties of a new version of a file.
     struct Content: Sendable {
         var blob: BlobName
         var sizeInBytes: Int
@@ -90,8 +93,9 @@ struct FileStore: Sendable {
         }
     }
 
-    /// The statement of `put`, whose first cell is the record and second whether the file is new. `extra`: a further
-    /// `WITH` part, and what must be there for anything to happen.
+    /// The statement of `put`. Its first cell is the record, the second whether the file is new.
+    ///
+    /// - Parameter extra: An additional `WITH` part, and a condition without which nothing happens.
     func put(
         _ content: Content, at path: FilePath, _ grants: FileGrants, _ condition: FileCondition, _ scope: FileScope,
         extra: (with: PostgresQuery, condition: PostgresQuery)? = nil
@@ -131,7 +135,8 @@ struct FileStore: Sendable {
             """
     }
 
-    /// Changes who may read and write a file, and read its history; no row when there is none to be seen.
+    /// Changes the readers and writers of a file, and with them the readers of its history. No row if there is no
+    /// visible file.
     ///
     /// - Throws: `forbidden`.
     func change(_ path: FilePath, _ grants: FileGrants, in scope: FileScope) async throws -> PostgresRows {
@@ -149,8 +154,8 @@ struct FileStore: Sendable {
         return rows
     }
 
-    /// Deletes a file; false when there is none to be seen. The blob is left to `OrphanCollection`: somebody may be
-    /// reading it.
+    /// Deletes a file; returns false if there is no visible file. The blob is left to `OrphanCollection`, because it
+    /// may still be being read.
     ///
     /// - Throws: `forbidden`, `precondition-failed`.
     func remove(_ path: FilePath, if condition: FileCondition, in scope: FileScope) async throws -> Bool {
@@ -173,16 +178,17 @@ struct FileStore: Sendable {
         return true
     }
 
-    /// A page of what is directly in a directory, by name: one cell for each entry, its record.
+    /// A page of the entries directly in a directory, by name: one cell with the record of each.
     ///
-    /// Leaps from entry to entry along the key, so that its cost goes by the page and not by what lies below.
-    /// - Parameter cursor: the name of the last entry of the page before, with a slash when it was a directory.
+    /// Skips along the key from entry to entry, so the cost depends on the size of the page, not of the subtree.
+    /// - Parameter cursor: The name of the previous page's last entry, followed by a slash if it was a directory.
     func list(_ directory: DirectoryPath, after cursor: String?, limit: Int, in scope: FileScope) async throws
         -> PostgresRows
     {
         let files = try scope.space.own("_files")
         let prefix = directory.text
-        // "0" is what follows "/": behind everything in a directory. \u{1} is the least that can follow a name.
+        // "0" follows "/", so it sorts after everything in a directory. \u{1} is the smallest character that can follow
+        // a name.
         let start = cursor.map { prefix + ($0.hasSuffix("/") ? $0.dropLast() + "0" : $0 + "\u{1}") } ?? prefix
         let end = prefix.isEmpty ? nil : String(prefix.dropLast()) + "0"
         let next: PostgresQuery = """
@@ -213,7 +219,7 @@ struct FileStore: Sendable {
             """, in: scope.space)
     }
 
-    /// A page of the history, newest first: one cell for each upload, its record. Nothing of a path whose present file
+    /// A page of the upload history, newest first: one cell with the record of each. Excludes paths whose current file
     /// may not be read.
     func history(of target: FileTarget, before id: Int?, limit: Int, in scope: FileScope) async throws -> PostgresRows {
         let condition: PostgresQuery
@@ -257,10 +263,10 @@ struct FileStore: Sendable {
     }
 }
 
-/// What must be so for a file to be written or deleted (`If-Match`, `If-None-Match`). Tags are digests.
+/// A precondition for writing or deleting a file (`If-Match`, `If-None-Match`). Entity tags are digests.
 enum FileCondition: Sendable {
     case none
     case mustBeNew
-    /// Nil: it only has to exist.
+    /// Nil if the file only has to exist.
     case mustBe([String]?)
 }

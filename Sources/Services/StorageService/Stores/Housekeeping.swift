@@ -2,28 +2,29 @@ import Logging
 import MartletJobs
 import MartletPostgres
 
-/// Takes away what is past its time, in every space: changes after the retention, answers to idempotency keys after a
-/// day, the history of files after its own.
+/// Deletes expired data in every space: changes after the retention period, answers to idempotency keys after a day,
+/// and the file history after its own period.
 ///
-/// Every copy of the service does it; what another has deleted is simply not there. Small batches, so that no statement
-/// is long.
+/// Runs in every copy of the service; rows that another copy has deleted are simply missing. Works in small batches, so
+/// that no statement takes long.
 struct Housekeeping: PeriodicWork {
     let interval: Duration = .seconds(600)
     static let batch = 1_000
     private static let maximumBatches = 1_000
-    /// The script that made the last of the tables below. A space that nobody has used since waits until somebody does.
+    /// The last script that creates one of the tables below. Spaces that have not been used since are skipped until
+    /// they are.
     private static let neededVersion = 4
 
     let postgres: PostgresClient
     let logger: Logger
-    /// How long changes are kept.
+    /// The retention period of the change log.
     let retentionInDays: Int
-    /// How long it is kept who uploaded what.
+    /// The retention period of the history of uploads.
     var fileHistoryInDays = 365
 
     func work() async throws { try await sweep() }
 
-    /// What fails in one space is logged, and keeps no other from its turn.
+    /// Cleans up every space. An error in one space is logged and does not affect the others.
     func sweep() async throws {
         let schemas: [String] = try await postgres.query(
             "SELECT schema FROM storage.spaces WHERE version >= \(Self.neededVersion) ORDER BY schema"
@@ -32,7 +33,9 @@ struct Housekeeping: PeriodicWork {
             do {
                 try await sweep(schema)
             } catch {
-                logger.error("housekeeping failed", metadata: ["storage.schema": "\(schema)", "error": "\(error)"])
+                logger.error(
+                    "Could not clean up a space; retrying in the next pass.",
+                    metadata: ["storage.schema": "\(schema)", "error": "\(error)"])
             }
         }
     }
@@ -44,7 +47,7 @@ struct Housekeeping: PeriodicWork {
             let floor = PostgresIdentifier(schema: schema, name: "_changes_floor"),
             let uploads = PostgresIdentifier(schema: schema, name: "_uploads")
         else { return }
-        // The oldest of each collection, by the index: nothing else is looked at.
+        // The oldest changes of each collection, found by the index; no others are read.
         try await delete(
             """
             WITH gone AS (
@@ -53,7 +56,7 @@ struct Housekeeping: PeriodicWork {
                         SELECT ctid AS row, at FROM \(changes) WHERE collection = c.name ORDER BY txid, seq LIMIT \(Self.batch)) AS oldest
                     WHERE at < now() - make_interval(days => \(Int32(retentionInDays)))))
                 RETURNING collection, txid),
-            -- Cursors from before these are refused from now on.
+            -- Cursors from before these changes are refused from now on.
             raised AS (
                 INSERT INTO \(floor) AS f (collection, txid)
                 SELECT DISTINCT ON (collection) collection, txid FROM gone ORDER BY collection, txid DESC

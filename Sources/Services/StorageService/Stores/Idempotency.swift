@@ -7,12 +7,12 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// `Idempotency-Key` (IETF draft-ietf-httpapi-idempotency-key-header): a request that is sent again is answered again,
-/// not done again.
+/// `Idempotency-Key` (IETF draft-ietf-httpapi-idempotency-key-header): repeating a request returns the first answer and
+/// does not repeat the write.
 ///
-/// Key, write and answer are one transaction, so that it holds across copies of the service and whatever dies in
-/// between; a repetition while the first is under way waits for it. Failures are not remembered: nothing was written.
-/// Kept for a day.
+/// Key, write and answer are stored in one transaction, so this works across copies of the service and after crashes. A
+/// repetition waits for the first request if it is still in progress. Failures are not recorded, because nothing was
+/// written. Answers are kept for a day.
 struct Idempotency: Sendable {
     static let header = HTTPField.Name("Idempotency-Key")!
     static let replayed = HTTPField.Name("Idempotency-Replayed")!
@@ -23,9 +23,9 @@ struct Idempotency: Sendable {
     let objects: ObjectStore
     let collections: CollectionStore
 
-    /// Runs `write` once per key: with the store as it is when there is no key, else with the store in a transaction.
+    /// Runs `write` once per key: with the store in a transaction, or unchanged if there is no key.
     ///
-    /// - Throws: what `write` throws; `invalid-parameter`, `idempotency-key-reused` when the key came with another
+    /// - Throws: The errors of `write`; `invalid-parameter`; `idempotency-key-reused` if the key came with another
     ///   request.
     func perform(
         _ request: Request, _ body: ByteBuffer, in scope: QueryScope,
@@ -43,10 +43,9 @@ struct Idempotency: Sendable {
         }
     }
 
-    /// What the same request was answered before, for what is done ahead of `perform`; nil: it has no key or was not
-    /// answered yet.
+    /// The recorded answer to the same request, for steps before `perform`; nil if there is no key or no answer yet.
     ///
-    /// - Throws: as `perform`.
+    /// - Throws: As `perform`.
     func earlier(_ request: Request, _ body: ByteBuffer, in scope: QueryScope) async throws -> Response? {
         guard let key = request.headers[Self.header] else { return nil }
         try Self.check(key)
@@ -62,7 +61,7 @@ struct Idempotency: Sendable {
     private static func check(_ key: String) throws {
         guard (1...255).contains(key.utf8.count), key.utf8.allSatisfy({ (0x20...0x7e).contains($0) }) else {
             throw HTTPProblem(
-                .invalidParameter, "It has 1 to 255 printable ASCII characters.", field: "Idempotency-Key")
+                .invalidParameter, "It must have 1 to 255 printable ASCII characters.", field: "Idempotency-Key")
         }
     }
 
@@ -87,7 +86,7 @@ struct Idempotency: Sendable {
             guard answer.readableBytes <= Self.maximumAnswerSizeInBytes else {
                 throw HTTPProblem(
                     .limitExceeded,
-                    "With an Idempotency-Key an answer has at most \(Self.maximumAnswerSizeInBytes) bytes.")
+                    "With an Idempotency-Key an answer may have at most \(Self.maximumAnswerSizeInBytes) bytes.")
             }
             try await transaction.execute(
                 """
@@ -119,7 +118,7 @@ struct Idempotency: Sendable {
         return response
     }
 
-    /// What makes two requests the same: method, path with parameters, `If-Match`, body.
+    /// The parts in which a repeated request must be the same: method, path with parameters, `If-Match`, body.
     private static func digest(_ request: Request, _ body: ByteBuffer) -> [UInt8] {
         var hash = SHA256()
         for part in [request.method.rawValue, request.uri.string, request.headers[.ifMatch] ?? ""] {

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Which lists were large when they were last read, so that they are not tried as small ones first.
+/// Remembers which lists were large when they were last read, so that they are not first read as small ones.
 final class LargePages: Sendable {
     private static let maximumCount = 1_000
 

@@ -2,10 +2,10 @@ import MartletAPI
 import MartletHTTP
 import MartletPostgres
 
-/// Reads objects by their ids and the members of relations for processes of ours, which rights do not bind.
+/// Reads objects by id, and members of relations, for Martlet's own processes, which rights do not restrict.
 struct ObjectLookUp: Sendable {
     static let maximumCollections = 20
-    /// Of the relations of one call together.
+    /// The limit for all relations of one call together.
     static let maximumMembers = 10_000
     static let maximumSizeInBytes = 8 << 20
 
@@ -15,7 +15,7 @@ struct ObjectLookUp: Sendable {
     struct Object: Sendable {
         var collection: CollectionName
         var id: String
-        /// The top-level fields that are wanted; nil: all.
+        /// The requested top-level fields; nil for all.
         var keys: [String]?
     }
 
@@ -30,7 +30,7 @@ struct ObjectLookUp: Sendable {
         var keys: [String]?
     }
 
-    /// JSON texts in the order asked; nil where there is none.
+    /// The JSON texts in the order of the request; nil for missing objects.
     ///
     /// - Throws: `limit-exceeded` beyond `maximumCollections` and `maximumSizeInBytes`.
     func objects(_ asked: [Object], in space: AppSpace) async throws -> [String?] {
@@ -38,7 +38,7 @@ struct ObjectLookUp: Sendable {
             Kind(collection: asked[$0].collection, keys: asked[$0].keys)
         }
         guard groups.count <= Self.maximumCollections else {
-            throw HTTPProblem(.limitExceeded, "At most \(Self.maximumCollections) collections can be read at once.")
+            throw HTTPProblem(.limitExceeded, "At most \(Self.maximumCollections) collections may be read at once.")
         }
         var found = [String?](repeating: nil, count: asked.count)
         var size = 0
@@ -47,7 +47,7 @@ struct ObjectLookUp: Sendable {
             for place in places { found[place] = texts[asked[place].id] }
             size += places.reduce(0) { $0 + (found[$1]?.utf8.count ?? 0) }
             guard size <= Self.maximumSizeInBytes else {
-                throw HTTPProblem(.limitExceeded, "These objects are too large to be read at once.")
+                throw HTTPProblem(.limitExceeded, "These objects are too large to be read in one call.")
             }
         }
         return found
@@ -60,12 +60,12 @@ struct ObjectLookUp: Sendable {
                 SELECT id, \(Rendering.object(.master, keys: kind.keys)) AS object FROM \(try space.table(kind.collection))
                 WHERE id = ANY (\(ids)) AND deleted IS NULL) AS found
             """
-        // Each collection has its own, which may never come again.
+        // The statement differs for each set of collections, so preparing it would not pay off.
         statement.isPrepared = false
         do {
             return try await spaces.query(statement, in: space, on: postgres).reduce(into: [:]) { texts, row in
                 guard let text = try row.decode(1, as: String?.self) else {
-                    throw HTTPProblem(.limitExceeded, "These objects are too large to be read at once.")
+                    throw HTTPProblem(.limitExceeded, "These objects are too large to be read in one call.")
                 }
                 texts[try row.decode(0)] = text
             }
@@ -74,7 +74,7 @@ struct ObjectLookUp: Sendable {
         }
     }
 
-    /// The ids of the members, by id, in the order asked.
+    /// The ids of each relation's members, sorted, in the order of the request.
     ///
     /// - Throws: `limit-exceeded` beyond `maximumMembers`.
     func members(of asked: [Relation], in space: AppSpace) async throws -> [[String]] {

@@ -3,14 +3,14 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// The objects of a collection. Every method is one SQL statement under the app's own role, which writes the change log
-/// too.
+/// The objects of a collection. Every method runs a single SQL statement, under the app's own role, that also writes
+/// the change log.
 struct ObjectStore: Sendable {
-    /// A page's text beyond this is refused: it would have to be held whole, here and in PostgreSQL.
+    /// Larger pages are refused, because their complete text would have to be in memory, here and in PostgreSQL.
     ///
-    /// The running size keeps rows beyond it out of the aggregate, so that PostgreSQL holds no more either.
+    /// A running size keeps further rows out of the aggregate, so PostgreSQL does not exceed the limit either.
     static let maximumPageSizeInBytes = 16 << 20
-    /// A larger page is read once there is room for it in the process's budget of answers.
+    /// Larger pages are only read once the process's budget for answers has room for them.
     static let smallPageSizeInBytes = 512 << 10
 
     let postgres: PostgresClient
@@ -20,7 +20,7 @@ struct ObjectStore: Sendable {
     let signal: ChangeSignal
     let advice = AdviceStore()
     private let largePages = LargePages()
-    /// Where statements run instead of on their own, for a batch that is all or nothing.
+    /// The transaction of an all-or-nothing batch, in which statements then run.
     private var transaction: PostgresTransaction?
 
     init(
@@ -34,8 +34,8 @@ struct ObjectStore: Sendable {
         self.signal = signal
     }
 
-    /// The same store in a transaction, whose role must be the space's. Collections are not made in it: make them
-    /// before.
+    /// The same store in a transaction, which must have the space's role. It does not create collections, so they must
+    /// exist.
     func within(_ transaction: PostgresTransaction) -> ObjectStore {
         var store = self
         store.transaction = transaction
@@ -47,13 +47,13 @@ struct ObjectStore: Sendable {
     struct Page: Sendable {
         /// Number of objects in `rows`, or of all matches when the query wanted the total.
         var count: Int
-        /// One row, whose cell 1 is the objects' JSON texts joined by commas; nil: none.
+        /// One row, whose cell 1 contains the objects' JSON texts joined by commas; nil for none.
         var rows: PostgresRows?
-        /// Where the next page begins, of a list read by cursors; `.some(nil)`: there is none.
+        /// For lists with cursors, where the next page begins; `.some(nil)` if there is none.
         var cursor: String??
     }
 
-    /// What became of one object.
+    /// The result of a write to one object.
     struct Written: Sendable {
         /// Cell 0 is the object's JSON text, cell 1 its entity tag.
         var rows: PostgresRows
@@ -64,7 +64,7 @@ struct ObjectStore: Sendable {
 
     // MARK: Reading
 
-    /// A page of objects. A collection that does not exist is empty.
+    /// A page of objects. A collection that does not exist counts as empty.
     ///
     /// - Throws: `forbidden`.
     func list(_ query: ListQuery, in scope: QueryScope) async throws -> Page {
@@ -81,7 +81,7 @@ struct ObjectStore: Sendable {
         guard rows.pageSizeInBytes != nil else {
             throw HTTPProblem(
                 .limitExceeded,
-                "The page would have more than \(Self.maximumPageSizeInBytes) bytes: lower limit, or set keys.",
+                "The page would have more than \(Self.maximumPageSizeInBytes) bytes. Lower limit, or set keys.",
                 field: "limit")
         }
         var page = Page(count: try row.decode(0, as: Int.self), rows: rows, cursor: end)
@@ -95,7 +95,7 @@ struct ObjectStore: Sendable {
         return page
     }
 
-    /// Nil when there is no such object. Of the query only what says how an object is shown counts.
+    /// Nil if there is no such object. Only the parts of the query that determine how an object is shown are used.
     ///
     /// - Throws: `forbidden`.
     func find(_ id: ObjectID, _ query: ListQuery, in scope: QueryScope) async throws -> Written? {
@@ -115,8 +115,8 @@ struct ObjectStore: Sendable {
         return rows.flatMap { $0.isEmpty ? nil : Written(rows: $0) }
     }
 
-    /// The answer of an aggregation or of a search for distinct values: cell 0 the number of rows, cell 1 their JSON
-    /// texts joined by commas.
+    /// The result of an aggregation or of a query for distinct values: cell 0 is the number of rows, cell 1 contains
+    /// their JSON texts joined by commas.
     ///
     /// - Throws: `forbidden`.
     func summarize(_ query: some SummaryQuery, in scope: QueryScope) async throws -> Page {
@@ -130,7 +130,7 @@ struct ObjectStore: Sendable {
         guard let rows, let row = rows.first else { return Page(count: 0, rows: nil) }
         guard rows.pageSizeInBytes != nil else {
             throw HTTPProblem(
-                .limitExceeded, "The answer would have more than \(Self.maximumPageSizeInBytes) bytes: lower limit.",
+                .limitExceeded, "The answer would have more than \(Self.maximumPageSizeInBytes) bytes. Lower limit.",
                 field: "limit")
         }
         return Page(count: try row.decode(0, as: Int.self), rows: rows)
@@ -138,10 +138,10 @@ struct ObjectStore: Sendable {
 
     // MARK: Writing
 
-    /// Stores an object. With an id that exists, that object is replaced, and brought back if it was removed.
+    /// Stores an object. If one with the id exists, it is replaced, and restored if it was removed.
     ///
-    /// - Throws: `forbidden`, `conflict` when the id belongs to an object that is not the asker's to change,
-    ///   `precondition-failed` when it exists and `mustBeNew`.
+    /// - Throws: `forbidden`; `conflict` if the id belongs to an object that the caller may not change;
+    ///   `precondition-failed` if it exists and `mustBeNew`.
     func create(_ document: Document, at id: ObjectID? = nil, mustBeNew: Bool = false, in scope: QueryScope)
         async throws -> Written
     {
@@ -158,7 +158,7 @@ struct ObjectStore: Sendable {
         return written
     }
 
-    /// Stores every object of a JSON array or, on any error, none. Ids as in `create`.
+    /// Stores all objects of a JSON array, or none in case of an error. Ids are treated as in `create`.
     func createAll(_ documents: Documents, in scope: QueryScope) async throws -> Page {
         let access = scope.access
         try access.require(.create)
@@ -167,7 +167,7 @@ struct ObjectStore: Sendable {
         let table = try scope.table
         let ids = documents.ids.map { ($0 ?? ObjectID.make()).text }
         guard Set(ids).count == ids.count else {
-            throw HTTPProblem(.invalidBody, "One id stands on two objects.", field: "_id")
+            throw HTTPProblem(.invalidBody, "Two objects have the same id.", field: "_id")
         }
         let given = documents.ids.compactMap { $0?.text }
         let (readers, writers) = (access.defaultReaders, access.defaultWriters)
@@ -178,7 +178,7 @@ struct ObjectStore: Sendable {
             """
             WITH item AS (
                 SELECT (\(ids))[position] AS id, value FROM jsonb_array_elements(\(documents.json)) WITH ORDINALITY AS element (value, position)),
-            -- In one order, so that two posts of the same ids wait for each other and never in a circle.
+            -- Sorted, so that concurrent posts of the same ids cannot deadlock.
             old AS MATERIALIZED (
                 SELECT id, deleted, \(Self.before), \(access.columns(for: .update))
                 FROM \(table) WHERE id = ANY (\(given)) ORDER BY id FOR UPDATE),
@@ -204,8 +204,7 @@ struct ObjectStore: Sendable {
         return Page(count: try rows[0].decode(0, as: Int.self), rows: rows)
     }
 
-    /// Puts a new document in place of a stored object's; nil when there is no such object. Fields hidden from the
-    /// asker stay.
+    /// Replaces a stored object's document, except for fields hidden from the caller. Nil if there is no such object.
     ///
     /// - Throws: `forbidden`, `precondition-failed`.
     func replace(_ id: ObjectID, with document: Document, if precondition: Precondition?, in scope: QueryScope)
@@ -221,10 +220,10 @@ struct ObjectStore: Sendable {
         return written
     }
 
-    /// Sets the fields that `document` has, carries out its operations, and leaves the other fields; nil when there is
-    /// no such object.
+    /// Sets the fields in `document`, applies its operations, and leaves all other fields unchanged. Nil if there is no
+    /// such object.
     ///
-    /// - Throws: `forbidden`, `precondition-failed`, `invalid-body` when a stored value does not allow an operation.
+    /// - Throws: `forbidden`, `precondition-failed`; `invalid-body` if a stored value does not support an operation.
     func change(_ id: ObjectID, by document: Document, if precondition: Precondition?, in scope: QueryScope)
         async throws -> Written?
     {
@@ -239,7 +238,7 @@ struct ObjectStore: Sendable {
         return written
     }
 
-    /// Marks an object removed; it can still be read with `deleted=true`. Nil when there is no such object.
+    /// Marks an object as removed; it can still be read with `deleted=true`. Nil if there is no such object.
     ///
     /// - Throws: `forbidden`, `precondition-failed`.
     func remove(_ id: ObjectID, if precondition: Precondition?, in scope: QueryScope) async throws -> Written? {
@@ -262,7 +261,7 @@ struct ObjectStore: Sendable {
         return try changed(rows, by: .delete)
     }
 
-    /// Deletes an object for good, removed or not, and its relations; false when there was none.
+    /// Permanently deletes an object, removed or not, and its relations; returns false if there was none.
     ///
     /// - Throws: `forbidden`, `precondition-failed`.
     func delete(_ id: ObjectID, if precondition: Precondition?, in scope: QueryScope) async throws -> Bool {
@@ -275,7 +274,7 @@ struct ObjectStore: Sendable {
             gone AS (
                 DELETE FROM \(table) AS stored USING old WHERE stored.id = old.id AND old.may\(Self.precondition(precondition))
                 RETURNING stored.*, \(Self.beforeNames)),
-            -- Those who follow saw a removed one go when it was removed.
+            -- Followers were already notified when the object was removed.
             written AS (SELECT *, 'd' AS kind FROM gone WHERE deleted IS NULL),
             unrelated AS (
                 DELETE FROM \(relations) AS r USING gone
@@ -339,7 +338,7 @@ struct ObjectStore: Sendable {
                 RETURNING stored.*, stored.xmax = 0 AS is_new),
             written AS (
                 SELECT u.*, \(Self.kind), \(Self.upsertedBefore) FROM upserted AS u LEFT JOIN old ON TRUE
-                -- Another has just made it: this statement saw nothing of that and has to begin again.
+                -- Another transaction has just created it. This statement does not see it and must be repeated.
                 WHERE (u.is_new OR old.id IS NOT NULL OR storage.fail('40001', 'id'))\(Self.creatable(access))),
             \(try Self.relations(document, scope))\(try ChangeLog.append(in: scope))
             SELECT \(Rendering.object(access)), \(Rendering.entityTag), is_new, written.id IS NOT NULL, coalesce((SELECT seen AND NOT may FROM old), FALSE)
@@ -349,7 +348,7 @@ struct ObjectStore: Sendable {
         if try rows[0].decode(3, as: Bool.self) {
             return Written(rows: rows, isNew: try rows[0].decode(2, as: Bool.self))
         }
-        if mustBeNew { throw HTTPProblem(.preconditionFailed, "There is an object with this id.", field: "_id") }
+        if mustBeNew { throw HTTPProblem(.preconditionFailed, "An object with this id exists.", field: "_id") }
         throw try rows[0].decode(4, as: Bool.self)
             ? Access.refusal(.update) : HTTPProblem(.conflict, "The id is taken.", field: "_id")
     }
@@ -368,7 +367,7 @@ struct ObjectStore: Sendable {
             WITH \(try Self.old(id, scope, .update, veil)),
             changed AS (
                 UPDATE \(table) AS stored SET doc = \(doc), updated = now(), version = stored.version + 1\(lists)
-                -- The row is chosen before the document is made, so no operation reads a field that is hidden from the asker.
+                -- The row is selected before the document is computed, so no operation reads a field hidden from the caller.
                 FROM old WHERE stored.id = old.id AND old.may AND old.shows\(Self.precondition(precondition))
                 RETURNING stored.*, \(Self.beforeNames)),
             written AS (SELECT *, 'u' AS kind FROM changed),
@@ -380,9 +379,9 @@ struct ObjectStore: Sendable {
         return try changed(rows, by: .update, veil)
     }
 
-    /// Nil: no object that the asker may read; otherwise what the statement did, unless something held it back.
+    /// Nil if there is no object that the caller may read; otherwise the statement's result if it was carried out.
     ///
-    /// - Throws: `forbidden` for an object that the asker may read and not change, `precondition-failed`.
+    /// - Throws: `forbidden` for an object that the caller may read but not change, `precondition-failed`.
     private func changed(_ rows: PostgresRows?, by operation: Access.Operation, _ veil: Access.Veil? = nil) throws
         -> Written?
     {
@@ -393,8 +392,8 @@ struct ObjectStore: Sendable {
         return Written(rows: rows)
     }
 
-    /// The object as it is before the write, locked, if the asker may read it; `may`: and change it, `shows`: and sees
-    /// what the write depends on.
+    /// Selects and locks the object before the write, if the caller may read it. `may`: whether the caller may change
+    /// it. `shows`: whether the caller can see every field on which the write depends.
     private static func old(
         _ id: ObjectID, _ scope: QueryScope, _ operation: Access.Operation, _ veil: Access.Veil? = nil,
         includingRemoved: Bool = false
@@ -413,7 +412,7 @@ struct ObjectStore: Sendable {
         "updated AS before_updated, version AS before_version, readers AS before_readers, writers AS before_writers, doc AS before_doc"
     private static let beforeNames: PostgresQuery =
         "old.before_updated, old.before_version, old.before_readers, old.before_doc"
-    /// Of an upsert: what was removed has no state before for those who follow.
+    /// For an upsert: to followers, an object that was removed has no previous state.
     private static let upsertedBefore: PostgresQuery = """
         CASE WHEN old.deleted IS NULL THEN old.before_updated END AS before_updated, \
         CASE WHEN old.deleted IS NULL THEN old.before_version END AS before_version, \
@@ -423,7 +422,7 @@ struct ObjectStore: Sendable {
     private static let noBefore: PostgresQuery = """
         NULL::timestamptz AS before_updated, NULL::bigint AS before_version, NULL::text[] AS before_readers, NULL::jsonb AS before_doc
         """
-    /// Of an upsert. What was removed and comes back is new to those who follow.
+    /// For an upsert: to followers, a restored object is new.
     private static let kind: PostgresQuery =
         "CASE WHEN u.is_new OR old.deleted IS NOT NULL THEN 'c' ELSE 'u' END AS kind"
 
@@ -432,22 +431,22 @@ struct ObjectStore: Sendable {
         return " AND \(Rendering.entityTag(of: "old.before_version", "old.before_updated")) = ANY (\(tags))"
     }
 
-    /// The new row has to be one that the rules let this asker create.
+    /// The condition that the rules allow the caller to create the new row.
     private static func creatable(_ access: Access) -> PostgresQuery {
         access.creatable.map { " AND (\($0) OR storage.fail('MT403', 'create'))" } ?? ""
     }
 
-    /// Fails the statement before a unique index could tell of what the asker does not see.
+    /// Makes the statement fail before a unique index could reveal hidden values.
     private static func unveiled(_ veil: Access.Veil?) -> PostgresQuery {
         veil.map { " WHERE (\($0.condition) OR storage.fail('MT403', 'hidden'))" } ?? ""
     }
 
-    /// A new object's document: operations have nothing to start from.
+    /// A new object's document, to which operations apply as if all fields were absent.
     private static func initial(_ document: Document) -> PostgresQuery {
         document.operations == nil ? document.stored : "storage.apply('{}', \(document.stored), TRUE)"
     }
 
-    /// Members that come to and leave the relations of `written`.
+    /// The members that the write adds to and removes from relations.
     private static func relations(_ document: Document, _ scope: QueryScope) throws -> PostgresQuery {
         guard let operations = document.operations else { return "" }
         let table = try scope.space.own("_relations")
@@ -481,7 +480,7 @@ struct ObjectStore: Sendable {
         """
     }
 
-    /// Readers or writers of an element of a bulk post; one that does not say keeps what is stored.
+    /// The readers or writers of an element of a bulk post; without a list, the stored ones are kept.
     private static func listing(_ name: String, kept: StaticString, default names: [String]?) -> PostgresQuery {
         """
         CASE WHEN jsonb_typeof(value->\(name)) = 'array' THEN ARRAY(SELECT jsonb_array_elements_text(value->\(name)))
@@ -489,7 +488,7 @@ struct ObjectStore: Sendable {
         """
     }
 
-    /// Readers or writers of a single upsert, as above.
+    /// The readers or writers of a single upsert; without a list, the stored ones are kept.
     private static func listing(_ listing: Document.Listing, kept: StaticString, default names: [String]?)
         -> PostgresQuery
     {
@@ -499,22 +498,22 @@ struct ObjectStore: Sendable {
 
     // MARK: Fields
 
-    /// - Throws: `forbidden` naming a field that nobody has written yet and the asker may not add.
+    /// - Throws: `forbidden` naming a new field if the caller may not add fields.
     private func checkFields(_ names: Set<FieldName>, _ scope: QueryScope) async throws {
         guard scope.access.mayNotAddFields else { return }
         let remembered = try await rights.collections(of: scope.space)[scope.collection.text]?.fields ?? [:]
         guard names.contains(where: { remembered[$0] == nil }) else { return }
-        // Another copy may have learned of it a moment ago.
+        // Another copy may just have added a field.
         let known = try await rights.storedFields(of: scope.collection, in: scope.space)
         if let name = names.filter({ known[$0] == nil }).min() {
             throw HTTPProblem(.forbidden, "The collection's rules do not allow new fields.", field: name.text)
         }
     }
 
-    /// For a write to an existing object: its operations depend on what the fields hold, and unique indexes on what
-    /// other objects hold.
+    /// The veil for a write to an existing object: operations depend on stored values, and unique indexes on those of
+    /// other objects.
     ///
-    /// - Throws: `forbidden` naming a field that is hidden from the asker in every object.
+    /// - Throws: `forbidden` naming a field that every object hides from the caller.
     private func veil(of touched: Document.Touched, _ scope: QueryScope) async throws -> Access.Veil? {
         let access = scope.access
         guard !access.hidesNothing else { return nil }
@@ -523,12 +522,12 @@ struct ObjectStore: Sendable {
             unique.filter { !$0.isDisjoint(with: touched.written) }.reduce(touched.operated) { $0.union($1) })
     }
 
-    /// For a new object, whose operations start from nothing.
+    /// The veil for a new object, whose operations do not depend on stored values.
     private func veil(ofNew touched: Document.Touched, _ scope: QueryScope) async throws -> Access.Veil? {
         try await veil(of: Document.Touched(written: touched.written), scope)
     }
 
-    /// Remembers fields and types that the collection has not had yet.
+    /// Records fields and types that are new in the collection.
     private func learn(_ fields: [FieldName: Set<String>], _ scope: QueryScope) async throws {
         signal.written(in: scope.space)
         guard !fields.isEmpty else { return }
@@ -543,7 +542,7 @@ struct ObjectStore: Sendable {
 
     // MARK: Running
 
-    /// Runs a statement that may read other collections, each of which is empty when it does not exist.
+    /// Runs a statement that may read other collections. Those that do not exist count as empty.
     private func reading(of scope: QueryScope, _ statement: (QueryScope) throws -> some ReadStatement) async throws
         -> PostgresRows?
     {
@@ -551,7 +550,7 @@ struct ObjectStore: Sendable {
         var scope = scope
         var first = try statement(scope)
         if first.others.contains(where: { !scope.rights.knows($0) }) {
-            // One that another copy has just made, or given this name, has rules all the same.
+            // Another copy may just have created a collection, or given it this name; its rules apply nevertheless.
             scope.rights = try await rights.complete(scope.rights, with: first.others, in: scope.space)
             first = try statement(scope)
         }
@@ -572,8 +571,8 @@ struct ObjectStore: Sendable {
 
     private func run(_ statement: some ReadStatement, in space: AppSpace) async throws -> PostgresRows {
         guard statement.isCostly, transaction == nil else { return try await run(statement.sql, in: space) }
-        // PostgreSQL's own limit, which counts the statement's time alone; on a connection of its own, so that nobody's
-        // statement waits behind.
+        // Uses PostgreSQL's own timeout, which only counts the statement's time, on a separate connection, so that no
+        // other statement waits for it.
         do {
             return try await postgres.withTransaction(role: space.role) { transaction in
                 try await transaction.executeScript("SET LOCAL statement_timeout = '\(Self.costlySeconds)s'")
@@ -589,11 +588,11 @@ struct ObjectStore: Sendable {
         }
     }
 
-    /// For a filter with patterns, which may take for ever on one object.
+    /// For filters with patterns, which may take unlimited time for a single object.
     private static let costlySeconds = 3
 
-    /// Reads a page as a small one first, because most are and the size is not known before. A larger page is read
-    /// again once there is room for it in the budget of answers.
+    /// Reads a page as a small one first, because most are and the size is not known in advance. A larger page is read
+    /// again once the budget for answers has room for it.
     ///
     /// - Throws: `unavailable`.
     private func readingPage(
@@ -613,7 +612,7 @@ struct ObjectStore: Sendable {
         return rows
     }
 
-    /// Runs a statement on a table that may not exist: nil then.
+    /// Runs a statement on a table; nil if the table does not exist.
     private func reading(of scope: QueryScope, _ statement: () throws -> PostgresQuery) async throws -> PostgresRows? {
         try await spaces.prepare(scope.space)
         do {
@@ -623,7 +622,7 @@ struct ObjectStore: Sendable {
         }
     }
 
-    /// Runs a statement on a table, which is made when it is missing.
+    /// Runs a statement on a table, which is created if it does not exist.
     private func writing(to scope: QueryScope, _ statement: () throws -> PostgresQuery) async throws -> PostgresRows {
         try await spaces.prepare(scope.space)
         do {
@@ -649,24 +648,24 @@ struct ObjectStore: Sendable {
 }
 
 extension PostgresRows {
-    /// Of the page in cell 1 of the first row; nil: it is larger than its statement allowed, or there is none.
+    /// The size of the page in cell 1 of the first row; nil if it exceeds the statement's limit or there is none.
     fileprivate var pageSizeInBytes: Int? { first?.withBytes(1) { $0?.count } }
 }
 
 extension PostgresError {
-    /// SQLSTATE 42P01: the collection was never written to, or was dropped.
+    /// SQLSTATE 42P01: the collection has never been written to, or was dropped.
     var isUndefinedTable: Bool { sqlState == "42P01" }
 
-    /// SQLSTATE 22023 or 3F000: the role or schema is gone, as after a restore from an older backup. A further try
-    /// makes it.
+    /// SQLSTATE 22023 or 3F000: the role or schema is missing, for example after restoring an older backup. Another
+    /// attempt creates it.
     var isMissingSpace: Bool { sqlState == "22023" || sqlState == "3F000" }
 
-    /// What the client did that only PostgreSQL could notice.
+    /// The client's error, if it is one that only PostgreSQL can detect.
     var clientProblem: (any Error)? {
         if isMissingSpace { return HTTPProblem(.unavailable, cause: description) }
         return switch sqlState {
         case "23505":
-            HTTPProblem(.conflict, "An object with these values of a unique index exists.", cause: description)
+            HTTPProblem(.conflict, "An object with these values already exists in a unique index.", cause: description)
         case "MT403": HTTPProblem(.forbidden, "The collection's rules do not allow this object.", cause: description)
         case "2201B": HTTPProblem(.invalidFilter, "This pattern is not valid.", field: "$regex", cause: description)
         case "54000", "54001":
@@ -675,7 +674,7 @@ extension PostgresError {
             HTTPProblem(.invalidBody, "A value cannot be stored.", cause: description)
         case "MT409": HTTPProblem(.conflict, "The id of one of the objects is taken.", field: "_id")
         case "MT413": FileQuota.exceeded
-        case "MT422": HTTPProblem(.invalidBody, "The stored value does not allow the operation.", cause: description)
+        case "MT422": HTTPProblem(.invalidBody, "The stored value does not support the operation.", cause: description)
         default: nil
         }
     }

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// So many places at the same time, for those that are turned away rather than kept waiting when all are taken.
+/// A limited number of places, for requests that are refused rather than queued if all are taken.
 final class Places: Sendable {
     private let free: Mutex<Int>
 
@@ -8,7 +8,7 @@ final class Places: Sendable {
         free = Mutex(count)
     }
 
-    /// Taken until `leave`, or until it is dropped.
+    /// A place that is taken until `leave` is called or the object is released.
     final class Place: Sendable {
         private let places: Places
         private let isLeft = Atomic<Bool>(false)
@@ -26,7 +26,7 @@ final class Places: Sendable {
         deinit { leave() }
     }
 
-    /// Nil when all are taken.
+    /// Nil if all places are taken.
     func take() -> Place? {
         let isFree = free.withLock { free in
             guard free > 0 else { return false }

@@ -1,10 +1,10 @@
 import MartletPostgres
 
-/// SQL that makes an object's JSON text in PostgreSQL, so that this process moves bytes and decodes nothing.
+/// SQL that generates the JSON text of objects in PostgreSQL, so that this process passes on bytes without decoding.
 enum Rendering {
-    /// The object as a client sees it: system fields first, then the document without what is hidden from the asker.
+    /// The object as shown to a client: system fields first, then the document without fields hidden from the caller.
     ///
-    /// Ids need no escape (`ObjectID`). Concatenation costs about half of `jsonb_build_object(…) || doc`.
+    /// Ids need no escaping (`ObjectID`). Concatenation costs about half as much as `jsonb_build_object(…) || doc`.
     ///
     /// - Parameter isPast: as for `Access.visible`.
     static func object(_ access: Access, keys: [String]? = nil, isPast: Bool = false) -> PostgresQuery {
@@ -12,7 +12,7 @@ enum Rendering {
         return object(access.visible(isPast: isPast), keys: keys)
     }
 
-    /// The object with this in place of its document.
+    /// The object with the given document instead of its own.
     static func object(_ document: PostgresQuery, keys: [String]?) -> PostgresQuery {
         guard let keys else {
             return """
@@ -27,7 +27,7 @@ enum Rendering {
             """
     }
 
-    /// The system fields of an object that takes a pointer's place, as `jsonb`.
+    /// The system fields, as `jsonb`, of an object that replaces a pointer.
     static func included(_ collection: CollectionName) -> PostgresQuery {
         """
         jsonb_strip_nulls(jsonb_build_object('__type', 'Object', 'className', \(collection.text), '_id', id, \
@@ -36,8 +36,8 @@ enum Rendering {
         """
     }
 
-    /// `3-1795262400000`: the version with the time of the write in milliseconds, since an id may be deleted and used
-    /// again.
+    /// `3-1795262400000`: the version, and the time of the write in milliseconds, because an id may be used again after
+    /// deletion.
     static let entityTag = entityTag(of: "version", "updated")
 
     static func entityTag(of version: PostgresQuery, _ updated: PostgresQuery) -> PostgresQuery {

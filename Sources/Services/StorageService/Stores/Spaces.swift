@@ -3,7 +3,7 @@ import MartletHTTP
 import MartletPostgres
 import Synchronization
 
-/// Makes sure that an app's schema, role and tables are there, asking the database once per process and space.
+/// Ensures that an app's schema, role and tables exist, querying the database once per process and space.
 final class Spaces: Sendable {
     private let postgres: PostgresClient
     private let known = Mutex<Set<AppSpace>>([])
@@ -12,7 +12,7 @@ final class Spaces: Sendable {
         self.postgres = postgres
     }
 
-    /// The scripts that make a space's own tables, in order; never edited once released.
+    /// The scripts that create a space's own tables, in order. They must not be edited once released.
     static let scripts: [(number: Int, sql: String)] = [
         (1, String(decoding: PackageResources.space_001_core_sql, as: UTF8.self)),
         (2, String(decoding: PackageResources.space_002_files_sql, as: UTF8.self)),
@@ -37,8 +37,8 @@ final class Spaces: Sendable {
         _ = known.withLock { $0.insert(space) }
     }
 
-    /// Roles are of the whole PostgreSQL server: another database of it may be making the same one at this moment, and
-    /// then it is there.
+    /// Roles belong to the whole PostgreSQL server, so another database may be creating the same one concurrently; the
+    /// conflict means that the role exists.
     private func provision(_ space: AppSpace) async throws {
         for isLast in [false, false, true] {
             do {
@@ -50,7 +50,7 @@ final class Spaces: Sendable {
 
     /// Prepares the space, and runs a statement under its role.
     ///
-    /// - Throws: what the client did wrong, where PostgreSQL's answer tells it; else the `PostgresError`.
+    /// - Throws: The client's error if PostgreSQL's answer reveals one, otherwise the `PostgresError`.
     func query(_ statement: PostgresQuery, in space: AppSpace, on postgres: PostgresClient) async throws -> PostgresRows
     {
         try await prepare(space)
@@ -63,7 +63,8 @@ final class Spaces: Sendable {
         }
     }
 
-    /// What the client did wrong, where PostgreSQL's answer tells it; a space that is gone is asked for anew.
+    /// The client's error if PostgreSQL's answer reveals one, otherwise `error`. If the space is missing, the next
+    /// `prepare` creates it.
     func problem(_ error: PostgresError, in space: AppSpace) -> any Error {
         if error.isMissingSpace { forget(space) }
         return error.clientProblem ?? error
@@ -74,7 +75,7 @@ final class Spaces: Sendable {
         _ = known.withLock { $0.remove(space) }
     }
 
-    /// Runs what is missing, all or nothing; copies that try at once wait for each other.
+    /// Runs the missing scripts, all or none. Concurrent callers in different copies wait for each other.
     private func bringUp(_ space: AppSpace) async throws {
         try await postgres.withTransaction { transaction in
             try await transaction.execute("SELECT pg_advisory_xact_lock(hashtextextended(\(space.schema), 0))")

@@ -4,19 +4,19 @@ import MartletHTTP
 import MartletPostgres
 import NIOCore
 
-/// Thumbnails by picture and size; made by the first who asks, for all.
+/// Thumbnails by picture and size, generated on first request.
 struct ThumbnailStore: Sendable {
     let files: FileStore
     let settings: FileSettings
 
     /// The thumbnail of a picture.
     ///
-    /// - Throws: `invalid-parameter` for a size that is not declared; `image-refused`, remembered where it
-    ///   will stay so, so that a hostile picture costs once.
+    /// - Throws: `invalid-parameter` for an undeclared size; `image-refused`, which is recorded if it is permanent, so
+    ///   that a hostile picture costs resources only once.
     func thumbnail(of file: FileStore.File, size name: String, in space: AppSpace) async throws -> FileResponse {
         guard let size = settings.thumbnailSizes[name] else {
             let names = settings.thumbnailSizes.keys.sorted().joined(separator: ", ")
-            throw HTTPProblem(.invalidParameter, "The sizes are \(names).", field: "thumbnail")
+            throw HTTPProblem(.invalidParameter, "Expected one of the sizes \(names).", field: "thumbnail")
         }
         guard ContentType.isPicture(file.contentType) else {
             throw HTTPProblem(.imageRefused, "Thumbnails are made of JPEG, PNG, GIF, WebP, HEIC and AVIF pictures.")
@@ -55,7 +55,7 @@ struct ThumbnailStore: Sendable {
             name: Self.name(file.response.name, size, type))
     }
 
-    /// Of two that were made at once the first stays, and the other is an orphan.
+    /// If two thumbnails were generated concurrently, the first is kept and the other becomes an orphan.
     private func keep(
         _ made: FileResponse?, refusal: String?, of file: FileStore.File, _ size: ThumbnailSize, in space: AppSpace
     ) async throws {
@@ -74,6 +74,6 @@ struct ThumbnailStore: Sendable {
 }
 
 extension ThumbnailSize {
-    /// Another text for another size, also under an old name.
+    /// Differs for different dimensions, even under the same name.
     fileprivate var key: String { "\(name)=\(width)x\(height)\(isCropped ? ":crop" : "")" }
 }

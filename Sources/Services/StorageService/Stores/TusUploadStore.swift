@@ -6,13 +6,13 @@ import MartletFiles
 import MartletHTTP
 import MartletPostgres
 
-/// Resumable uploads under way. All state is here and in the back end, so that each request may reach another copy of
-/// the service.
+/// Unfinished resumable uploads. All state is in the database and the back end, so each request may reach a different
+/// copy of the service.
 struct TusUploadStore: Sendable {
-    /// Requests that may bring bytes of one upload.
+    /// The number of requests that may contribute bytes to one upload.
     static let maximumParts = 1_000
-    /// Unfinished uploads: of one user, or of the callers without a user at one address; of all callers without a user;
-    /// and of a space.
+    /// Limits on unfinished uploads: of a user, or of callers without a user at one address; of all callers without a
+    /// user; and of a space.
     static let maximumOfUser = 100
     static let maximumOfNobody = 500
     static let maximumInSpace = 1_000
@@ -25,13 +25,13 @@ struct TusUploadStore: Sendable {
         var sizeInBytes: Int
         var contentType: String?
         var grants: FileGrants
-        /// Who began it; nil: nobody in particular.
+        /// The user who began it; nil for no particular user.
         var uploader: String?
-        /// Begun by the app's own server, for nobody in particular.
+        /// Whether the app's own server began it for no particular user.
         var isMaster: Bool
         var isFinished: Bool
         var expires: Date
-        /// How much has arrived.
+        /// The number of bytes that have arrived.
         var offset: Int
         /// In order, without gaps.
         var parts: [Part]
@@ -42,7 +42,7 @@ struct TusUploadStore: Sendable {
         var sizeInBytes: Int
     }
 
-    /// - Parameter address: the caller's, as the gateway gives it. Only its digest is kept, and only for callers
+    /// - Parameter address: The caller's address from the gateway. Only its digest is stored, and only for callers
     ///   without a user.
     /// - Throws: `limit-exceeded`, `file-quota-exceeded`.
     func create(
@@ -53,7 +53,7 @@ struct TusUploadStore: Sendable {
         let (grants, transfers) = (declaration.grants, try scope.space.own("_transfers"))
         let uploader = scope.identity.userID
         let origin = scope.identity == .anonymous ? Self.digest(of: address, in: scope.space) : nil
-        // Two at once may both be the last one; it is a bound, not a quota.
+        // Concurrent calls may both take the last place; this is a bound, not an exact quota.
         let unfinished: PostgresQuery = "(SELECT coalesce(sum(size), 0) FROM \(transfers) WHERE NOT is_finished)"
         let rows = try await files.run(
             """
@@ -86,7 +86,7 @@ struct TusUploadStore: Sendable {
         Base64URL.encode(SHA256.hash(data: Data("\(space.schema) \(address)".utf8)).prefix(12))
     }
 
-    /// Nil when there is none, it has expired, or somebody else began it.
+    /// Nil if there is no such upload, it has expired, or someone else began it.
     func find(_ id: String, at now: Date, in scope: FileScope) async throws -> Transfer? {
         let rows = try await files.run(
             """
@@ -117,7 +117,8 @@ struct TusUploadStore: Sendable {
             offset: isFinished ? size : sizes.reduce(0, +), parts: parts)
     }
 
-    /// Notes what has arrived at `start`; false when other bytes have come there, or the upload is gone.
+    /// Records the bytes that have arrived at `start`; returns false if other bytes have arrived there, or the upload
+    /// is gone.
     func append(_ blob: BlobName, sizeInBytes: Int, at start: Int, to id: String, in scope: FileScope) async throws
         -> Bool
     {
@@ -133,7 +134,7 @@ struct TusUploadStore: Sendable {
         return !rows.isEmpty
     }
 
-    /// Makes the file of what arrived, unless another copy has done so; one statement.
+    /// Creates the file from the parts, unless another copy has done so, in a single statement.
     func finish(_ transfer: Transfer, as content: FileStore.Content, in scope: FileScope) async throws -> Bool {
         let (transfers, parts) = (try scope.space.own("_transfers"), try scope.space.own("_transfer_parts"))
         let with: PostgresQuery = """
@@ -149,7 +150,7 @@ struct TusUploadStore: Sendable {
         return !rows.isEmpty
     }
 
-    /// False when there was none to be seen.
+    /// Returns false if there was no visible upload.
     func remove(_ id: String, in scope: FileScope) async throws -> Bool {
         let rows = try await files.run(
             """
@@ -159,7 +160,7 @@ struct TusUploadStore: Sendable {
         return !rows.isEmpty
     }
 
-    /// What a row must satisfy to be seen: begun by whoever asks; everything to a master.
+    /// The condition under which a row is visible: the caller began the upload. The master key sees everything.
     private static func isOwn(_ scope: FileScope) -> PostgresQuery {
         guard scope.identity != .master else { return "TRUE" }
         return "(NOT is_master AND uploader IS NOT DISTINCT FROM \(scope.identity.userID)::text)"

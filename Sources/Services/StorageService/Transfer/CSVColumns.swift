@@ -2,13 +2,13 @@ import Foundation
 import MartletCore
 import MartletPostgres
 
-/// The columns of a CSV file as its header line has them: `name`, `address.city`, `age:number`.
+/// The columns of a CSV file according to its header line: `name`, `address.city`, `age:number`.
 ///
-/// A dotted name makes nested objects. What follows the last colon is the column's type if it is one; a type given in
-/// the request wins over it, and a column without any gets the one that all its cells fit.
+/// Dotted names create nested objects. The part after the last colon is the column's type if it is a valid one. A type
+/// in the request takes precedence, and a column without a type gets the one that fits all of its cells.
 struct CSVColumns: Sendable {
     struct Column: Sendable {
-        /// Without the type.
+        /// The name without the type.
         var name: String
         var type: ColumnType?
         var guess = ColumnGuess()
@@ -18,7 +18,7 @@ struct CSVColumns: Sendable {
 
     private struct Node: Sendable {
         var name: String
-        /// Where its value stands when it is a cell.
+        /// The column from which its value is read; nil for a nested object.
         var column: Int?
         var children: [Node] = []
     }
@@ -26,7 +26,7 @@ struct CSVColumns: Sendable {
     private(set) var columns: [Column] = []
     private var root = Node(name: "")
 
-    /// - Parameter id: the name of the column that holds the id, instead of `_id`.
+    /// - Parameter id: The name of the column that contains the id, instead of `_id`.
     /// - Throws: `FileFault`.
     init(header: [RawRecord.Cell], types: [String: ColumnType], id: String?) throws(FileFault) {
         var unused = Set(types.keys)
@@ -34,37 +34,38 @@ struct CSVColumns: Sendable {
         for cell in header {
             let (name, type) = Self.split(FormulaGuard.removed(from: cell.text.trimmingCharacters(in: .whitespaces)))
             guard !name.isEmpty, name.utf8.count <= TransferLimits.columnNameSizeInBytes else {
-                throw FileFault(line: 1, reason: "A column has no name, or one that is too long.")
+                throw FileFault(line: 1, reason: "A column has no name, or its name is too long.")
             }
             let field = id.map { name.hasSameBytes(as: $0) } == true ? SystemField.id.rawValue : name
             guard names.insert(FieldName(field)).inserted else {
-                throw FileFault(line: 1, reason: "Two columns are called \"\(field.prefix(128))\".")
+                throw FileFault(line: 1, reason: "Two columns have the name \"\(field.prefix(128))\".")
             }
             try insert(field, column: columns.count)
             columns.append(Column(name: field, type: Self.systemType(field) ?? types[name] ?? type))
             unused.remove(name)
         }
         if let missing = unused.min() {
-            throw FileFault(line: 1, reason: "There is no column \"\(missing.prefix(128))\" to be of a type.")
+            throw FileFault(
+                line: 1, reason: "A type is given for the column \"\(missing.prefix(128))\", which does not exist.")
         }
         if let id, !names.contains(FieldName(SystemField.id.rawValue)) {
-            throw FileFault(line: 1, reason: "There is no column \"\(id.prefix(128))\" to be the id.")
+            throw FileFault(line: 1, reason: "The id column \"\(id.prefix(128))\" does not exist.")
         }
     }
 
     var isTypeMissing: Bool { columns.contains { $0.type == nil } }
 
-    /// Learns from a line what its columns may be.
+    /// Narrows down the columns' types by the cells of a line.
     mutating func see(_ cells: [RawRecord.Cell]) {
         for (index, cell) in cells.prefix(columns.count).enumerated() { columns[index].guess.see(cell) }
     }
 
-    /// A line as the text of a JSON object. Empty cells have no value, or null if that is wanted.
+    /// Converts a line to the text of a JSON object. Empty cells have no value, or null if requested.
     ///
     /// - Throws: `RecordFault`.
     func object(_ cells: [RawRecord.Cell], emptyIsNull: Bool) throws(RecordFault) -> [UInt8] {
         guard cells.count <= columns.count || cells.dropFirst(columns.count).allSatisfy({ $0.text.isEmpty }) else {
-            throw RecordFault(reason: "The line has \(cells.count) cells, the header \(columns.count).")
+            throw RecordFault(reason: "The line has \(cells.count) cells, but the header has \(columns.count).")
         }
         return Array((try text(root, cells, emptyIsNull) ?? "{}").utf8)
     }
@@ -81,7 +82,7 @@ struct CSVColumns: Sendable {
         let cell = index < cells.count ? cells[index] : RawRecord.Cell(text: "")
         let value = try Self.value(cell, column)
         if object != nil, value != nil {
-            throw RecordFault(reason: "The cell has a value, and so has a column inside it.", field: column.name)
+            throw RecordFault(reason: "The cell and a column nested in it both have a value.", field: column.name)
         }
         let isSystem = SystemField(rawValue: column.name) != nil
         return value ?? object ?? (emptyIsNull && node.children.isEmpty && !isSystem ? "null" : nil)
@@ -92,7 +93,7 @@ struct CSVColumns: Sendable {
         case .created?, .updated?, .deleted?:
             if cell.text.isEmpty { return nil }
             guard let date = CellKind.date(cell.text.trimmingCharacters(in: .whitespaces)) else {
-                throw RecordFault(reason: "This is not a time.", field: column.name)
+                throw RecordFault(reason: "Expected a time.", field: column.name)
             }
             return JSONValue.quote(Timestamps.text(date))
         case .id?: return cell.text.isEmpty ? nil : JSONValue.quote(cell.text)
@@ -122,7 +123,7 @@ struct CSVColumns: Sendable {
         let parts = name.parts(between: ".")
         guard parts.count <= FieldPath.maximumParts,
             parts.allSatisfy({ !$0.isEmpty && $0.utf8.count <= 128 && PostgresLiteral($0) != nil })
-        else { throw FileFault(line: 1, reason: "\"\(name.prefix(128))\" is no name of a field.") }
+        else { throw FileFault(line: 1, reason: "\"\(name.prefix(128))\" is not a valid field name.") }
         Self.insert(parts[...], column, &root)
     }
 

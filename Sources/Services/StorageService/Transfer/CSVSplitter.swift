@@ -1,6 +1,6 @@
 import MartletCore
 
-/// Lines of CSV as records.
+/// Splits CSV into records, one per line.
 struct CSVSplitter: RecordSplitter {
     private var reader: CSVReader
 

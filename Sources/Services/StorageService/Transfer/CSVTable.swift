@@ -1,17 +1,17 @@
 import Foundation
 import MartletCore
 
-/// How objects become lines of CSV that an import turns into the same objects.
+/// Converts objects to lines of CSV that can be imported as the same objects.
 ///
-/// Nested objects become dotted columns; arrays, typed values other than Date, empty objects and fields of several
-/// types become cells of JSON. A field without a value is an empty cell, an empty string a quoted one.
+/// Nested objects become dotted columns. Arrays, typed values other than Date, empty objects and fields of several
+/// types become cells of JSON. A field without a value is an empty cell, an empty string a quoted empty cell.
 struct CSVTable: Sendable {
     struct Column: Sendable {
         var path: [FieldName]
         var type: ColumnType
     }
 
-    /// What was seen of a field.
+    /// The values seen in a field.
     struct Shape: Sendable {
         private(set) var kinds: Set<ColumnType> = []
         private(set) var hasObjects = false
@@ -66,10 +66,10 @@ struct CSVTable: Sendable {
     let columns: [Column]
     private let areHeadersTyped: Bool
 
-    /// - Throws: `FileFault` when there are more fields than columns may be.
+    /// - Throws: `FileFault` if there are more fields than a file may have columns.
     init(_ root: Shape, areHeadersTyped: Bool) throws(FileFault) {
         var columns = Self.columns(root, [], isDeep: true)
-        // Wide objects stay in one cell.
+        // With too many columns, each nested object becomes one cell of JSON.
         if columns.count > TransferLimits.columns { columns = Self.columns(root, [], isDeep: false) }
         guard columns.count <= TransferLimits.columns else {
             throw FileFault(line: 1, reason: "The objects have more than \(TransferLimits.columns) fields.")
@@ -120,7 +120,7 @@ struct CSVTable: Sendable {
         }
     }
 
-    /// Quoted where RFC 4180 asks for it, and where an empty or blank string would be lost.
+    /// Quotes the text where RFC 4180 requires it, and where an empty or blank string would be lost.
     private static func cell(_ text: String) -> String {
         let isPlain =
             !text.isEmpty && !text.hasPrefix(" ") && !text.hasSuffix(" ")
@@ -132,7 +132,7 @@ struct CSVTable: Sendable {
         return isPlain ? text : text.enclosed(in: "\"")
     }
 
-    /// The `iso` of a typed Date and nothing but that.
+    /// The `iso` of a typed Date; nil for other values and for Dates with additional members.
     private static func date(_ value: JSONValue) -> String? {
         guard case .object(let members) = value, members.count == 2,
             members.contains(where: { $0.name == "__type" && $0.value == .string("Date") }),
@@ -141,7 +141,7 @@ struct CSVTable: Sendable {
         return iso
     }
 
-    /// Whether an object has to stay whole: what a dotted name cannot say.
+    /// Whether an object must become a single cell, because dotted names cannot represent it.
     private static func isLeaf(_ members: [JSONValue.Member], _ depth: Int) -> Bool {
         members.isEmpty || depth >= FieldPath.maximumParts
             || members.contains {

@@ -4,7 +4,7 @@ import MartletHTTP
 import MartletPostgres
 import NIOCore
 
-/// Writes a collection as a file, from one snapshot, holding no more than a portion of it.
+/// Writes a collection as a file, from a single snapshot, with only a portion of it in memory.
 struct CollectionExport: Sendable {
     let format: TransferFormat
     let areHeadersTyped: Bool
@@ -13,7 +13,7 @@ struct CollectionExport: Sendable {
 
     var fileName: String { "\(collection.text).\(format.rawValue)" }
 
-    /// Calls `write` with piece after piece; returns the number of objects.
+    /// Passes the file piece by piece to `write`; returns the number of objects.
     func run(
         on postgres: PostgresClient, progress: (Int) async throws -> Void = { _ in },
         _ write: (ByteBuffer) async throws -> Void

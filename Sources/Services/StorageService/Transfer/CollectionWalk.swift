@@ -1,6 +1,6 @@
 import MartletPostgres
 
-/// Reads a collection from its first id to its last within one transaction, a portion at a time.
+/// Reads a collection in the order of ids within one transaction, a portion at a time.
 struct CollectionWalk {
     private static let rows = 500
     private static let portionSizeInBytes = 1 << 20
@@ -8,7 +8,8 @@ struct CollectionWalk {
     let transaction: PostgresTransaction
     let table: PostgresIdentifier
 
-    /// Calls `body` with the JSON texts of some objects, in the order of their ids; removed ones are left out.
+    /// Passes the JSON texts of the objects to `body`, a portion at a time in the order of ids, without removed
+    /// objects.
     func portions(_ body: (PostgresRows) async throws -> Void) async throws {
         var last = ""
         while true {

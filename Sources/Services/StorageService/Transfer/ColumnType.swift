@@ -1,22 +1,22 @@
 import Foundation
 import MartletCore
 
-/// What the cells of a CSV column hold.
+/// The type of the cells in a CSV column.
 enum ColumnType: String, Codable, Sendable, CaseIterable {
-    /// Every cell is empty.
+    /// A column with only empty cells.
     case null
     case boolean
     case number
     /// A typed Date.
     case date
     case string
-    /// A string in which a leading `'` guards against spreadsheets that take text for a formula (OWASP "CSV
+    /// A string with a leading `'`, which prevents spreadsheets from interpreting the text as a formula (OWASP "CSV
     /// injection").
     case text
     /// Any value, as JSON.
     case json
 
-    /// The cell as JSON text; nil: an empty cell, which has no value.
+    /// Converts the cell to JSON text; nil for an empty cell, which has no value.
     ///
     /// - Throws: `RecordFault`.
     func json(_ cell: RawRecord.Cell, column: String) throws(RecordFault) -> String? {
@@ -28,7 +28,7 @@ enum ColumnType: String, Codable, Sendable, CaseIterable {
         case .null: return trimmed == "null" ? "null" : JSONValue.quote(cell.text)
         case .json:
             guard let value = try? JSONValue(parsing: cell.text.utf8) else {
-                throw RecordFault(reason: "This is not JSON.", field: column)
+                throw RecordFault(reason: "Expected JSON.", field: column)
             }
             return value.text
         case .number, .boolean, .date:
@@ -37,26 +37,26 @@ enum ColumnType: String, Codable, Sendable, CaseIterable {
             case (.number, .number): return trimmed
             case (.boolean, .boolean(let value)): return value ? "true" : "false"
             case (.date, .date(let date)): return #"{"__type":"Date","iso":"\#(Timestamps.text(date))"}"#
-            default: throw RecordFault(reason: "This is not a \(rawValue).", field: column)
+            default: throw RecordFault(reason: "Expected a \(rawValue).", field: column)
             }
         }
     }
 }
 
-/// What is wrong with one record.
+/// An error in a single record.
 struct RecordFault: Error, Sendable, Equatable {
     var reason: String
     var field: String?
 }
 
-/// What the text of a cell looks like.
+/// The kind of value that a cell's text looks like.
 enum CellKind: Equatable {
     case empty, nullWord, number
     case boolean(Bool)
     case date(Date)
     case other
 
-    /// - Parameter text: without blanks around it.
+    /// - Parameter text: Without surrounding whitespace.
     init(_ text: String) {
         switch text {
         case "": self = .empty
@@ -78,7 +78,7 @@ enum CellKind: Equatable {
         }
     }
 
-    /// ISO 8601: a day, or a day and time with `T` or a blank between; UTC where no zone is given.
+    /// Parses ISO 8601: a date, or a date and time separated by `T` or a space; UTC if no zone is given.
     static func date(_ text: String) -> Date? {
         let bytes = Array(text.utf8)
         guard bytes.count >= 10, bytes.count <= 35, bytes[4] == UInt8(ascii: "-"), bytes[7] == UInt8(ascii: "-") else {
@@ -92,7 +92,7 @@ enum CellKind: Equatable {
     }
 }
 
-/// The type of a column, found out cell by cell.
+/// The type of a column, inferred cell by cell.
 struct ColumnGuess: Sendable {
     private(set) var filled = 0
     private var numbers = 0
@@ -103,7 +103,7 @@ struct ColumnGuess: Sendable {
     mutating func see(_ cell: RawRecord.Cell) {
         guard !cell.text.isEmpty else { return }
         filled += 1
-        // Once it is text, it stays so.
+        // A column that has become text stays text.
         guard filled == 1 || max(numbers, booleans, dates) + nullWords == filled - 1 else { return }
         switch CellKind(cell.text.trimmingCharacters(in: .whitespaces)) {
         case .number: numbers += 1
@@ -114,7 +114,7 @@ struct ColumnGuess: Sendable {
         }
     }
 
-    /// All filled cells are of the type, or the word null.
+    /// The type that fits all non-empty cells, which may also be the word null.
     var type: ColumnType {
         if filled == nullWords { return .null }
         if numbers + nullWords == filled { return .number }

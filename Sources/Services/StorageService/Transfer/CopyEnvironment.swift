@@ -6,14 +6,14 @@ import MartletHTTP
 import MartletJobs
 import MartletPostgres
 
-/// The job that copies an app's live data into its test environment.
+/// The job that copies an app's live data to its test environment.
 ///
-/// New tables are filled beside the old ones, from one snapshot of live, and take their place at the end; all in one
-/// transaction, so that a copy that fails or is cancelled leaves the test data as they were. Live is only read: by the
-/// role `app_<id>_copy`.
+/// Fills new tables, next to the old ones, from a single snapshot of live, and replaces the old tables at the end. All
+/// of it is one transaction, so a copy that fails or is cancelled leaves the test data unchanged. Live data is only
+/// read, by the role `app_<id>_copy`.
 ///
-/// Each file's bytes are copied too. Those of a copy that failed, and those that test had, are orphans and go with the
-/// next collection.
+/// The bytes of files are copied as well. Those of a failed copy and those that test had before become orphans and are
+/// removed by the next collection.
 struct CopyEnvironment: JobHandler {
     static let kind = "copy"
     static let retries = JobRetries(maximumAttempts: 3)
@@ -73,14 +73,14 @@ struct CopyEnvironment: JobHandler {
                 try await copy.keep(page)
                 path = page.count < Self.filePage ? nil : page.last?.path
             }
-            // They would keep the tables that go.
+            // Unfinished builds would hold locks on the tables to be replaced.
             try await transfers.builds.stop(of: test)
             try await copy.takePlace(tables)
             try await copy.own()
             try await copy.ownFiles()
             try await copy.close()
-            // Not `job.finish`: the job's row has changed since this transaction's snapshot. A copy is harmless to
-            // repeat.
+            // Not `job.finish`, because the job's row has changed since this transaction's snapshot. Repeating a copy
+            // does no harm.
             try await job.report(
                 JobProgress(done: report.objects, total: report.objects, message: "taking place"), isImportant: true)
             return report
@@ -91,12 +91,12 @@ struct CopyEnvironment: JobHandler {
     }
 }
 
-/// The steps of a copy, each under the role that may do it.
+/// The steps of a copy, each under the role with the necessary rights.
 struct EnvironmentCopy {
     struct Table {
         var name: String
         var estimate: Int
-        /// The new table, until it takes the place of the old.
+        /// The name of the new table until it replaces the old one.
         var interim: String
     }
 
@@ -126,7 +126,7 @@ struct EnvironmentCopy {
         try await become(try copier)
     }
 
-    /// Copies the objects behind an id; returns how many, and where to go on.
+    /// Copies the objects after an id; returns their number, and the last id.
     func fill(_ table: Table, after id: String, limit: Int) async throws -> (count: Int, last: String?) {
         var query: PostgresQuery = """
             WITH copied AS (
@@ -140,7 +140,7 @@ struct EnvironmentCopy {
         return (count, count < limit ? nil : try row.decode(1))
     }
 
-    /// The index on every equality, and those the app made.
+    /// Creates the equality index, and the indexes requested by the app.
     func index(_ table: Table) async throws {
         let interim = try identifier(test, table.interim)
         let rows = try await transaction.query(
@@ -156,7 +156,7 @@ struct EnvironmentCopy {
         try await CollectionStore.makeIndexes(interim, in: transaction, timeout: timeout)
         for row in rows {
             let (definition, comment) = (try row.decode(0, as: String.self), try row.decode(1, as: String.self))
-            // `CREATE [UNIQUE] INDEX name ON schema.table USING …`, as PostgreSQL itself writes it.
+            // The definition as printed by PostgreSQL: `CREATE [UNIQUE] INDEX name ON schema.table USING …`.
             guard let using = definition.range(of: " USING "), let text = PostgresLiteral(comment) else { continue }
             let name = IndexName.make()
             let unique = definition.hasPrefix("CREATE UNIQUE") ? "UNIQUE " : ""
@@ -167,25 +167,25 @@ struct EnvironmentCopy {
         }
     }
 
-    /// Drops what test had, and gives the new tables their names.
+    /// Drops test's old tables, and gives the new ones their names.
     func takePlace(_ tables: [Table]) async throws {
         try await become(test.role)
         try await Self.dropCollections(of: test, in: transaction)
         try await Self.raiseFloor(of: tables.map(\.name), in: test, transaction)
         for table in tables {
             guard let name = PostgresIdentifier(table.name) else { throw HTTPProblem(.internalError) }
-            // One that was made since this transaction's snapshot, which does not show it.
+            // A table created since this transaction's snapshot is not in the list.
             try await transaction.executeScript("DROP TABLE IF EXISTS \(try identifier(test, table.name).quoted)")
             try await transaction.executeScript(
                 "ALTER TABLE \(try identifier(test, table.interim).quoted) RENAME TO \(name.quoted)")
         }
     }
 
-    /// Rules, roles and relations.
+    /// Copies rules, roles and relations.
     func own() async throws {
         for name in ["_collections", "_roles", "_role_members", "_relations"] {
             try await become(live.role)
-            // What the cursor reads, it may: its rights were those of whoever declared it.
+            // The cursor keeps the privileges of the role that declared it.
             try await transaction.execute(
                 "DECLARE kept NO SCROLL CURSOR FOR SELECT to_jsonb(t)::text FROM \(try identifier(live, name)) AS t",
                 timeout: timeout)
@@ -205,7 +205,8 @@ struct EnvironmentCopy {
         }
     }
 
-    /// Keeps clients out of what was copied, with the commit: who may sign up in test is not who may in live.
+    /// Closes the test environment to clients, in the same transaction: the users who may sign up in test differ from
+    /// those in live.
     func close() async throws {
         try await become(test.role)
         try await transaction.execute("INSERT INTO \(try identifier(test, "_closed")) DEFAULT VALUES")
@@ -219,7 +220,7 @@ struct EnvironmentCopy {
         var source: BlobName
         var target: BlobName
         var sizeInBytes: Int
-        /// The row in test, as JSON.
+        /// The row for test, as JSON.
         var row: String
     }
 
@@ -231,7 +232,7 @@ struct EnvironmentCopy {
         try await transaction.executeScript("CREATE TABLE \(interim.quoted) (LIKE \(own.quoted))")
     }
 
-    /// Live's files behind a path, each with a name for its bytes in test.
+    /// Live's files after a path, each with a blob name for its bytes in test.
     func files(after path: String, limit: Int) async throws -> [File] {
         try await become(live.role)
         var query: PostgresQuery = """
@@ -241,7 +242,7 @@ struct EnvironmentCopy {
         return try await transaction.query(query, timeout: timeout).map { row in
             guard let source = BlobName(space: live.schema, id: try row.decode(1)),
                 case .object(let members) = try JSONValue(parsing: try row.decode(3, as: String.self).utf8)
-            else { throw HTTPProblem(.internalError, cause: "a file's row is odd") }
+            else { throw HTTPProblem(.internalError, cause: "a file's row lacks expected members") }
             let target = BlobName.random(in: test.schema)
             return File(
                 path: try row.decode(0), source: source, target: target, sizeInBytes: try row.decode(2),
@@ -259,7 +260,7 @@ struct EnvironmentCopy {
         )
     }
 
-    /// The transaction has dropped what test had.
+    /// Called after the transaction has dropped test's old files.
     func ownFiles() async throws {
         try await become(test.role)
         let (interim, own) = (try identifier(test, Self.interimFiles), try identifier(test, "_files"))
@@ -267,8 +268,8 @@ struct EnvironmentCopy {
         try await transaction.executeScript("DROP TABLE \(interim.quoted)")
     }
 
-    /// Every collection of the space and all that belongs to one, and its files: their bytes are orphans then. The
-    /// transaction has the space's role.
+    /// Drops every collection of the space with everything that belongs to it, and its files, whose bytes become
+    /// orphans. The transaction must have the space's role.
     static func dropCollections(of space: AppSpace, in transaction: PostgresTransaction) async throws {
         guard space.environment == .test else { throw HTTPProblem(.internalError, cause: "only test may be wiped") }
         let rows = try await transaction.query(
@@ -283,15 +284,15 @@ struct EnvironmentCopy {
         }
         let usage = try space.own("_file_usage")
         let limits = try await transaction.query("SELECT max(maximum_files), max(maximum_bytes) FROM \(usage)")[0]
-        // The usage before the files, as those have it who write them. It is emptied and made anew, as a copy cannot
-        // change what others have changed since its snapshot.
+        // The usage before the files, in the same order as other writers lock them. The table is emptied and its row
+        // created again, because a copy cannot update what others have changed since its snapshot.
         let own = [
             "_file_usage", "_changes", "_idempotency", "_relations", "_role_members", "_roles", "_collections",
             "_files", "_thumbnails", "_uploads", "_transfer_parts", "_transfers", "_closed",
         ]
         let tables = own.compactMap { PostgresIdentifier(schema: space.schema, name: $0)?.quoted }.joined(
             separator: ", ")
-        // Not DELETE: that would leave what others write meanwhile.
+        // Not DELETE, which would leave rows that others insert concurrently.
         try await transaction.executeScript("TRUNCATE \(tables)")
         try await transaction.execute(
             """
@@ -301,7 +302,7 @@ struct EnvironmentCopy {
         try await raiseFloor(of: names, in: space, transaction)
     }
 
-    /// Tells those who follow the collections' changes that they must start over, where the space keeps note of that.
+    /// Invalidates the cursors of the collections' followers, if the space records a floor.
     private static func raiseFloor(of names: [String], in space: AppSpace, _ transaction: PostgresTransaction)
         async throws
     {

@@ -4,7 +4,7 @@ import MartletHTTP
 import MartletJobs
 import NIOCore
 
-/// The job of an export: writes the file to the spool, where it waits to be fetched for as long as the job is kept.
+/// The job of an export: writes the file to the spool, where it is available for as long as the job is kept.
 struct ExportCollection: JobHandler {
     static let kind = "export"
     static let retries = JobRetries(maximumAttempts: 3)

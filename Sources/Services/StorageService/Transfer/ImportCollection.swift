@@ -7,13 +7,13 @@ import MartletJobs
 import MartletPostgres
 import NIOCore
 
-/// The job of an import: reads the upload record by record into a stage, and stores all of it in one transaction, or
-/// nothing.
+/// The job of an import: reads the uploaded file record by record into a stage, then stores all of it in one
+/// transaction, or nothing.
 struct ImportCollection: JobHandler {
     static let kind = "import"
     static let retries = JobRetries(maximumAttempts: 3)
     static let timeLimit: Duration = .seconds(4 * 3_600)
-    /// Records staged by one statement, and their bytes.
+    /// The number and size of records inserted into the stage by one statement.
     private static let batch = 500
     private static let batchSizeInBytes = 2 << 20
     private static let applied = 5_000
@@ -41,16 +41,16 @@ struct ImportCollection: JobHandler {
             case .failure(let failure as JobFailure): failure.isFinal
             case .failure: job.interruption == .cancelled || (job.isLastAttempt && job.interruption == nil)
             }
-        // In a task of its own: this one may be cancelled.
+        // In a new task, because the current one may be cancelled.
         await Task {
-            // Another worker may have begun again, on a stage of the same name.
+            // After losing the lease, another worker may already use a stage of the same name.
             if job.interruption != .leaseLost { try? await stage.drop() }
             if isOver { try? await transfers.spool.deleteFiles(of: job.id) }
         }.value
         return try result.get()
     }
 
-    /// One attempt.
+    /// One attempt of the job.
     private struct Run {
         let options: ImportOptions
         let job: RunningJob
@@ -80,7 +80,7 @@ struct ImportCollection: JobHandler {
             } catch let fault as FileFault {
                 report.note(.init(line: fault.line, reason: fault.reason, field: nil))
                 report.sort()
-                throw failure("The file cannot be read: line \(fault.line): \(fault.reason)")
+                throw failure("The file cannot be read. Line \(fault.line): \(fault.reason)")
             }
             try await stageBatch()
             let duplicates = try await stage.removeDuplicates(refusingExisting: options.existing == .refuse)
@@ -103,7 +103,7 @@ struct ImportCollection: JobHandler {
                 code: "bad-records", detail: detail, report: (try? encoder.encode(report)).map { Array($0) })
         }
 
-        /// The header, and, where a column's type is not given, what all its cells are.
+        /// Reads the header, and infers the types of columns without one from all of their cells.
         private mutating func readColumns() async throws {
             var splitter = CSVSplitter(delimiter: options.delimiter?.utf8.first)
             var position = 0
@@ -152,7 +152,7 @@ struct ImportCollection: JobHandler {
             for record in try splitter.finish() { try await take(record, &isHeader) }
         }
 
-        /// A file of which a part is gone must not pass for a shorter one.
+        /// Detects a partly lost file, which must not be taken for a shorter one.
         private func checkEnd(_ position: Int) throws {
             guard position == options.sizeInBytes else {
                 throw JobFailure(
@@ -199,7 +199,7 @@ struct ImportCollection: JobHandler {
             pendingSize = 0
         }
 
-        /// The one transaction; the job ends in it.
+        /// Stores the records and ends the job in a single transaction.
         private mutating func apply() async throws {
             let scope = QueryScope(space: stage.space, collection: stage.collection, rights: .master)
             let isNew = !(try await stage.hasTarget())
@@ -213,7 +213,7 @@ struct ImportCollection: JobHandler {
                 guard error.sqlState == "23505" else { throw error }
                 throw JobFailure(
                     code: ErrorCode.conflict.rawValue,
-                    detail: "A record has values of a unique index that another object has. Nothing was stored.",
+                    detail: "A record has the same values in a unique index as another object. Nothing was stored.",
                     cause: "\(error)")
             }
             transfers.signal.written(in: stage.space)
@@ -236,13 +236,13 @@ struct ImportCollection: JobHandler {
                 guard options.existing != .refuse || report.skipped == 0 else {
                     throw JobFailure(
                         code: ErrorCode.conflict.rawValue,
-                        detail: "An object with the _id of a record was made meanwhile. Nothing was stored.")
+                        detail: "An object with the _id of a record was created meanwhile. Nothing was stored.")
                 }
-                // A crash of PostgreSQL empties the stage, which is not logged.
+                // A crash of PostgreSQL empties the stage, because it is an unlogged table.
                 guard report.created + report.replaced + report.skipped == report.good else {
                     throw JobFailure(
                         code: ErrorCode.internalError.rawValue,
-                        detail: "The records on their way were lost. Nothing was stored.", isFinal: false)
+                        detail: "The staged records were lost. Nothing was stored.", isFinal: false)
                 }
                 report.applied = true
                 try await transaction.executeScript("RESET ROLE")
@@ -253,9 +253,9 @@ struct ImportCollection: JobHandler {
     }
 }
 
-/// What the jobs and calls of import, export and environments work with.
+/// The dependencies of the jobs and endpoints for imports, exports and environments.
 struct TransferStores: Sendable {
-    /// With connections of its own: a long transaction must not keep requests waiting.
+    /// Uses its own connections, so that long transactions do not delay requests.
     let postgres: PostgresClient
     let spaces: Spaces
     let collections: CollectionStore
@@ -263,7 +263,7 @@ struct TransferStores: Sendable {
     let signal: ChangeSignal
     let jobs: JobQueue
     let spool: Spool
-    /// Of exports that stream from this process: each holds a transaction for as long as its reader takes.
+    /// The number of exports streamed by this process. Each holds a transaction for as long as its reader takes.
     let exports = Places(maximumExports)
     let files: any FileBackend
 
@@ -272,11 +272,11 @@ struct TransferStores: Sendable {
     static let maximumExports = 2
     static let maximumUnfinishedJobs = 20
 
-    /// - Throws: `limit-exceeded` when the app has too many jobs that wait or run.
+    /// - Throws: `limit-exceeded` if the app has too many unfinished jobs.
     func checkNumberOfJobs(of space: AppSpace) async throws {
         let kinds = [ImportCollection.kind, ExportCollection.kind, CopyEnvironment.kind]
         guard try await jobs.unfinished(scope: space.jobScope, kinds: kinds) < Self.maximumUnfinishedJobs else {
-            throw HTTPProblem(.limitExceeded, "An app may have \(Self.maximumUnfinishedJobs) unfinished jobs.")
+            throw HTTPProblem(.limitExceeded, "An app may have at most \(Self.maximumUnfinishedJobs) unfinished jobs.")
         }
     }
 

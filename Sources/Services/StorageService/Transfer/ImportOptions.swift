@@ -4,36 +4,36 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// What an import is to do; the parameters of its job.
+/// The options of an import, which are the parameters of its job.
 struct ImportOptions: Codable, Sendable {
-    /// What becomes of an object whose id the collection has.
+    /// The treatment of records whose id already exists in the collection.
     enum Existing: String, Codable, Sendable, CaseIterable {
-        /// The record is bad.
+        /// The record is an error.
         case refuse
-        /// The stored one is replaced.
+        /// The record replaces the stored object.
         case replace
-        /// The stored one stays, the record is left out.
+        /// The record is ignored.
         case skip
     }
 
-    /// The upload, in the spool.
+    /// The uploaded file in the spool.
     var file: UUID
     var sizeInBytes: Int
     var space: SpaceName
     var collection: String
     var format: TransferFormat
-    /// Only look, and tell.
+    /// Whether to only validate the file and report the result.
     var dryRun: Bool
-    /// Store the good records even though there are bad ones.
+    /// Whether to store the valid records even if others are invalid.
     var skipBad: Bool
     var existing: Existing
-    /// CSV: `,`, `;` or a tab; nil: found out.
+    /// CSV: `,`, `;` or a tab; nil to detect it.
     var delimiter: String?
     /// CSV: column → type.
     var types: [String: ColumnType]
-    /// CSV: an empty cell is null instead of no value.
+    /// CSV: whether an empty cell is null instead of no value.
     var emptyIsNull: Bool
-    /// The field that holds the id; nil: `_id`.
+    /// The field that contains the id; nil for `_id`.
     var idField: String?
 
     private static let known: Set<Substring> = [
@@ -78,7 +78,7 @@ struct ImportOptions: Codable, Sendable {
             ("delimiter", delimiter != nil), ("types", !types.isEmpty), ("emptyIsNull", emptyIsNull),
         ]
         if format != .csv, let wrong = csvOnly.first(where: \.isGiven) {
-            throw HTTPProblem(.invalidParameter, "It goes with format=csv only.", field: wrong.name)
+            throw HTTPProblem(.invalidParameter, "It is only allowed with format=csv.", field: wrong.name)
         }
     }
 
@@ -91,7 +91,7 @@ struct ImportOptions: Codable, Sendable {
         }
     }
 
-    /// `age:number,zip:string`
+    /// Parses `age:number,zip:string`.
     private static func types(_ text: Substring?) throws -> [String: ColumnType] {
         var types: [String: ColumnType] = [:]
         for entry in (text ?? "").split(separator: ",") {
@@ -116,7 +116,7 @@ struct ImportOptions: Codable, Sendable {
     }
 }
 
-/// A space as it stands in the parameters of a job.
+/// A space in the parameters of a job.
 struct SpaceName: Codable, Sendable, Hashable {
     var appID: String
     var environment: AppEnvironment
@@ -131,7 +131,7 @@ struct SpaceName: Codable, Sendable, Hashable {
         environment = space.environment
     }
 
-    /// - Throws: `unauthorized` for a name that is none.
+    /// - Throws: `unauthorized` if the app's id is not valid.
     var space: AppSpace {
         get throws {
             try AppSpace(

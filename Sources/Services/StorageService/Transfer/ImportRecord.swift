@@ -5,20 +5,20 @@ import MartletHTTP
 import MartletPostgres
 import NIOCore
 
-/// A record of a file, checked, as it goes into the stage.
+/// A validated record of a file, ready for the stage.
 struct ImportRecord: Sendable {
     var line: Int
     var id: String
-    /// Whether the file gave the id.
+    /// Whether the file specifies the id.
     var hasOwnID: Bool
-    /// RFC 3339; empty: now.
+    /// RFC 3339; empty for the current time.
     var created = ""
     var updated = ""
     var version = 1
-    /// JSON; empty: everyone.
+    /// JSON; empty for everyone.
     var readers = ""
     var writers = ""
-    /// With system fields still in it.
+    /// The text including system fields.
     var document: [UInt8]
     /// Top-level field → type.
     var fields: [FieldName: String]
@@ -63,14 +63,14 @@ struct ImportRecord: Sendable {
         case .null: return ""
         case .string(let text):
             guard let date = Timestamps.date(text), date.timeIntervalSince1970.magnitude < 1e11 else {
-                throw RecordFault(reason: "This is not a time as in RFC 3339.", field: field)
+                throw RecordFault(reason: "Expected a time as in RFC 3339.", field: field)
             }
             return Timestamps.text(date)
-        default: throw RecordFault(reason: "This is not a time as in RFC 3339.", field: field)
+        default: throw RecordFault(reason: "Expected a time as in RFC 3339.", field: field)
         }
     }
 
-    /// The text with the field that holds the id called `_id`, its value a string.
+    /// The text with the id field renamed to `_id` and its value converted to a string.
     private static func renamed(_ text: [UInt8], _ idField: String?) throws(RecordFault) -> [UInt8] {
         guard let idField, idField != SystemField.id.rawValue else { return text }
         guard case .object(let members) = try? JSONValue(parsing: text) else { return text }

@@ -1,9 +1,9 @@
-/// What an import found and did: the result of its job.
+/// The findings and effects of an import: the result of its job.
 struct ImportReport: Codable, Sendable, Equatable {
     static let maximumBadRecords = 100
 
     struct BadRecord: Codable, Sendable, Equatable {
-        /// Where the record begins, from 1.
+        /// The line on which the record starts, from 1.
         var line: Int
         var reason: String
         var field: String?
@@ -12,7 +12,7 @@ struct ImportReport: Codable, Sendable, Equatable {
     struct Column: Codable, Sendable, Equatable {
         var name: String
         var type: ColumnType
-        /// Cells that are not empty.
+        /// The number of non-empty cells.
         var filled: Int
     }
 
@@ -21,11 +21,11 @@ struct ImportReport: Codable, Sendable, Equatable {
     var dryRun: Bool
     /// Whether the objects were stored.
     var applied = false
-    /// Records in the file, good and bad.
+    /// Records in the file, valid or not.
     var records = 0
     var good = 0
     var bad = 0
-    /// The first ones, in the file's order.
+    /// The first bad records, in the order of the file.
     var badRecords: [BadRecord] = []
     /// CSV only.
     var columns: [Column]?
@@ -45,6 +45,6 @@ struct ImportReport: Codable, Sendable, Equatable {
         if badRecords.count < Self.maximumBadRecords { badRecords.append(record) }
     }
 
-    /// Puts those found late in their place.
+    /// Restores the order of the file for records that were found to be bad later.
     mutating func sort() { badRecords.sort { $0.line < $1.line } }
 }

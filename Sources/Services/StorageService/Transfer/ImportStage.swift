@@ -2,9 +2,9 @@ import Foundation
 import MartletCore
 import MartletPostgres
 
-/// A table in the app's schema that holds an import's records until all are known to be good.
+/// A table in the app's schema that holds an import's records until all of them are known to be valid.
 struct ImportStage: Sendable {
-    /// For statements over a whole file.
+    /// The limit for statements that process a whole file.
     static let timeout: Duration = .seconds(1_800)
     static let prefix = "_import_"
 
@@ -26,7 +26,7 @@ struct ImportStage: Sendable {
         self.target = target
     }
 
-    /// Makes it anew: what an earlier attempt left is of no use.
+    /// Creates the table, replacing that of an earlier attempt.
     func create() async throws {
         try await drop()
         try await run(
@@ -37,7 +37,8 @@ struct ImportStage: Sendable {
             """)
     }
 
-    /// Drops what imports left whose process died for good. No other import of the app runs: they share a lane.
+    /// Drops the stages of imports whose process died. No other import of the app can be running, because they share a
+    /// lane.
     func dropForgotten() async throws {
         let rows = try await run(
             "SELECT tablename::text FROM pg_tables WHERE schemaname = \(space.schema) AND tablename LIKE '\\_import\\_%'"
@@ -53,7 +54,7 @@ struct ImportStage: Sendable {
         try await run("DROP TABLE IF EXISTS \(table)")
     }
 
-    /// Adds records; returns those that PostgreSQL cannot store.
+    /// Inserts records; returns those that PostgreSQL cannot store.
     func add(_ records: ArraySlice<ImportRecord>, after n: Int) async throws -> [ImportRecord] {
         guard let first = records.first else { return [] }
         do {
@@ -82,7 +83,7 @@ struct ImportStage: Sendable {
             """)
     }
 
-    /// Takes out records whose id stands in the file before, and, if wanted, those whose id the collection has.
+    /// Removes records whose id occurs earlier in the file and, if requested, those whose id exists in the collection.
     func removeDuplicates(refusingExisting: Bool) async throws -> (count: Int, first: [ImportReport.BadRecord]) {
         try await run("ANALYZE \(table)")
         var (count, first) = try await remove(
@@ -127,21 +128,22 @@ struct ImportStage: Sendable {
         var skipped = 0
     }
 
-    /// Stores the records numbered `range`, and appends them to the change log. The transaction has the space's role.
+    /// Stores the records with numbers in `range`, and appends them to the change log. The transaction must have the
+    /// space's role.
     func apply(
         _ range: ClosedRange<Int>, replacing: Bool, scope: QueryScope, in transaction: PostgresTransaction
     ) async throws -> Applied {
         let condition: PostgresQuery = replacing ? "" : "WHERE stored.deleted IS NOT NULL"
         var query: PostgresQuery = """
             WITH item AS MATERIALIZED (SELECT * FROM \(table) WHERE n BETWEEN \(range.lowerBound) AND \(range.upperBound)),
-            -- In one order, so that two writers of the same ids wait for each other and never in a circle.
+            -- Sorted, so that concurrent writers of the same ids cannot deadlock.
             old AS MATERIALIZED (
                 SELECT id, deleted, updated AS before_updated, version AS before_version, readers AS before_readers, doc AS before_doc
                 FROM \(target) WHERE id IN (SELECT id FROM item WHERE given) ORDER BY id FOR UPDATE),
             upserted AS (
                 INSERT INTO \(target) AS stored (id, created, updated, version, readers, writers, doc)
                 SELECT id, created, updated, version, readers, writers, doc FROM item
-                -- Makes `old` read and lock its rows before this writes them.
+                -- Forces `old` to read and lock its rows before they are written here.
                 WHERE (SELECT count(*) FROM old) IS NOT NULL ORDER BY id
                 ON CONFLICT (id) DO UPDATE SET doc = excluded.doc, updated = now(), deleted = NULL, version = stored.version + 1,
                     readers = excluded.readers, writers = excluded.writers \(condition)

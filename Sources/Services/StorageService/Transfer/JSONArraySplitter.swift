@@ -1,10 +1,9 @@
 import MartletCore
 
-/// Cuts a JSON array into the texts of its elements.
+/// Splits a JSON array into the texts of its elements.
 ///
-/// Only brackets and strings are looked at; whether an element is valid JSON is for whoever gets it to check. An
-/// element with wrong contents is one bad record, while text that leaves open where elements end is a fault of the
-/// file.
+/// Only tracks brackets and strings; the caller must check whether an element is valid JSON. An element with invalid
+/// contents is one bad record, but text in which the end of an element is ambiguous is a fault of the file.
 struct JSONArraySplitter: RecordSplitter {
     private enum Place {
         case start
@@ -60,10 +59,10 @@ struct JSONArraySplitter: RecordSplitter {
             switch byte {
             case UInt8(ascii: ","): place = .beforeElement(isFirst: false)
             case UInt8(ascii: "]"): place = .end
-            default: throw FileFault(line: line, reason: "A comma or ] is missing behind an element.")
+            default: throw FileFault(line: line, reason: "Expected a comma or ] after an element.")
             }
         case .end:
-            guard isBlank else { throw FileFault(line: line, reason: "There is text behind the array.") }
+            guard isBlank else { throw FileFault(line: line, reason: "There is text after the array.") }
         }
     }
 
@@ -104,9 +103,9 @@ struct JSONArraySplitter: RecordSplitter {
                 if depth == 0, byte != UInt8(ascii: ",") { end(&records) }
                 return
             }
-            // Behind a number or word.
+            // After a number or word.
             guard byte != UInt8(ascii: "}") else {
-                throw FileFault(line: line, reason: "A } stands where none was opened.")
+                throw FileFault(line: line, reason: "A } has no matching {.")
             }
             end(&records)
             place = byte == UInt8(ascii: ",") ? .beforeElement(isFirst: false) : .end
@@ -127,7 +126,7 @@ struct JSONArraySplitter: RecordSplitter {
     }
 }
 
-/// Cuts JSON Lines: an object per line, blank lines skipped.
+/// Splits JSON Lines: one object per line, without blank lines.
 struct JSONLinesSplitter: RecordSplitter {
     private var line = 1
     private var text: [UInt8] = []

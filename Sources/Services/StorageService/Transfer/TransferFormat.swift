@@ -6,7 +6,7 @@ import MartletHTTP
 enum TransferFormat: String, Codable, Sendable, CaseIterable {
     /// An array of objects.
     case json
-    /// An object per line (JSON Lines).
+    /// One object per line (JSON Lines).
     case jsonl
     /// RFC 4180, with a header line.
     case csv
@@ -28,44 +28,44 @@ enum TransferFormat: String, Codable, Sendable, CaseIterable {
     }
 }
 
-/// Bounds on what a file may hold.
+/// Limits on the contents of a file.
 enum TransferLimits {
-    /// An object's text, in JSON as in CSV.
+    /// The limit for an object's text, in JSON as well as in CSV.
     static let recordSizeInBytes = Document.maximumSizeInBytes
     static let columns = 1_000
     static let columnNameSizeInBytes = 1_024
 }
 
-/// What is wrong with a file as a whole: reading cannot go on behind it.
+/// An error in a file that prevents reading the rest.
 struct FileFault: Error, Sendable, Equatable {
-    /// From 1.
+    /// The line, from 1.
     var line: Int
     var reason: String
 }
 
-/// One record of a file as it stands there.
+/// One record of a file, not yet parsed.
 struct RawRecord: Sendable, Equatable {
     enum Content: Sendable, Equatable {
         /// Text that should be a JSON object.
         case json([UInt8])
         case cells([Cell])
-        /// A record that was read over.
+        /// A record that was skipped, with the reason.
         case bad(String)
     }
 
     typealias Cell = CSVReader.Cell
 
-    /// Where it begins, from 1.
+    /// The line on which it starts, from 1.
     var line: Int
     var content: Content
 }
 
-/// Cuts a file into records as its bytes come in, holding no more than one record.
+/// Splits a file into records as its bytes arrive, with at most one record in memory.
 protocol RecordSplitter: Sendable {
     /// - Throws: `FileFault`.
     mutating func feed(_ bytes: some Sequence<UInt8>) throws(FileFault) -> [RawRecord]
 
-    /// Call once, at the end.
+    /// Ends the file. Must be called once.
     ///
     /// - Throws: `FileFault`.
     mutating func finish() throws(FileFault) -> [RawRecord]

@@ -1,30 +1,30 @@
 import MartletCore
 import MartletPostgres
 
-/// Finds the objects of a collection that name a user by its indexes: those on readers and writers, and on every
-/// equality.
+/// Finds the objects of a collection that name a user, by the indexes on readers and writers and on equality.
 struct NamedObjects: Sendable {
     let table: PostgresIdentifier
     let space: AppSpace
     let collection: CollectionName
     let userID: String
-    /// The fields that say whose an object is.
+    /// The fields that identify an object's owner.
     let fields: [FieldPath]
 
-    /// The first `limit` ids behind one, in order; nil: the collection has no such index, and has to be looked through.
+    /// The first `limit` ids after `id`, in order; nil if the indexes cannot be used and the collection must be
+    /// scanned.
     func ids(behind id: String, limit: Int, on postgres: PostgresClient) async throws -> [String]? {
         guard let condition = condition() else { return nil }
         return try await postgres.withTransaction(readOnly: true, role: space.role) { transaction in
             guard try await isIndexed(transaction) else { return nil }
-            // How many objects name the user PostgreSQL cannot know; to read them all it takes for cheap where it is
-            // not.
+            // PostgreSQL cannot know how many objects name the user, and would wrongly estimate a sequential scan to be
+            // cheaper.
             try await transaction.executeScript("SET LOCAL enable_seqscan = off")
             return try await transaction.query(statement(condition, behind: id, limit: limit)).map { try $0.decode(0) }
         }
     }
 
-    /// All that name the user, then those of them that are wanted: in the order of ids PostgreSQL would walk through
-    /// everybody's.
+    /// First selects all objects that name the user, then the requested ones. If PostgreSQL could use the order of ids,
+    /// it would scan the objects of all users.
     func statement(_ condition: PostgresQuery, behind id: String, limit: Int) -> PostgresQuery {
         var statement: PostgresQuery = """
             WITH named AS MATERIALIZED (SELECT id FROM \(table) WHERE \(condition))
@@ -34,14 +34,14 @@ struct NamedObjects: Sendable {
         return statement
     }
 
-    /// Each part served by an index; nil: not all can be.
+    /// A condition whose parts are all supported by indexes; nil if that is not possible.
     func condition() -> PostgresQuery? {
         var parts: [PostgresQuery] = ["readers @> ARRAY[\(userID)]", "writers @> ARRAY[\(userID)]"]
-        // Without its type, which the index has for every pointer there is; what else has such a field is told apart by
-        // whoever asks.
+        // Without its type, which the index contains for every pointer. The caller filters out other values with such a
+        // member.
         let pointer = JSONValue.object([.init("objectId", .string(userID))])
         for field in fields {
-            // In an array it would stand for a place.
+            // In a path to an array, a number would be an index.
             guard field.parts.allSatisfy({ Int($0) == nil }) else { return nil }
             for value in [.string(userID), pointer, .array([.string(userID)]), .array([pointer])] as [JSONValue] {
                 let document = field.parts.reversed().reduce(value) { .object([.init($1, $0)]) }
@@ -51,7 +51,7 @@ struct NamedObjects: Sendable {
         return "(" + parts.joined(separator: " OR ") + ")"
     }
 
-    /// Collections from before this index get it from `ListedIndexes`.
+    /// Older collections get this index from `ListedIndexes`.
     private func isIndexed(_ transaction: PostgresTransaction) async throws -> Bool {
         try await !transaction.query(
             """

@@ -2,7 +2,7 @@ import MartletPostgres
 import NIOCore
 
 extension StoredUserData {
-    /// Memberships, answers kept for repetitions, and uploads under way: few each.
+    /// Erases memberships, recorded answers to repeated requests, and unfinished uploads, of which there are few.
     func eraseRolesAndUploads(of owner: Owner) async throws -> [String: Int] {
         let (members, transfers) = (try owner.space.own("_role_members"), try owner.space.own("_transfers"))
         let row = try await run(
@@ -25,7 +25,8 @@ extension StoredUserData {
         for row in rows { lines.writeString(try row.decode(0, as: String.self) + "\n") }
     }
 
-    /// Whose files, with the same meaning as with objects; who uploaded one first owns it unless others may write it.
+    /// The files that are the user's own, with the same meaning as for objects. The first uploader owns a file unless
+    /// others may write it.
     private func isOwn(_ owner: Owner) -> PostgresQuery {
         """
         coalesce((owner = \(owner.id) AND (writers IS NULL OR writers <@ ARRAY[\(owner.id)]))
@@ -38,7 +39,7 @@ extension StoredUserData {
         "(owner = \(owner.id) OR readers @> ARRAY[\(owner.id)] OR writers @> ARRAY[\(owner.id)])"
     }
 
-    /// The bytes are left to `OrphanCollection`.
+    /// Erases the user's files. Their bytes are left to `OrphanCollection`.
     func eraseFiles(of owner: Owner, behind path: String) async throws -> ([String: Int], UserDataPlace) {
         let (files, history) = (try owner.space.own("_files"), try owner.space.own("_uploads"))
         guard let end = try await lastFile(behind: path, of: owner) else { return ([:], .history(behind: 0)) }
@@ -61,7 +62,7 @@ extension StoredUserData {
         return (["files": erased, "sharedFiles": changed], .files(behind: last))
     }
 
-    /// Names and sizes, not the bytes: each has an address by which the user can fetch it.
+    /// Exports names and sizes but not the bytes, which the user can fetch by the files' addresses.
     func exportFiles(of owner: Owner, behind path: String, into lines: inout ByteBuffer) async throws -> UserDataPlace?
     {
         guard let end = try await lastFile(behind: path, of: owner) else { return nil }
@@ -75,7 +76,7 @@ extension StoredUserData {
         return .files(behind: try last.decode(1))
     }
 
-    /// Who uploaded what: of files that are gone the note goes, of others' the name.
+    /// Erases the history of uploads: the entries of deleted files, and otherwise only the user's name in them.
     func eraseHistory(of owner: Owner, behind id: Int64) async throws -> ([String: Int], UserDataPlace?) {
         let (files, history) = (try owner.space.own("_files"), try owner.space.own("_uploads"))
         let row = try await run(
@@ -98,7 +99,7 @@ extension StoredUserData {
         return (["fileHistory": try row.decode(0)], .history(behind: last))
     }
 
-    /// Of those that one statement looks at; nil: there are none.
+    /// The last path that one statement looks at; nil if there are no more files.
     private func lastFile(behind path: String, of owner: Owner) async throws -> String? {
         try await run(
             """

@@ -6,28 +6,28 @@ import MartletPostgres
 import NIOCore
 
 extension StoredUserData {
-    /// Some objects of a collection, and what the rules say about whose they are.
+    /// A range of objects in a collection, with the rules that determine their owners.
     private struct Look {
         var scope: QueryScope
         var rules: CollectionRules
         var behind: String
-        /// The last that is looked at.
+        /// The last id in the range.
         var end: String
-        /// Those that name the user, where an index knows them; nil: any between.
+        /// The objects that name the user, if an index finds them; nil for the whole range.
         var ids: [String]?
 
         var range: PostgresQuery {
             ids.map { "id = ANY (\($0))" } ?? "id > \(behind) AND id <= \(end)"
         }
 
-        /// Which objects name the user: as a reader or writer, or in a field that says whose they are.
+        /// The condition that an object names the user: as a reader or writer, or in a field that identifies its owner.
         func names(_ owner: Owner) -> PostgresQuery {
             let listed: PostgresQuery = "readers @> ARRAY[\(owner.id)] OR writers @> ARRAY[\(owner.id)]"
             guard let rest = rest(owner) else { return "(\(listed))" }
             return "(\(listed) OR (\(rest)) IS DISTINCT FROM doc)"
         }
 
-        /// Which of these are the user's own.
+        /// The condition that an object is the user's own.
         func isOwn(_ owner: Owner) -> PostgresQuery {
             let listed: PostgresQuery = """
                 (cardinality(readers) > 0 AND readers <@ ARRAY[\(owner.id)]) OR (cardinality(writers) > 0 AND writers <@ ARRAY[\(owner.id)])
@@ -36,7 +36,7 @@ extension StoredUserData {
             return "(coalesce(\(listed), FALSE) OR (\(rest)) IS NULL)"
         }
 
-        /// The document without the user, NULL when it is their own; nil: no field says whose it is.
+        /// The document without the user, NULL if it is their own; nil if no field identifies owners.
         func rest(_ owner: Owner) -> PostgresQuery? {
             let fields = rules.ownerFields
             guard !fields.isEmpty else { return nil }
@@ -54,8 +54,8 @@ extension StoredUserData {
         do {
             return try await erase(look, of: owner)
         } catch let problem as HTTPProblem where problem.code == .conflict {
-            // A unique index does not let a field be without the user. Better that their id stays there than everything
-            // else.
+            // A unique index prevents removing the user from a field. It is better to leave the id there than to keep
+            // everything else.
             return try await erase(look, of: owner, keepingFields: true)
         }
     }
@@ -81,7 +81,7 @@ extension StoredUserData {
                     readers = array_remove(stored.readers, \(owner.id)), writers = array_remove(stored.writers, \(owner.id))
                 FROM old WHERE stored.id = old.id AND NOT old.is_own
                 RETURNING stored.*, old.before_updated, old.before_version, old.before_readers, old.before_doc),
-            -- Those who follow saw a removed one go when it was removed.
+            -- Followers were already notified when the object was removed.
             written AS (
                 SELECT *, 'd' AS kind FROM gone WHERE deleted IS NULL UNION ALL SELECT *, 'u' FROM changed WHERE deleted IS NULL),
             unrelated AS (
@@ -96,7 +96,7 @@ extension StoredUserData {
         return (["objects": erased, "sharedObjects": changed], .objects(collection: collection, behind: last))
     }
 
-    /// The user's own, as they may see them.
+    /// Exports the user's own objects as the user may see them.
     func exportObjects(
         of owner: Owner, in collection: String, behind id: String, into lines: inout ByteBuffer
     ) async throws -> UserDataPlace {
@@ -131,7 +131,7 @@ extension StoredUserData {
         return .objects(collection: collection, behind: try last.decode(1))
     }
 
-    /// Nil when there are no further objects.
+    /// Nil if there are no more objects.
     private func look(at collection: String, behind id: String, in owner: Owner) async throws -> Look? {
         let name = try CollectionName(collection)
         let scope = QueryScope(space: owner.space, collection: name, rights: .master)
@@ -151,7 +151,7 @@ extension StoredUserData {
             }
             return ids.last.map { Look(scope: scope, rules: rules, behind: id, end: $0, ids: ids) }
         } catch let error as PostgresError where error.isUndefinedTable {
-            // Dropped a moment ago.
+            // The collection was just dropped.
             return nil
         }
     }

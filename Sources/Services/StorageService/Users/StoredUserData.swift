@@ -5,19 +5,19 @@ import MartletHTTP
 import MartletPostgres
 import NIOCore
 
-/// What the objects, files and roles of an app have of one of its users.
+/// The data of an app's user in objects, files and roles.
 ///
-/// An object is the user's own when nobody else may write it: they are its only reader or writer, or the fields by
-/// which the collection's rules let users change it name nobody else. Own ones are erased, through the change log like
-/// any other deletion; where others have a part, the user is taken out and the object stays. Hooks `before…` are not
-/// asked, `after…` are told.
+/// An object is the user's own if no one else may write it: they are its only reader or writer, or the fields through
+/// which the collection's rules let users change it name no one else. Own objects are erased and recorded in the change
+/// log like any other deletion. From other objects only the user is removed. `before…` hooks are not asked, but
+/// `after…` hooks are notified.
 ///
-/// Objects are found by indexes (`NamedObjects`), files by looking through them, `UserDataPlace` after place. A
-/// collection whose index is not built yet is looked through, too.
+/// Objects are found by indexes (`NamedObjects`), files by scanning, in the order of `UserDataPlace`. A collection
+/// whose index is not built yet is scanned, too.
 struct StoredUserData: UserDataHolder {
-    /// Rows that one transaction changes.
+    /// The maximum number of rows changed by one transaction.
     static let rowsPerSlice = 500
-    /// Rows that one statement looks at.
+    /// The maximum number of rows read by one statement.
     static let rowsPerLook = 10_000
     static let exportedBytesPerCall = 1 << 20
     private static let timePerCall: Duration = .seconds(2)
@@ -27,7 +27,7 @@ struct StoredUserData: UserDataHolder {
     let rights: RightsStore
     let signal: ChangeSignal
 
-    /// Whose data, and where.
+    /// The user and the space of their data.
     struct Owner: Sendable {
         var id: String
         var space: AppSpace
@@ -37,10 +37,10 @@ struct StoredUserData: UserDataHolder {
             let principal = Principal(
                 kind: .service, appID: request.app, appNumber: 0, environment: request.environment, credentialID: "")
             guard let space = try? AppSpace(principal) else {
-                throw HTTPProblem(.invalidBody, "This is no app's id.", field: "app")
+                throw HTTPProblem(.invalidBody, "Expected an app's id.", field: "app")
             }
             guard let id = UserID(request.user) else {
-                throw HTTPProblem(.invalidBody, "This is no user's id.", field: "user")
+                throw HTTPProblem(.invalidBody, "Expected a user's id.", field: "user")
             }
             self.id = id.text
             self.space = space
@@ -77,12 +77,12 @@ struct StoredUserData: UserDataHolder {
         return UserDataPortion(lines: lines, next: place.token)
     }
 
-    /// Whether the app has anything here; nothing is made for a user who has not.
+    /// Whether the app's space exists; it is not created for a user without data.
     private func exists(_ space: AppSpace) async throws -> Bool {
         try await !postgres.query("SELECT FROM storage.spaces WHERE schema = \(space.schema)").isEmpty
     }
 
-    /// Erases what is at a place; returns how much, and the next place.
+    /// Erases a slice of the data at a place; returns the number of erased items and the next place.
     private func eraseSlice(of owner: Owner, at place: UserDataPlace) async throws -> ([String: Int], UserDataPlace?) {
         switch place {
         case .roles: (try await eraseRolesAndUploads(of: owner), .collections(behind: ""))
@@ -116,22 +116,22 @@ struct StoredUserData: UserDataHolder {
 
     func run(_ statement: PostgresQuery, _ owner: Owner) async throws -> PostgresRows {
         var statement = statement
-        // Each collection has its own, which hardly comes again.
+        // The statement differs for each collection, so preparing it would not pay off.
         statement.isPrepared = false
         return try await spaces.query(statement, in: owner.space, on: postgres)
     }
 }
 
-/// Where a walk through all that an app has stored has come to.
+/// A position in a walk through all of an app's stored data.
 enum UserDataPlace: Equatable, Sendable {
     case roles
     case collections(behind: String)
     case objects(collection: String, behind: String)
     case files(behind: String)
-    /// Of uploads.
+    /// The history of uploads.
     case history(behind: Int64)
 
-    /// - Parameter token: nil: the beginning.
+    /// - Parameter token: The place as text; nil for the beginning.
     /// - Throws: `invalid-body`.
     init(_ token: String?) throws {
         guard let token else {
@@ -147,11 +147,11 @@ enum UserDataPlace: Equatable, Sendable {
         case ("history", 2):
             guard let id = Int64(parts[1]) else { fallthrough }
             self = .history(behind: id)
-        default: throw HTTPProblem(.invalidBody, "This is no answer's next.", field: "after")
+        default: throw HTTPProblem(.invalidBody, "This cursor did not come from an earlier answer.", field: "after")
         }
     }
 
-    /// What `init` takes; of letters that a header may have.
+    /// The text that `init` reads, restricted to characters allowed in a header.
     var token: String {
         switch self {
         case .roles: Base64URL.encode("roles".utf8)

@@ -7,9 +7,10 @@ import NIOCore
 import NIOHTTP1
 import ServiceLifecycle
 
-/// Follows what `config` says is live, so that lists can tell it without asking anybody (A2).
+/// Follows the live versions of configurations and translations in `config`, so that lists can include them without a
+/// request (A2).
 ///
-/// While `config` is away the versions stay what they were.
+/// While `config` is unavailable, the last known versions are used.
 final class ConfigFeed: Service {
     private static let waitSeconds = 20
     private static let maximumSizeInBytes = 64 << 20
@@ -20,7 +21,7 @@ final class ConfigFeed: Service {
     private let logger: Logger
     private let client: HTTPClient
 
-    /// - Parameter url: where `config` listens for processes of ours.
+    /// - Parameter url: The address of `config` for internal requests.
     init(url: URL, internalSecret: Secret, logger: Logger) {
         self.url = url
         self.logger = logger
@@ -49,13 +50,13 @@ final class ConfigFeed: Service {
                 return news.number
             } didFail: { error in
                 self.logger.warning(
-                    "Live versions of configurations are not told; the last ones are.",
+                    "Could not load live configuration versions; keeping the previous ones.",
                     metadata: ["error.cause": "\(error)"])
             }
         }
     }
 
-    /// Nil: nothing was published, for as long as `config` waits.
+    /// Nil if nothing was published while `config` waited.
     private func news(after number: Int64) async throws -> LiveVersions? {
         let base = url.absoluteString.hasSuffix("/") ? String(url.absoluteString.dropLast()) : url.absoluteString
         var request = HTTPClientRequest(url: "\(base)/internal/config/live?after=\(number)&wait=\(Self.waitSeconds)")

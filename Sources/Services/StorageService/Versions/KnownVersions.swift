@@ -4,7 +4,7 @@ import MartletAPI
 import MartletCore
 import Synchronization
 
-/// The configurations and translations that are live, by app and environment, in memory.
+/// The live configurations and translations, by app and environment, in memory.
 final class KnownVersions: Sendable {
     struct Key: Hashable {
         let appID: String
@@ -13,7 +13,7 @@ final class KnownVersions: Sendable {
 
     private let known = Mutex<[Key: VersionNotice]>([:])
 
-    /// What lists of the space say.
+    /// The part of lists about the space's versions.
     subscript(space: AppSpace) -> VersionNotice {
         known.withLock { $0[Key(appID: space.appID, environment: space.environment)] } ?? .none
     }
@@ -31,7 +31,7 @@ final class KnownVersions: Sendable {
     }
 }
 
-/// What a list says of live versions, ready to be sent.
+/// The part of a list about live versions, already encoded.
 final class VersionNotice: Sendable {
     static let none = VersionNotice(config: nil, translation: nil)
 

@@ -2,8 +2,9 @@ import MartletCore
 
 /// Android's strings.xml: `string`, `plurals` and `string-array` (keys `days[0]`, `days[1]` …).
 ///
-/// Keys that are no resource names (`Hello, %@`) get one, and stand beside it in `martlet:key`. `xliff:g` is read
-/// through; other elements in a text make it markup (`Entry.isMarkup`).
+/// A key that is not a valid resource name (`Hello, %@`) gets a generated name, and the attribute `martlet:key` keeps
+/// the key. `xliff:g` elements are replaced by their contents; any other element in a text makes it markup
+/// (`Entry.isMarkup`).
 enum AndroidFile {
     private static let keyAttribute = "martlet:key"
 
@@ -23,7 +24,7 @@ enum AndroidFile {
                 for entry in try entries(element, comment, language) {
                     guard catalogue[entry.key] == nil else {
                         throw LocalizationFault(
-                            "line \(element.line)", "The name \"\(entry.key.prefix(128))\" stands there twice.")
+                            "line \(element.line)", "The name \"\(entry.key.prefix(128))\" occurs twice.")
                     }
                     catalogue[entry.key] = entry
                 }
@@ -58,15 +59,15 @@ enum AndroidFile {
                 }
                 return Text.Form(name, .unit(unit(item)))
             }
-            guard !forms.isEmpty else { throw LocalizationFault("line \(element.line)", "There is no item.") }
+            guard !forms.isEmpty else { throw LocalizationFault("line \(element.line)", "The element has no item.") }
             return [entry(key, .forms(forms, by: .plural), isMarkup: items.contains(where: \.hasMarkup))]
         default:
             throw LocalizationFault(
-                "line \(element.line)", "<\(element.name)> is not read: only string, plurals and string-array are.")
+                "line \(element.line)", "<\(element.name)> is not supported: expected string, plurals or string-array.")
         }
     }
 
-    /// Placeholders without an exact equivalent stay as they are.
+    /// Placeholders without an exact equivalent stay unchanged.
     private static func unit(_ element: XMLElement) -> Unit {
         let text = element.hasMarkup ? element.markup : AndroidText.read(element.text)
         return Unit(PlaceholderStyle.android.reading(text) ?? text)
@@ -96,11 +97,11 @@ private struct AndroidWriter {
     let language: LanguageTag
     private(set) var body = ""
     private(set) var skipped: [LocalizationFault] = []
-    /// Whether an element has its key beside its name.
+    /// Whether any element has the attribute `martlet:key`.
     private(set) var hasKeys = false
     private var names: Set<String> = []
     private var numbers: [String: Int] = [:]
-    /// The array that is being written.
+    /// The array currently being written.
     private var array: (name: String, count: Int)?
 
     init(language: LanguageTag) {
@@ -154,7 +155,8 @@ private struct AndroidWriter {
             body +=
                 comment(entry) + "    <plurals \(name(entry))\(flag(entry))>\n" + items.joined() + "    </plurals>\n"
         } else {
-            throw LocalizationFault("", "Android has no forms by device or width, and no substitutions within a text.")
+            throw LocalizationFault(
+                "", "Android does not support forms by device or width, or substitutions within a text.")
         }
         array = nil
     }
@@ -169,7 +171,7 @@ private struct AndroidWriter {
             name = Self.isName(plain) ? plain : "_" + plain
             let stem = name
             while names.contains(name) {
-                // Where the last one of this stem ended, so that many of them are not counted anew each time.
+                // The last number for this stem, so that many names with the same stem do not take quadratic time.
                 numbers[stem, default: 1] += 1
                 name = "\(stem)_\(numbers[stem, default: 2])"
             }
@@ -190,7 +192,7 @@ private struct AndroidWriter {
         }
         if entry.isMarkup, (try? XMLReader.fragment(text)) != nil { return text }
         guard XMLText.canHold(entry.key + (entry.comment ?? "")) else {
-            throw LocalizationFault("", "It has a character that XML does not have.")
+            throw LocalizationFault("", "It has a character that XML cannot represent.")
         }
         return XMLText.escaped(AndroidText.written(text))
     }
@@ -205,7 +207,7 @@ private struct AndroidWriter {
         }
     }
 
-    /// `days` and 3 of `days[3]`.
+    /// Splits `days[3]` into `days` and 3.
     private static func arrayPlace(_ key: String) -> (name: String, index: Int)? {
         guard key.hasSuffix("]"), let bracket = key.lastIndex(of: "["), isName(String(key[..<bracket])) else {
             return nil

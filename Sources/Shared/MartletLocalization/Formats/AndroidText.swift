@@ -1,5 +1,5 @@
-/// Text as Android's resource compiler reads it: backslashes escape, quotes keep blanks, and other runs of blanks are
-/// one space.
+/// Text in the syntax of Android's resource compiler: backslashes escape, quotes preserve whitespace, and other runs of
+/// whitespace become one space.
 ///
 /// developer.android.com, "String resources", "Handle special characters".
 enum AndroidText {
@@ -45,7 +45,7 @@ enum AndroidText {
         return body.hasSuffix(" ") ? body.dropLast() + "\\u0020" : body
     }
 
-    /// Behind its backslash. An unknown escape is the character itself.
+    /// Reads an escape after its backslash. An unknown escape stands for the character itself.
     private static func escape(_ rest: inout Substring.UnicodeScalarView) -> String {
         guard let scalar = rest.popFirst() else { return "" }
         switch scalar {

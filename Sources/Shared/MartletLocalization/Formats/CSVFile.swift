@@ -1,11 +1,11 @@
 import MartletCore
 
-/// CSV (RFC 4180): a line for each unit, its `key` with the path behind it (`UnitPath`), and for each language a column
-/// with its texts and one with their states (`de`, `de:state`). `comment`, `translate`, `origin`, `markup` and
-/// `extraction` stand in the first line of a key.
+/// CSV (RFC 4180) with one line per unit. The column `key` contains the key and path (`UnitPath`); each language has
+/// one column for its texts and one for their states (`de`, `de:state`). The columns `comment`, `translate`, `origin`,
+/// `markup` and `extraction` are filled in the first line of a key.
 ///
-/// An empty cell is no text, a quoted empty one an empty text. What a spreadsheet would run as a formula has an
-/// apostrophe before it (`FormulaGuard`), which is taken away again.
+/// An empty cell means no text; a quoted empty cell is an empty text. Cells that a spreadsheet would run as formulas
+/// start with an apostrophe (`FormulaGuard`), which is removed when reading.
 enum CSVFile {
     private enum Column: Equatable {
         case key, comment, translate, origin, markup, extraction
@@ -60,7 +60,7 @@ enum CSVFile {
 
     private static func line(_ cells: [String]) -> String { cells.joined(separator: ",") + "\r\n" }
 
-    /// Always quoted: blanks, line ends and emptiness are kept.
+    /// Always quoted, to preserve whitespace, line breaks and empty texts.
     private static func cell(_ text: String) -> String { FormulaGuard.added(to: text).enclosed(in: "\"") }
 
     static func read(_ bytes: [UInt8], _ options: CatalogueFormat.Options) throws -> Catalogue {
@@ -69,8 +69,8 @@ enum CSVFile {
             columns: fixed.count + 2 * LocalizationLimits.languages)
         let text = Array(try TextEncoding.text(of: bytes).utf8)
         var table: CSVTable?
-        // A piece at a time: lines are taken as they come, so that what is beyond a limit is not in memory all at once
-        // before that shows.
+        // Lines are processed piece by piece, so that a file beyond the limits is refused before all of it is in
+        // memory.
         for start in stride(from: 0, to: text.count + 1, by: pieceSizeInBytes) {
             let end = min(start + pieceSizeInBytes, text.count)
             for line in try lines(&reader, text[start..<end], isLast: end == text.count) {
@@ -105,13 +105,13 @@ enum CSVFile {
             let parts = cell.text.components(between: ":")
             let language = try tag(parts[0], at: "line 1")
             guard parts.count == 1 || (parts.count == 2 && parts[1] == "state") else {
-                throw LocalizationFault("line 1", "The column \"\(cell.text.prefix(64))\" is not known.")
+                throw LocalizationFault("line 1", "The column \"\(cell.text.prefix(64))\" is unknown.")
             }
             return parts.count == 1 ? .text(language) : .state(language)
         }
         guard columns.contains(.key) else { throw LocalizationFault("line 1", "There is no column \"key\".") }
         for column in columns where columns.count(where: { $0 == column }) > 1 {
-            throw LocalizationFault("line 1", "The column \(column.name) is there twice.")
+            throw LocalizationFault("line 1", "The column \(column.name) occurs twice.")
         }
         return columns
     }
@@ -124,7 +124,7 @@ enum CSVFile {
         }
     }
 
-    /// Lines on their way to a catalogue.
+    /// Collects lines into a catalogue.
     private struct CSVTable {
         var catalogue: Catalogue
         let columns: [Column]
@@ -146,7 +146,7 @@ enum CSVFile {
                 return cells[index].text.isEmpty && !cells[index].isQuoted ? nil : cells[index].text
             }
             guard let (key, path) = text(.key).flatMap(UnitPath.split), !key.isEmpty else {
-                throw LocalizationFault(place, "The key is missing, or its path is not known.")
+                throw LocalizationFault(place, "The key is missing, or its path is unknown.")
             }
             var entry = catalogue[key] ?? Entry(key)
             entry.comment = text(.comment) ?? entry.comment

@@ -1,30 +1,30 @@
 public import MartletCore
 
-/// A kind of file that texts come in and go out by.
+/// A file format for import and export of texts.
 public enum CatalogueFormat: String, CaseIterable, Sendable {
-    /// Xcode's string catalogue: every language, and all there is.
+    /// Xcode's string catalogue: every language, without loss.
     case xcstrings
     /// Apple's .strings: one language, texts without forms.
     case strings
     /// Apple's .stringsdict: one language, texts with forms.
     case stringsdict
-    /// XLIFF 1.2 as Xcode writes it: the source language and one other, with states.
+    /// XLIFF 1.2 as written by Xcode: the source language and one other, with states.
     case xliff
     /// Android's strings.xml: one language.
     case android
-    /// An object of keys and texts: one language. Forms are keys of their own, as in `UnitPath`.
+    /// An object of keys and texts: one language. Forms have their own keys, as in `UnitPath`.
     case json
     /// Keys, comments and states; one language or all.
     case csv
 
-    /// What a file is read or written with.
+    /// Options for reading and writing a file.
     public struct Options: Sendable {
-        /// The language of the file. Needed for all but .xcstrings and CSV; XLIFF names its own.
+        /// The language of the file. Required except for .xcstrings and CSV; XLIFF files name their own.
         public var language: LanguageTag?
         public var sourceLanguage: LanguageTag
-        /// Of JSON; Android's file has Android's, all others have Apple's.
+        /// The placeholder style of JSON files. Android's files always use Android's, all others Apple's.
         public var placeholders = PlaceholderStyle.apple
-        /// Of .strings, to be written.
+        /// The encoding for writing .strings.
         public var encoding = TextEncoding.utf8
 
         public init(language: LanguageTag?, sourceLanguage: LanguageTag) {
@@ -38,10 +38,10 @@ public enum CatalogueFormat: String, CaseIterable, Sendable {
         }
     }
 
-    /// A file, and what it could not hold.
+    /// An exported file, and the keys that it cannot represent.
     public struct Export: Sendable {
         public var bytes: [UInt8]
-        /// By key: left out, with the reason.
+        /// The keys that were left out, each with the reason.
         public var skipped: [LocalizationFault] = []
     }
 
@@ -62,8 +62,8 @@ public enum CatalogueFormat: String, CaseIterable, Sendable {
         }
     }
 
-    /// The texts of a file. Its languages are not declared: whether clients get them is for the catalogue to say that
-    /// they are merged into.
+    /// Parses the texts of a file. The result declares no languages: the catalogue into which it is merged decides what
+    /// clients receive.
     ///
     /// - Throws: `LocalizationFault` naming the line or the key.
     public func read(_ bytes: [UInt8], _ options: Options) throws -> Catalogue {
@@ -77,7 +77,7 @@ public enum CatalogueFormat: String, CaseIterable, Sendable {
             case .json: try FlatJSONFile.read(bytes, options)
             case .csv: try CSVFile.read(bytes, options)
             }
-        // What every other way in is held to, files are, too.
+        // Applies the limits and checks of catalogues in JSON to files, too.
         return try Catalogue(catalogue.json())
     }
 

@@ -1,7 +1,7 @@
 import MartletCore
 
-/// `{"greeting": "Hallo %@", "dogs|==|plural.one": "Ein Hund", …}`: values only, each translated; a text that is `new`
-/// is left out.
+/// `{"greeting": "Hallo %@", "dogs|==|plural.one": "Ein Hund", …}`: values only, each in the state `translated`; texts
+/// in the state `new` are left out.
 enum FlatJSONFile {
     static func read(_ bytes: [UInt8], _ options: CatalogueFormat.Options) throws -> Catalogue {
         let language = try options.requiredLanguage()
@@ -12,7 +12,7 @@ enum FlatJSONFile {
         for member in members {
             let place = "/" + JSONPointer.escape(member.name)
             guard case .string(let value) = member.value else {
-                throw LocalizationFault(place, "This must be a string; forms are keys of their own.")
+                throw LocalizationFault(place, "This must be a string; forms have their own keys.")
             }
             guard let text = options.placeholders.reading(value) else {
                 throw LocalizationFault(place, "Its placeholders have no exact equivalent in the catalogue.")

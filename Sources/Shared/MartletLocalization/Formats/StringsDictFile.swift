@@ -1,19 +1,19 @@
 /// Apple's .stringsdict: a property list of texts with forms by number, device or width.
 ///
-/// A text of the catalogue with plural forms and nothing else becomes the format `%#@plural@` with one variable of that
-/// name, and comes back from it.
+/// A text with plural forms and nothing else is written as the format `%#@plural@` with one variable of that name, and
+/// read back from it.
 enum StringsDictFile {
     private static let pluralName = "plural"
 
     static func read(_ bytes: [UInt8], _ options: CatalogueFormat.Options) throws -> Catalogue {
         let language = try options.requiredLanguage()
         let root = try XMLReader.root(of: bytes)
-        guard root.name == "plist" else { throw LocalizationFault("line \(root.line)", "This is no property list.") }
+        guard root.name == "plist" else { throw LocalizationFault("line \(root.line)", "This is not a property list.") }
         var catalogue = Catalogue(sourceLanguage: options.sourceLanguage)
         for dictionary in root.elements("dict") {
             for (key, value) in try pairs(of: dictionary) {
                 guard catalogue[key] == nil else {
-                    throw LocalizationFault("line \(value.line)", "The key \"\(key.prefix(128))\" stands there twice.")
+                    throw LocalizationFault("line \(value.line)", "The key \"\(key.prefix(128))\" occurs twice.")
                 }
                 var entry = Entry(key)
                 entry.localizations[language] = try localization(value)
@@ -55,7 +55,8 @@ enum StringsDictFile {
 
     private static func substitution(_ name: String, _ element: XMLElement) throws -> Localization.Substitution {
         guard UnitPath.isName(name) else {
-            throw LocalizationFault("line \(element.line)", "A variable's name has 1 to 64 letters, digits and _.")
+            throw LocalizationFault(
+                "line \(element.line)", "A variable's name must have 1 to 64 letters, digits and _.")
         }
         var specifier: String?
         var forms: [Text.Form] = []
@@ -63,12 +64,12 @@ enum StringsDictFile {
             switch key {
             case "NSStringFormatSpecTypeKey":
                 guard value.text == "NSStringPluralRuleType" else {
-                    throw LocalizationFault("line \(value.line)", "Only NSStringPluralRuleType is known.")
+                    throw LocalizationFault("line \(value.line)", "Expected the rule NSStringPluralRuleType.")
                 }
             case "NSStringFormatValueTypeKey": specifier = value.text
             default:
                 guard Text.Axis.plural.allows(key) else {
-                    throw LocalizationFault("line \(value.line)", "\"\(key.prefix(64))\" is no plural category.")
+                    throw LocalizationFault("line \(value.line)", "\"\(key.prefix(64))\" is not a plural category.")
                 }
                 forms.append(.init(key, .unit(Unit(value.text))))
             }
@@ -81,12 +82,12 @@ enum StringsDictFile {
     private static func forms(of element: XMLElement, by axis: Text.Axis) throws -> [Text.Form] {
         try pairs(of: element).map { name, value in
             guard axis.allows(name) else {
-                throw LocalizationFault("line \(value.line)", "There is no such form by \(axis).")
+                throw LocalizationFault("line \(value.line)", "This is not a form by \(axis).")
             }
             guard value.name == "dict" else { return .init(name, .unit(Unit(value.text))) }
             let inner = try localization(value)
             guard inner.substitutions.isEmpty else {
-                throw LocalizationFault("line \(value.line)", "Variables inside of a device's form are not supported.")
+                throw LocalizationFault("line \(value.line)", "Variables inside a form by device are not supported.")
             }
             return .init(name, inner.text)
         }
@@ -104,7 +105,7 @@ enum StringsDictFile {
             do {
                 let xml = try dictionary(localization, indent: 1)
                 guard XMLText.canHold(entry.key + xml) else {
-                    throw LocalizationFault("", "It has a character that XML does not have.")
+                    throw LocalizationFault("", "It has a character that XML cannot represent.")
                 }
                 body += "\t<key>\(XMLText.escaped(entry.key))</key>\n" + xml
             } catch let fault as LocalizationFault {
@@ -149,7 +150,7 @@ enum StringsDictFile {
 
     private static func variable(_ substitution: Localization.Substitution, _ indent: Int) throws -> String {
         guard case .varied(.plural, let forms) = substitution.text else {
-            throw LocalizationFault("", "A substitution has forms by something else than number.")
+            throw LocalizationFault("", "A substitution has forms by something other than number.")
         }
         let specifier = substitution.formatSpecifier ?? forms.numberSpecifier
         let body = try forms.map { form in
@@ -196,7 +197,7 @@ extension Text.Axis {
 }
 
 extension Localization {
-    /// `%2$#@dogs@` as Xcode's catalogue has it: `%#@dogs@`, with the number beside the substitution.
+    /// Converts `%2$#@dogs@` to the form in Xcode's catalogue: `%#@dogs@`, with the number stored in the substitution.
     fileprivate var withPositionsAsNumbers: Localization {
         guard case .unit(let unit) = text else { return self }
         var changed = self
@@ -225,7 +226,7 @@ extension Localization {
         }.text
     }
 
-    /// What `dictionary` has made of plural forms.
+    /// Reverses the conversion of plural forms to a variable that writing makes.
     fileprivate func withPluralAsForms(_ name: String) -> Localization {
         guard case .unit(let unit) = text, unit.value == "%#@\(name)@", let only = substitutions.first,
             substitutions.count == 1, only.name == name,
@@ -241,8 +242,7 @@ extension Localization {
         return Localization(.varied(by: .plural, plain))
     }
 
-    /// The plural forms, where they are all there is to the text: those of the text, or of the one substitution that it
-    /// consists of.
+    /// The plural forms, if the text consists of nothing else: its own, or those of its only substitution.
     var pluralForms: [(category: PluralCategory, unit: Unit)]? {
         let forms: [Text.Form]
         var specifier = "lld"
@@ -266,7 +266,7 @@ extension Localization {
 }
 
 extension Localization.Substitution {
-    /// With `%arg` where its number stands.
+    /// Replaces the substitution's number by `%arg`.
     fileprivate var withGenericArgument: Self {
         guard let formatSpecifier, case .varied(let axis, let forms) = text else { return self }
         var changed = self
@@ -288,7 +288,7 @@ extension Text {
 }
 
 extension [Text.Form] {
-    /// The type of the number in plural forms, by the first that has one; `lld` where none has.
+    /// The type of the number in plural forms: that of the first form with a number, otherwise `lld`.
     var numberSpecifier: String {
         lazy.compactMap(\.text.unit).flatMap { Segment.placeholders(of: $0.value) }.first {
             $0.kind == .integer || $0.kind == .float
@@ -315,7 +315,7 @@ extension [Segment] {
 }
 
 extension String {
-    /// With a placeholder where `%arg` stands.
+    /// Replaces `%arg` by a placeholder.
     func replacingArgument(with placeholder: String) -> String {
         guard contains("%arg") else { return self }
         return Segment.segments(of: self).map {

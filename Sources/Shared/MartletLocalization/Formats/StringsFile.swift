@@ -6,7 +6,7 @@ enum StringsFile {
         var reader = StringsReader(try TextEncoding.text(of: bytes))
         for pair in try reader.pairs() {
             guard catalogue[pair.key] == nil else {
-                throw LocalizationFault("line \(pair.line)", "The key \"\(pair.key.prefix(128))\" stands there twice.")
+                throw LocalizationFault("line \(pair.line)", "The key \"\(pair.key.prefix(128))\" occurs twice.")
             }
             var entry = Entry(pair.key)
             entry.comment = pair.comment
@@ -23,7 +23,8 @@ enum StringsFile {
         for entry in catalogue.entries {
             guard let localization = entry.localizations[language] else { continue }
             guard case .unit(let unit) = localization.text, localization.substitutions.isEmpty else {
-                skipped.append(LocalizationFault(entry.key, "It has forms: they are in the .stringsdict."))
+                skipped.append(
+                    LocalizationFault(entry.key, "It has forms, which are exported in the .stringsdict file."))
                 continue
             }
             guard unit.state != .new else { continue }
@@ -33,7 +34,7 @@ enum StringsFile {
         return .init(bytes: options.encoding.bytes(of: text), skipped: skipped)
     }
 
-    /// With a backslash in the `*/` that would end it.
+    /// Escapes `*/`, which would end the comment, with a backslash.
     private static func escapedComment(_ text: String) -> String {
         var isAfterStar = false
         return text.escaping { scalar in
@@ -58,7 +59,7 @@ enum StringsFile {
     }
 }
 
-/// Reads the old property lists that .strings files are.
+/// Parses the old-style property lists that .strings files are.
 private struct StringsReader {
     struct Pair {
         var key: String
@@ -69,7 +70,7 @@ private struct StringsReader {
 
     private var rest: Substring.UnicodeScalarView
     private var line = 1
-    /// Comments since the last pair.
+    /// Comments since the previous pair.
     private var comments: [String] = []
 
     init(_ text: String) {
@@ -123,7 +124,7 @@ private struct StringsReader {
         try skipBlanks(to: nil, &none)
     }
 
-    /// Reads over blanks and comments. A comment on the line of the pair before belongs to that pair.
+    /// Skips whitespace and comments. A comment on the line of the previous pair belongs to that pair.
     private mutating func skipBlanks(to lineOfPair: Int?, _ pairs: inout [Pair]) throws {
         while let scalar = rest.first {
             if scalar == "/" {
@@ -149,7 +150,7 @@ private struct StringsReader {
         advance()
         var text = String.UnicodeScalarView()
         if take("/") {
-            // As in C, a backslash at the end of the line goes on.
+            // As in C, a backslash at the end of a line continues the comment.
             while let scalar = rest.first, (scalar != "\n" && scalar != "\r") || text.last == "\\" {
                 text.append(scalar)
                 advance()
@@ -158,12 +159,12 @@ private struct StringsReader {
             while true {
                 guard let scalar = advance() else { throw fault("A comment is not closed.") }
                 if scalar == "*", take("/") { break }
-                // As it is written where the comment must not end yet.
+                // The escape that `escapedComment` writes for `*/`.
                 if scalar == "\\", text.last == "*", rest.first == "/" { continue }
                 text.append(scalar)
             }
         } else {
-            throw fault("There is a / that begins no comment.")
+            throw fault("Expected a comment after /.")
         }
         return String(text).trimmed
     }
@@ -193,7 +194,7 @@ private struct StringsReader {
         return String(text)
     }
 
-    /// Behind its backslash.
+    /// Reads an escape after its backslash.
     private mutating func escape() throws -> String {
         guard let scalar = advance() else { throw fault("A string is not closed.") }
         switch scalar {
@@ -212,14 +213,14 @@ private struct StringsReader {
                 advance()
             }
             guard let value = UInt8(digits, radix: 8), value < 0x80 else {
-                throw fault("The escape \\\(digits) is not ASCII; write the character.")
+                throw fault("The escape \\\(digits) is not ASCII; write the character itself.")
             }
             return String(UnicodeScalar(value))
         default: return String(scalar)
         }
     }
 
-    /// UTF-16 code units in a row: `\Ud83d\Ude00` is one character.
+    /// Reads consecutive UTF-16 code units: `\Ud83d\Ude00` is one character.
     private mutating func characters() throws -> String {
         var units = [try codeUnit()]
         while UTF16.isLeadSurrogate(units[units.count - 1]), take("\\") {
@@ -227,7 +228,7 @@ private struct StringsReader {
             units.append(try codeUnit())
         }
         guard let text = String(validating: units, as: UTF16.self) else {
-            throw fault("There is half a surrogate pair.")
+            throw fault("A surrogate pair is incomplete.")
         }
         return text
     }
@@ -235,7 +236,7 @@ private struct StringsReader {
     private mutating func codeUnit() throws -> UInt16 {
         let digits = String(String.UnicodeScalarView(rest.prefix(4)))
         guard digits.utf8.count == 4, let unit = UInt16(digits, radix: 16) else {
-            throw fault("An escape \\U needs four hexadecimal digits.")
+            throw fault("The escape \\U needs four hexadecimal digits.")
         }
         rest = rest.dropFirst(4)
         return unit
@@ -243,7 +244,7 @@ private struct StringsReader {
 }
 
 extension StringProtocol {
-    /// Without blanks and line ends at both ends.
+    /// Without whitespace and line breaks at either end.
     var trimmed: String {
         let scalars = unicodeScalars.drop { $0.properties.isWhitespace }
         let count = scalars.reversed().prefix { $0.properties.isWhitespace }.count

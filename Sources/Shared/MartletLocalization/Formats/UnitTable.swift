@@ -1,15 +1,15 @@
 import MartletCore
 
-/// Units as files list them, one by one, on their way to localizations.
+/// Collects units, which files list one by one, into localizations.
 struct UnitTable {
     private var keys: [String] = []
     private var units: [String: [(path: UnitPath, unit: Unit)]] = [:]
 
-    /// - Parameter id: a key, perhaps with `|==|` and a path.
-    /// - Throws: `LocalizationFault` for a path that is none, and a unit that is there already.
+    /// - Parameter id: A key, optionally followed by `|==|` and a path.
+    /// - Throws: `LocalizationFault` for an invalid path or a duplicate unit.
     mutating func add(_ id: String, _ unit: Unit, at place: String) throws {
         guard let (key, path) = UnitPath.split(id) else {
-            throw LocalizationFault(place, "What stands behind \(UnitPath.separator) is not known.")
+            throw LocalizationFault(place, "The path after \(UnitPath.separator) is not valid.")
         }
         try add(key, path, unit, at: place)
     }
@@ -20,7 +20,7 @@ struct UnitTable {
             units[key, default: []].count < LocalizationLimits.forms
         else {
             throw LocalizationFault(
-                place, "\"\(path.joined(to: key).prefix(128))\" stands there twice, or has too many forms.")
+                place, "\"\(path.joined(to: key).prefix(128))\" occurs twice, or has too many forms.")
         }
         units[key, default: []].append((path, unit))
     }

@@ -1,11 +1,11 @@
 import MartletCore
 
-/// XLIFF 1.2 as Xcode writes it: a `trans-unit` for each unit, its id the key with the path behind it (`UnitPath`),
-/// grouped by the file that the keys come from. The ids of older exports of .stringsdict
-/// (`/key:dict/name:dict/one:dict/:string`) are read, too.
+/// XLIFF 1.2 as written by Xcode: one `trans-unit` per unit, whose id is the key with its path (`UnitPath`), grouped by
+/// the file in which the key was found. The ids of older exports of .stringsdict files
+/// (`/key:dict/name:dict/one:dict/:string`) can be read, too.
 ///
-/// OASIS, XLIFF 1.2 specification. Plural forms that the target language needs and the source language lacks are there
-/// to be filled in.
+/// OASIS, XLIFF 1.2 specification. Plural forms that the target language needs and the source language lacks are
+/// included, to be filled in.
 enum XLIFFFile {
     fileprivate static let defaultOrigin = "Localizable.xcstrings"
 
@@ -18,7 +18,7 @@ enum XLIFFFile {
             let origin = entry.origin ?? defaultOrigin
             let units = units(of: entry, source: catalogue.sourceLanguage, target: language)
             guard XMLText.canHold(units + origin) else {
-                skipped.append(LocalizationFault(entry.key, "It has a character that XML does not have."))
+                skipped.append(LocalizationFault(entry.key, "It has a character that XML cannot represent."))
                 continue
             }
             if bodies[origin] == nil { origins.append(origin) }
@@ -58,7 +58,7 @@ enum XLIFFFile {
         }.joined()
     }
 
-    /// Where the target has units, or needs them to say what the source does.
+    /// The paths at which the target has units, or needs them to translate the source.
     private static func paths(_ source: Localization?, _ target: Localization?, _ language: LanguageTag) -> [UnitPath] {
         let categories = PluralRules.rules(for: language)?.categories ?? [.other]
         var paths: [UnitPath] = []
@@ -80,7 +80,7 @@ enum XLIFFFile {
     static func read(_ bytes: [UInt8], _ options: CatalogueFormat.Options) throws -> Catalogue {
         let root = try XMLReader.root(of: bytes)
         guard root.localName == "xliff", root["version"] == "1.2" else {
-            throw LocalizationFault("line \(root.line)", "This is no XLIFF 1.2.")
+            throw LocalizationFault("line \(root.line)", "This is not an XLIFF 1.2 file.")
         }
         var catalogue: Catalogue?
         for element in root.elements("file") {
@@ -89,12 +89,12 @@ enum XLIFFFile {
             guard whole.sourceLanguage == file.source else {
                 throw LocalizationFault("line \(element.line)", "The files have different source languages.")
             }
-            // Held twice, each file would copy all entries.
+            // A second reference would copy all entries for each file.
             catalogue = nil
             try file.add(to: &whole)
             catalogue = whole
         }
-        guard let catalogue else { throw LocalizationFault("line \(root.line)", "There is no file in it.") }
+        guard let catalogue else { throw LocalizationFault("line \(root.line)", "The document has no file element.") }
         return catalogue
     }
 }
@@ -139,7 +139,7 @@ private struct XLIFFGroup {
         guard let id = element["id"],
             let (key, path) = isStringsDict ? Self.splitOldID(id) ?? UnitPath.split(id) : UnitPath.split(id)
         else {
-            throw LocalizationFault(place, "The unit has no id, or one that is not known.")
+            throw LocalizationFault(place, "The unit has no id, or an unknown one.")
         }
         if known.insert(key).inserted { keys.append(key) }
         if let note = element.first("note")?.text.nonEmpty { comments[key] = note }
@@ -150,7 +150,7 @@ private struct XLIFFGroup {
         }
     }
 
-    /// `/key:dict/name:dict/one:dict/:string`
+    /// Parses `/key:dict/name:dict/one:dict/:string`.
     private static func splitOldID(_ id: String) -> (key: String, path: UnitPath)? {
         let parts = id.dropFirst().components(between: ":dict/")
         guard id.begins(with: "/"), parts.last == ":string" else { return nil }
@@ -176,11 +176,11 @@ private struct XLIFFGroup {
             entry.shouldTranslate = !fixed.contains(key)
             entry.origin = origin == XLIFFFile.defaultOrigin ? nil : origin.nonEmpty
             if let other = catalogue[key], other.localizations != entry.localizations || target == nil {
-                // A .stringsdict takes the place of the .strings beside it.
+                // A .stringsdict file overrides the .strings file of the same table.
                 guard isStringsDict || other.origin?.hasSuffix(".stringsdict") == true else {
                     throw LocalizationFault(
                         "line \(line)",
-                        "The key \"\(key.prefix(128))\" is in \(other.origin ?? "another file") with other texts.")
+                        "The key \"\(key.prefix(128))\" is in \(other.origin ?? "another file") with different texts.")
                 }
                 if !isStringsDict { continue }
             }
@@ -188,8 +188,8 @@ private struct XLIFFGroup {
         }
     }
 
-    /// Without what is only there to be translated: keys that stand for themselves, and copies of `other` in forms that
-    /// the language has not.
+    /// The source units without those that exist only to be translated: keys that are their own text, and copies of
+    /// `other` for categories that the language lacks.
     private var sourceUnits: UnitTable {
         var table = UnitTable()
         let categories = PluralRules.rules(for: source)?.categories ?? PluralCategory.allCases
@@ -199,7 +199,7 @@ private struct XLIFFGroup {
             for (path, unit) in units {
                 let other = path.category == nil ? nil : units.first { $0.path == path.with(.other) }?.unit
                 if let category = path.category, !categories.contains(category), other == unit { continue }
-                // A table takes a path once; these have been in one.
+                // Cannot fail: these units come from a table, so their paths are unique.
                 try? table.add(key, path, unit, at: "")
             }
         }
@@ -216,7 +216,7 @@ extension Unit.State {
         }
     }
 
-    /// Without a state a target is a translation.
+    /// A target without a state counts as translated.
     fileprivate init(xliff: String?) {
         switch xliff {
         case nil, "translated", "final", "signed-off": self = .translated

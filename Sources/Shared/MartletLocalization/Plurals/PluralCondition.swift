@@ -13,7 +13,7 @@ struct PluralCondition: Sendable {
             return ranges.contains { $0.contains(remainder) } != isNegated
         }
 
-        /// Nil: not a whole number, which is in no range.
+        /// Nil if the operand is not a whole number, which no range contains.
         private func value(of number: PluralOperands) -> Int? {
             switch operand {
             case "n": number.trimmedFraction == 0 ? number.wholePart : nil
@@ -27,10 +27,10 @@ struct PluralCondition: Sendable {
         }
     }
 
-    /// One of them has to hold, whole.
+    /// The condition holds if all relations of one alternative do.
     private let alternatives: [[Relation]]
 
-    /// Nil when it is not written as CLDR does.
+    /// Nil if the text is not in CLDR's syntax.
     init?(_ text: some StringProtocol) {
         var alternatives: [[Relation]] = []
         for alternative in text.components(between: " or ") {
@@ -71,7 +71,7 @@ struct PluralCondition: Sendable {
 }
 
 extension StringProtocol {
-    /// What stands between a separator; empty parts too.
+    /// The parts between separators, including empty ones.
     func components(between separator: String) -> [String] {
         split(separator: separator, omittingEmptySubsequences: false).map { String($0) }
     }

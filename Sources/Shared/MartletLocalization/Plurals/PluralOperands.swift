@@ -1,6 +1,6 @@
 import MartletCore
 
-/// What a plural rule asks about a number as it is shown to the reader: 1, 1.0 and 1.00 are different numbers here.
+/// The properties of a number that plural rules test. They depend on how it is displayed: 1, 1.0 and 1.00 differ.
 ///
 /// Unicode Technical Standard 35, part 3, "Operands": `n` is the absolute value, `i` its whole part, `v` and `w` the
 /// number of fraction digits with and without trailing zeros, `f` and `t` those digits as a number, `c` (also `e`) the
@@ -13,8 +13,8 @@ public struct PluralOperands: Sendable, Equatable {
     let trimmedFraction: Int
     let exponent: Int
 
-    /// - Parameter text: digits with an optional sign, fraction and compact exponent. Nil for anything else, and beyond
-    ///   18 digits.
+    /// - Parameter text: Digits with an optional sign, fraction and compact exponent. The result is nil for any other
+    ///   text, and beyond 18 digits.
     public init?(_ text: some StringProtocol) {
         var digits = Substring(text)
         if digits.begins(with: "-") { digits = digits.dropFirst() }

@@ -1,6 +1,6 @@
 public import MartletCore
 
-/// The forms of a noun or number word, in CLDR's order.
+/// The plural categories of nouns and number words, in CLDR's order.
 public enum PluralCategory: String, CaseIterable, Comparable, Sendable {
     case zero, one, two, few, many, other
 
@@ -9,18 +9,19 @@ public enum PluralCategory: String, CaseIterable, Comparable, Sendable {
     }
 }
 
-/// Which form a language takes for a number: CLDR 47.
+/// The rules by which a language chooses the plural category of a number: CLDR 47.
 public struct PluralRules: Sendable {
-    /// What is counted: `cardinal` 3 days, `ordinal` the 3rd day.
+    /// The kind of number: `cardinal` as in 3 days, `ordinal` as in the 3rd day.
     public enum Kind: Sendable {
         case cardinal, ordinal
     }
 
-    /// The forms that the language tells apart, in CLDR's order; `other` is always one.
+    /// The categories that the language distinguishes, in CLDR's order; always includes `other`.
     public let categories: [PluralCategory]
     private let conditions: [(category: PluralCategory, condition: PluralCondition)]
 
-    /// The rules of a language, or of what is left of its tag from the right (`de-AT` → `de`). Nil: CLDR has none.
+    /// The rules of a language, or of the longest prefix of its tag that has rules (`de-AT` → `de`). Nil if CLDR has
+    /// none.
     public static func rules(for language: LanguageTag, _ kind: Kind = .cardinal) -> PluralRules? {
         let rules = kind == .cardinal ? cardinal : ordinal
         return ([language] + language.truncations).lazy.compactMap { rules[$0.text] }.first

@@ -1,6 +1,6 @@
 extension StringProtocol {
-    /// The text with scalars replaced, one by one: to Swift a quote before a combining mark is another character, to
-    /// readers of files it is that quote.
+    /// Replaces scalars one by one. To Swift a quote before a combining mark is a different character, but readers of
+    /// files see the quote.
     func escaping(_ replacement: (Unicode.Scalar) -> String?) -> String {
         var text = String.UnicodeScalarView()
         for scalar in unicodeScalars {
@@ -15,7 +15,7 @@ extension StringProtocol {
 }
 
 extension Unicode.Scalar {
-    /// Four hexadecimal digits at least.
+    /// At least four hexadecimal digits.
     var hexDigits: String {
         let digits = String(value, radix: 16)
         return String(repeating: "0", count: Swift.max(0, 4 - digits.utf8.count)) + digits

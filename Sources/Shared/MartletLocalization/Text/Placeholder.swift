@@ -1,25 +1,25 @@
-/// Where an argument is put into a text: `%1$@`, `%lld`, `%#@dogs@`, `%arg`, `{0}`, `{name}`.
+/// A place in a text for an argument: `%1$@`, `%lld`, `%#@dogs@`, `%arg`, `{0}`, `{name}`.
 public struct Placeholder: Sendable, Hashable {
-    /// What may stand there. To put an argument of one type where another is expected reads memory that is not its own.
+    /// The type of the argument. Formatting an argument of the wrong type reads foreign memory.
     public enum Kind: Sendable, Hashable {
         case object, integer, float, characters, pointer
-        /// `%#@name@`: the substitution's text.
+        /// `%#@name@`: replaced by the substitution's text.
         case substitution(String)
-        /// `%arg`: the number that a substitution is about.
+        /// `%arg`: the substitution's own number.
         case substituted
         /// `{name}`, or `{0}`.
         case named(String)
     }
 
     public var kind: Kind
-    /// From 1; nil: the next.
+    /// The position of the argument, from 1; nil for the next one.
     public var position: Int?
-    /// Flags, width and precision: `-08.2`.
+    /// Flags, width and precision, such as `-08.2`.
     public var layout = ""
-    /// Length and conversion: `lld`.
+    /// Length and conversion, such as `lld`.
     public var specifier = ""
 
-    /// As C and Foundation write it.
+    /// The placeholder in the syntax of C and Foundation.
     public var text: String {
         let position = position.map { "\($0)$" } ?? ""
         return switch kind {
@@ -30,7 +30,7 @@ public struct Placeholder: Sendable, Hashable {
         }
     }
 
-    /// What a substitution stands for, as in `UnitPath`: `%1$lld`, `%lld` or `%1$`.
+    /// Parses the argument of a substitution, as in `UnitPath`: `%1$lld`, `%lld` or `%1$`.
     static func argument(_ text: String) -> Placeholder? {
         if case .placeholder(let only)? = Segment.segments(of: text).first, only.text == text { return only }
         guard text.hasPrefix("%"), text.hasSuffix("$"), let position = Int(text.dropFirst().dropLast()),
@@ -40,16 +40,16 @@ public struct Placeholder: Sendable, Hashable {
     }
 }
 
-/// A text cut at its placeholders.
+/// A part of a text: plain text, a percent sign or a placeholder.
 public enum Segment: Sendable, Equatable {
     case text(String)
     /// `%%`
     case percent
     case placeholder(Placeholder)
 
-    /// The segments of a format of Foundation's `String(format:)`, or of Java's.
+    /// Splits a format of Foundation's `String(format:)` or of Java's Formatter.
     ///
-    /// A space between `%` and a letter makes it a percent sign, not a flag: "100 % done" is what people write.
+    /// A space between `%` and a letter makes it a percent sign, not a flag, because people write "100 % done".
     public static func segments(of text: some StringProtocol) -> [Segment] {
         var scanner = FormatScanner(text)
         return scanner.segments()
@@ -59,7 +59,7 @@ public enum Segment: Sendable, Equatable {
         segments(of: text).compactMap { if case .placeholder(let placeholder) = $0 { placeholder } else { nil } }
     }
 
-    /// The segments of a text with `{0}` and `{name}`, with ICU's quotes: `'{'` is a brace, `''` a quote.
+    /// Splits a text with `{0}` and `{name}`, and with ICU's quotes: `'{'` is a brace, `''` is a quote.
     public static func segmentsWithBraces(of text: some StringProtocol) -> [Segment] {
         var segments: [Segment] = []
         var plain = ""
@@ -98,7 +98,7 @@ public enum Segment: Sendable, Equatable {
     }
 }
 
-/// Reads `%[n$][flags][width][.precision][length]conversion` (C11, 7.21.6.1, with Foundation's `@` and `#@name@`).
+/// Parses `%[n$][flags][width][.precision][length]conversion` (C11, 7.21.6.1, with Foundation's `@` and `#@name@`).
 private struct FormatScanner {
     private static let percent = UInt8(ascii: "%")
     private let bytes: [UInt8]

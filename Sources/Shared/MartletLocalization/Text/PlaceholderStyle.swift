@@ -1,13 +1,13 @@
-/// Whose placeholders a text has.
+/// A syntax of placeholders.
 public enum PlaceholderStyle: String, CaseIterable, Sendable {
-    /// Foundation's, as the catalogue has them: `%@`, `%lld`, `%1$@`.
+    /// Foundation's syntax, which catalogues use: `%@`, `%lld`, `%1$@`.
     case apple
-    /// Java's: `%s`, `%d`, `%1$s`; with positions when there are several.
+    /// Java's syntax: `%s`, `%d`, `%1$s`; with positions if there are several.
     case android
-    /// ICU's and most web libraries': `{0}`.
+    /// The syntax of ICU and most web libraries: `{0}`.
     case braces
 
-    /// A text of the catalogue in this style. Nil where that would not say the same.
+    /// Converts a catalogue's text to this style. Nil if there is no exact equivalent.
     public func text(of text: String) -> String? {
         switch self {
         case .apple: text
@@ -16,7 +16,7 @@ public enum PlaceholderStyle: String, CaseIterable, Sendable {
         }
     }
 
-    /// A text in this style as the catalogue has it. Nil where that would not say the same.
+    /// Converts a text in this style to the catalogue's. Nil if there is no exact equivalent.
     public func reading(_ text: String) -> String? {
         switch self {
         case .apple: text
@@ -71,7 +71,7 @@ public enum PlaceholderStyle: String, CaseIterable, Sendable {
         }
     }
 
-    /// With ICU's quotes.
+    /// Quotes braces as ICU requires.
     private static func quoted(_ text: String) -> String {
         text.escaping { $0 == "'" ? "''" : $0 == "{" || $0 == "}" ? "'\($0)'" : nil }
     }
@@ -95,7 +95,7 @@ public enum PlaceholderStyle: String, CaseIterable, Sendable {
 }
 
 extension [Segment] {
-    /// The same with every placeholder's position.
+    /// The same segments with explicit positions.
     var numbered: [Segment] {
         var next = 1
         return map { segment in
@@ -108,14 +108,14 @@ extension [Segment] {
 }
 
 extension Placeholder {
-    /// The conversion with which Java's Formatter writes the same.
+    /// The conversion with which Java's Formatter produces the same output.
     fileprivate var javaConversion: String? {
         let conversion = specifier.suffix(1)
         switch kind {
         case .object: return layout.isEmpty ? "s" : nil
         case .integer where conversion == "i": return "d"
         case .integer where "dxXoc".contains(conversion): return String(conversion)
-        // %g drops zeros in C, and keeps them in Java.
+        // %g drops trailing zeros in C but keeps them in Java.
         case .float where "feE".contains(conversion): return String(conversion)
         default: return nil
         }

@@ -1,13 +1,13 @@
-/// How the text of a file is written as bytes.
+/// The encoding of a text file.
 public enum TextEncoding: String, CaseIterable, Sendable {
     case utf8 = "utf-8"
-    /// Little-endian with a byte order mark, as Apple's tools write it.
+    /// Little-endian with a byte order mark, as written by Apple's tools.
     case utf16 = "utf-16"
 
-    /// The text of a file: UTF-16 where a byte order mark or the zeros of its first characters show it, else UTF-8,
+    /// Decodes a file: UTF-16 if a byte order mark or the zeros of its first characters indicate it, otherwise UTF-8,
     /// with or without a mark.
     ///
-    /// - Throws: `LocalizationFault` for what is neither, and beyond `LocalizationLimits.fileSizeInBytes`.
+    /// - Throws: `LocalizationFault` for other encodings, and beyond `LocalizationLimits.fileSizeInBytes`.
     public static func text(of bytes: [UInt8]) throws -> String {
         guard bytes.count <= LocalizationLimits.fileSizeInBytes else {
             throw LocalizationFault("", "The file may have at most \(LocalizationLimits.fileSizeInBytes) bytes.")

@@ -1,4 +1,4 @@
-/// An element of an XML document, with what is in it.
+/// An element of an XML document, with its contents.
 struct XMLElement: Equatable {
     enum Node: Equatable {
         case element(XMLElement)
@@ -6,11 +6,11 @@ struct XMLElement: Equatable {
         case comment(String)
     }
 
-    /// As written, prefix included.
+    /// The name as written, including a prefix.
     var name: String
     var attributes: [(name: String, value: String)] = []
     var children: [Node] = []
-    /// Where it begins, from 1.
+    /// The line on which it starts, from 1.
     var line = 0
 
     static func == (left: XMLElement, right: XMLElement) -> Bool {
@@ -20,7 +20,7 @@ struct XMLElement: Equatable {
 
     subscript(attribute: String) -> String? { attributes.first { $0.name == attribute }?.value }
 
-    /// Without a prefix.
+    /// The name without a prefix.
     var localName: Substring { name.split(separator: ":").last ?? "" }
 
     var elements: [XMLElement] { children.compactMap { if case .element(let element) = $0 { element } else { nil } } }
@@ -29,7 +29,7 @@ struct XMLElement: Equatable {
 
     func first(_ localName: String) -> XMLElement? { elements.first { $0.localName == localName } }
 
-    /// The text in it, elements inside included.
+    /// The element's text, including that of nested elements.
     var text: String {
         children.map { node in
             switch node {
@@ -40,7 +40,7 @@ struct XMLElement: Equatable {
         }.joined()
     }
 
-    /// What is between its tags, as XML.
+    /// The element's contents as XML.
     var markup: String {
         children.map { node in
             switch node {
@@ -57,7 +57,7 @@ struct XMLElement: Equatable {
     }
 }
 
-/// Text as it stands in XML 1.0.
+/// Text in XML 1.0.
 enum XMLText {
     static func escaped(_ text: some StringProtocol) -> String {
         text.escaping { scalar in
@@ -65,14 +65,14 @@ enum XMLText {
             case "&": "&amp;"
             case "<": "&lt;"
             case ">": "&gt;"
-            // A reader makes a line feed of it.
+            // An unescaped carriage return would be read as a line feed.
             case "\r": "&#13;"
             default: nil
             }
         }
     }
 
-    /// As an attribute's value, with its quotes.
+    /// An attribute's value, with quotes.
     static func quoted(_ text: some StringProtocol) -> String {
         let inner = escaped(text).escaping { scalar in
             switch scalar {
@@ -85,7 +85,7 @@ enum XMLText {
         return "\"" + inner + "\""
     }
 
-    /// The body of a comment: two hyphens would end it.
+    /// The body of a comment. Separates consecutive hyphens, which would end it.
     static func comment(_ text: String) -> String {
         var isAfterHyphen = false
         let body = text.escaping { scalar in
@@ -95,7 +95,7 @@ enum XMLText {
         return body.hasSuffix("-") ? body + " " : body
     }
 
-    /// Whether XML 1.0 can say it at all: no controls but tab and line ends, no U+FFFE and U+FFFF.
+    /// Whether XML 1.0 can represent the text: no controls except tab and line breaks, no U+FFFE or U+FFFF.
     static func canHold(_ text: some StringProtocol) -> Bool {
         text.unicodeScalars.allSatisfy { isCharacter($0) }
     }

@@ -1,11 +1,11 @@
 import MartletCore
 
-/// Reads the part of XML 1.0 that translation files use: elements, attributes, text, CDATA, comments, and references to
-/// characters.
+/// Parses the part of XML 1.0 that translation files use: elements, attributes, text, CDATA, comments, and character
+/// references.
 ///
-/// A document type is read over, and refused when it declares anything: without declarations there are no entities but
-/// the five that XML has, so that nothing can be fetched from elsewhere or blown up by references to references.
-/// Foundation's parser would do, but it links the system's libxml2 and ICU into a program that otherwise needs neither.
+/// A document type is skipped if it declares nothing, and refused otherwise. Without declarations only XML's five
+/// predefined entities exist, so nothing can be fetched from elsewhere or expanded exponentially. Foundation's parser
+/// would also work, but it links the system's libxml2 and ICU into programs that otherwise need neither.
 struct XMLReader {
     static let maximumDepth = 64
     static let maximumNodes = 500_000
@@ -16,7 +16,7 @@ struct XMLReader {
     private var line = 1
     private var nodes = 0
 
-    /// The root element of a document, and the comments before it.
+    /// The root element of a document, with the comments before it.
     ///
     /// - Throws: `LocalizationFault` naming the line.
     static func root(of bytes: [UInt8]) throws -> XMLElement {
@@ -31,7 +31,7 @@ struct XMLReader {
     }
 
     private init(_ text: String) {
-        // XML 1.0, 2.11: a reader makes every line end one line feed.
+        // XML 1.0, 2.11: every line break is read as a line feed.
         var bytes: [UInt8] = []
         bytes.reserveCapacity(text.utf8.count)
         var isAfterReturn = false
@@ -56,7 +56,7 @@ struct XMLReader {
             } else if takes("<!DOCTYPE") {
                 let declaration = try text(upTo: ">")
                 guard !declaration.holds("[") else {
-                    throw fault("A document type with declarations of its own is refused.")
+                    throw fault("A document type with declarations is not allowed.")
                 }
             } else {
                 break
@@ -69,11 +69,11 @@ struct XMLReader {
             _ = try text(upTo: ">")
             skipBlanks()
         }
-        guard next == nil else { throw fault("There is something behind the end of the document.") }
+        guard next == nil else { throw fault("There is content after the end of the document.") }
         return root
     }
 
-    /// Behind its `<`.
+    /// Reads an element after its `<`.
     private mutating func element(depth: Int) throws -> XMLElement {
         guard depth <= Self.maximumDepth else {
             throw fault("Elements may be nested at most \(Self.maximumDepth) deep.")
@@ -87,7 +87,7 @@ struct XMLReader {
             guard hasBlank else { throw fault("A tag is not closed.") }
             let attribute = try attribute()
             guard element[attribute.name] == nil, element.attributes.count < Self.maximumAttributes else {
-                throw fault("An attribute stands there twice, or there are too many.")
+                throw fault("An attribute occurs twice, or there are too many.")
             }
             element.attributes.append(attribute)
         }
@@ -147,7 +147,7 @@ struct XMLReader {
             if takes("&") {
                 value += try reference().utf8
             } else {
-                // XML 1.0, 3.3.3: blanks as written become spaces.
+                // XML 1.0, 3.3.3: literal whitespace becomes spaces.
                 value.append(byte == 0x0a || byte == 0x09 ? 0x20 : byte)
                 advance()
             }
@@ -157,12 +157,12 @@ struct XMLReader {
         return (name, try checked(value))
     }
 
-    /// Behind its `&`.
+    /// Reads a reference after its `&`.
     private mutating func reference() throws -> String {
         let start = position
         while let byte = next, byte != UInt8(ascii: ";"), position - start < 10 { advance() }
         let name = String(decoding: bytes[start..<position], as: UTF8.self)
-        guard takes(";") else { throw fault("There is a & that is no reference.") }
+        guard takes(";") else { throw fault("Expected a reference after &.") }
         switch name {
         case "amp": return "&"
         case "lt": return "<"
@@ -174,7 +174,7 @@ struct XMLReader {
                 name.hasPrefix("#x")
                 ? UInt32(name.dropFirst(2), radix: 16) : name.hasPrefix("#") ? UInt32(name.dropFirst()) : nil
             guard let scalar = value.flatMap(Unicode.Scalar.init), XMLText.isCharacter(scalar) else {
-                throw fault("The entity &\(name); is not known.")
+                throw fault("The entity &\(name); is unknown.")
             }
             return String(scalar)
         }
@@ -200,7 +200,7 @@ struct XMLReader {
 
     private func checked(_ bytes: some Sequence<UInt8>) throws -> String {
         let text = String(decoding: Array(bytes), as: UTF8.self)
-        guard XMLText.canHold(text) else { throw fault("There is a character that XML does not have.") }
+        guard XMLText.canHold(text) else { throw fault("There is a character that XML does not allow.") }
         return text
     }
 

@@ -1,6 +1,7 @@
 import MartletCore
 
-/// What is shown. A text, or the key of one in the app's own strings with what is put into it.
+/// The visible part of a notification. Title, subtitle and body are each a text, or the key of a localized string of
+/// the app with its arguments.
 public struct APNsAlert: Sendable, Equatable {
     public var title: String?
     public var subtitle: String?
@@ -19,7 +20,7 @@ public struct APNsAlert: Sendable, Equatable {
         self.body = body
     }
 
-    /// Always the dictionary: watchOS and service extensions tell titles from bodies in nothing else.
+    /// Always a dictionary: it is the only form in which watchOS and service extensions can distinguish title and body.
     var json: JSONValue {
         .object(
             JSONValue.member("title", title) + JSONValue.member("subtitle", subtitle) + JSONValue.member("body", body)
@@ -30,11 +31,11 @@ public struct APNsAlert: Sendable, Equatable {
     }
 }
 
-/// What is heard.
+/// The sound of a notification.
 public enum APNsSound: Sendable, Equatable {
-    /// `default`, or a file of the app.
+    /// `default`, or the name of a sound file in the app.
     case named(String)
-    /// Also when the device is muted, for apps that Apple allows it. `volume` goes from 0 to 1.
+    /// Also plays while the device is muted, if Apple has granted the app this right. `volume` ranges from 0 to 1.
     case critical(name: String, volume: Double)
 
     var json: JSONValue {

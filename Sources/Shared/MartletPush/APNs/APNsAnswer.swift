@@ -2,9 +2,9 @@ import Foundation
 import MartletCore
 import NIOHPACK
 
-/// What APNs answered to one request.
+/// APNs' answer to one request.
 struct APNsAnswer: Sendable, Equatable {
-    /// Answers have some 60 bytes.
+    /// Far more than an actual answer, which has about 60 bytes.
     static let maximumBodySizeInBytes = 16 << 10
 
     var status: Int
@@ -13,7 +13,7 @@ struct APNsAnswer: Sendable, Equatable {
     var retryAfter: String?
     var body: [UInt8] = []
 
-    /// Nil: not the head of an answer.
+    /// Nil if the headers are not those of an answer.
     init?(_ headers: HPACKHeaders) {
         guard let status = headers.first(name: ":status").flatMap({ Int($0) }), status >= 200 else { return nil }
         self.status = status
@@ -22,7 +22,7 @@ struct APNsAnswer: Sendable, Equatable {
         retryAfter = headers.first(name: "retry-after")
     }
 
-    /// - Parameter sent: when the request was sent.
+    /// - Parameter sent: When the request was sent.
     func outcome(sent: Date, now: Date) -> PushOutcome {
         guard status != 200 else { return .accepted(PushReceipt(id: id, uniqueID: uniqueID)) }
         let json = try? JSONValue(parsing: body)

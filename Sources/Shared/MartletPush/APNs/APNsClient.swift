@@ -4,17 +4,17 @@ import NIOCore
 import NIOPosix
 public import ServiceLifecycle
 
-/// Sends messages to Apple devices: one app developer's key, one environment.
+/// Sends notifications to Apple devices with one signing key, in one environment.
 ///
-/// Over few connections, each with as many requests under way as the server allows; what does not fit waits in a
-/// bounded queue. What a server says it has not worked on (GOAWAY, REFUSED_STREAM) is sent again by another connection;
-/// nothing else ever is.
+/// Uses few connections, each with as many concurrent requests as the server allows; further requests wait in a bounded
+/// queue. A request is only sent again, on another connection, if the server says that it did not process it (GOAWAY,
+/// REFUSED_STREAM).
 public final class APNsClient: Service {
     private let configuration: APNsConfiguration
     private let loop: any EventLoop
     private let pool: NIOLoopBoundBox<APNsPool>
 
-    /// - Throws: when the configuration's certificates cannot be read.
+    /// - Throws: If the configuration's certificates cannot be read.
     public convenience init(
         _ configuration: APNsConfiguration, key: APNsKey, logger: Logger,
         now: @escaping @Sendable () -> Date = { Date() }
@@ -32,11 +32,10 @@ public final class APNsClient: Service {
         self.pool = NIOLoopBoundBox.makeBoxSendingValue(pool, eventLoop: loop)
     }
 
-    /// Returns when the message's fate is known, at the latest when waiting and answering have taken as long as they
-    /// may.
+    /// Sends a notification and returns its outcome, at the latest after `waitLimit` and `answerLimit`.
     ///
-    /// Cancelling takes effect while the message waits: then it has not been sent. Once it has left its answer is
-    /// waited for.
+    /// Cancellation only affects a notification that is still waiting; it is then not sent. After sending, the answer
+    /// is awaited.
     public func send(_ notification: APNsNotification) async -> PushOutcome {
         if let fault = notification.fault { return .failed(fault.meaning, reason: fault.reason.rawValue) }
         let ticket = APNsTicket()
@@ -54,13 +53,13 @@ public final class APNsClient: Service {
             ?? APNsStatus(connections: 0, openedConnections: 0, inFlight: 0, waiting: 0)
     }
 
-    /// Shuts the client down when the service group is.
+    /// Runs until the service group shuts down, then shuts the client down.
     public func run() async throws {
         try? await gracefulShutdown()
         await shutDown()
     }
 
-    /// Takes no more, waits for the answers to what has been sent, closes the connections.
+    /// Refuses new notifications, waits for the answers to those already sent, and closes the connections.
     public func shutDown() async {
         let done = loop.makePromise(of: Void.self)
         loop.execute { self.pool.value.shutDown(done) }

@@ -3,7 +3,7 @@ public import Logging
 public import ServiceLifecycle
 import Synchronization
 
-/// The clients of all keys, each made when it is first asked for. One key has one provider token in both environments.
+/// The clients of all signing keys, each created on first use. A key has one provider token for both environments.
 public final class APNsClients: Service {
     private struct Identity: Hashable {
         var teamID: String
@@ -29,7 +29,7 @@ public final class APNsClients: Service {
     private let now: @Sendable () -> Date
     private let state = Mutex(State())
 
-    /// - Parameter maximumKeys: the one that has not been used for longest gives way to the next.
+    /// - Parameter maximumKeys: Beyond this number the least recently used key's clients are shut down.
     public init(
         maximumKeys: Int = 1_000, logger: Logger, now: @escaping @Sendable () -> Date = { Date() },
         configuration: @escaping @Sendable (APNsEnvironment) -> APNsConfiguration = { APNsConfiguration($0) }
@@ -40,9 +40,9 @@ public final class APNsClients: Service {
         self.now = now
     }
 
-    /// Sends by the client of the key.
+    /// Sends a notification with the key's client.
     ///
-    /// - Throws: when the configuration's certificates cannot be read.
+    /// - Throws: If the configuration's certificates cannot be read.
     public func send(_ notification: APNsNotification, key: APNsKey, to environment: APNsEnvironment) async throws
         -> PushOutcome
     {
@@ -50,7 +50,7 @@ public final class APNsClients: Service {
         return await client.send(notification)
     }
 
-    /// How the key's client is doing; nil: there is none.
+    /// The status of the key's client; nil if there is none.
     public func status(of key: APNsKey, in environment: APNsEnvironment) async -> APNsStatus? {
         await state.withLock { $0.entries[Self.identity(key)]?.clients[environment] }?.status()
     }

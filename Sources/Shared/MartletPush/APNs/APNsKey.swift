@@ -2,11 +2,11 @@ import Crypto
 import Foundation
 public import MartletCore
 
-/// A signing key from Apple's developer account (`.p8`), and whose it is.
+/// A signing key from Apple's developer account (`.p8`), with its key id and team.
 public struct APNsKey: Sendable {
     public let keyID: String
     public let teamID: String
-    /// What tells keys apart without showing them, for files that were mixed up too.
+    /// Identifies the key without revealing it, even if ids and files were mixed up.
     let fingerprint: String
     private let key: P256.Signing.PrivateKey
 
@@ -36,7 +36,7 @@ public struct APNsKey: Sendable {
         var iat: Int64
     }
 
-    /// A provider token (ES256) that says it was issued at that time.
+    /// A provider token (ES256) with this time of issue.
     func token(issued: Int64) throws -> String {
         try CompactToken.sign(header: #"{"alg":"ES256","kid":"\#(keyID)"}"#, claims: Claims(iss: teamID, iat: issued)) {
             try key.signature(for: $0).rawRepresentation

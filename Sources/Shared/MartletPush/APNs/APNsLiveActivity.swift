@@ -1,27 +1,27 @@
 public import Foundation
 public import MartletCore
 
-/// What a Live Activity shows from now on
+/// An update of a Live Activity
 /// (https://developer.apple.com/documentation/activitykit/starting-and-updating-live-activities-with-activitykit-push-notifications).
 ///
 /// Sent with the push type `liveActivity`.
 public struct APNsLiveActivity: Sendable, Equatable {
     public enum Event: Sendable, Equatable {
         /// - Parameters:
-        ///   - attributesType: the name of the app's type.
-        ///   - attributes: as JSON that the app decodes into it.
+        ///   - attributesType: The name of the type in the app.
+        ///   - attributes: JSON that the app decodes as this type.
         case start(attributesType: String, attributes: JSONValue)
         case update
-        /// - Parameter dismissal: when it goes from the screen; nil: as the system thinks right.
+        /// - Parameter dismissal: When the activity disappears from the screen; nil lets the system decide.
         case end(dismissal: Date?)
     }
 
     public var event: Event
-    /// When it was made: devices drop what is older than what they have.
+    /// When the update was created. Devices ignore updates that are older than the current state.
     public var timestamp: Date
-    /// As JSON that the app decodes into its content state; nil keeps the one it has when it ends.
+    /// JSON that the app decodes as its content state. If nil at the end, the last state stays.
     public var contentState: JSONValue?
-    /// From when the system calls it out of date.
+    /// When the system starts to show the activity as outdated.
     public var staleDate: Date?
 
     public init(_ event: Event, contentState: JSONValue?, timestamp: Date, staleDate: Date? = nil) {

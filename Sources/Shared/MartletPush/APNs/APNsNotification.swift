@@ -1,18 +1,18 @@
 public import Foundation
 
-/// A message to one device.
+/// A notification for one device.
 public struct APNsNotification: Sendable {
-    /// In hexadecimal; upper case is sent as lower.
+    /// In hexadecimal; upper case is converted to lower case.
     public var deviceToken: String
     public var pushType: APNsPushType
-    /// As `APNsPushType.topic(bundleID:)` makes it.
+    /// The result of `APNsPushType.topic(bundleID:)`.
     public var topic: String
     public var priority: APNsPriority
-    /// Until when APNs tries; nil: once, at once.
+    /// When APNs stops trying to deliver the message; nil for a single immediate attempt.
     public var expiration: Date?
-    /// Of messages with the same one, a device shows the latest. 64 bytes at most.
+    /// A device only shows the latest message with the same id. At most 64 bytes.
     public var collapseID: String?
-    /// `apns-id`, which APNs answers and reports with. The same for each attempt to send the same message to the same
+    /// `apns-id`, which APNs returns in its answer. The same for every attempt to send the same message to the same
     /// device.
     public var id: UUID
     public var payload: EncodedPayload
@@ -35,7 +35,7 @@ public struct APNsNotification: Sendable {
     static let maximumTokenLength = 400
     static let maximumCollapseIDSizeInBytes = 64
 
-    /// Why APNs would refuse it whatever the device; nil: nothing is known against it. Costs no request.
+    /// Why APNs would refuse the notification for any device; nil if nothing is known to be wrong. Sends no request.
     public var fault: APNsMessageFault? {
         let token = deviceToken.utf8
         guard !token.isEmpty, token.count.isMultiple(of: 2), token.count <= Self.maximumTokenLength,
@@ -58,17 +58,17 @@ public struct APNsNotification: Sendable {
     }
 }
 
-/// Why a message cannot be sent.
+/// Why a notification cannot be sent.
 public enum APNsMessageFault: Error, Sendable, Equatable {
     case invalidDeviceToken
     case invalidTopic
-    /// A background message has priority 5.
+    /// A background message must have priority 5.
     case invalidPriority
     case invalidCollapseID
     case payloadEmpty
     case payloadTooLarge(sizeInBytes: Int, limit: Int)
 
-    /// The word that APNs would have answered with.
+    /// The reason that APNs would answer with.
     public var reason: APNsReason {
         switch self {
         case .invalidDeviceToken: .badDeviceToken
@@ -83,13 +83,13 @@ public enum APNsMessageFault: Error, Sendable, Equatable {
     public var sentence: String {
         switch self {
         case .invalidDeviceToken:
-            "A device token has hexadecimal digits, two for each byte, \(APNsNotification.maximumTokenLength) at most."
-        case .invalidTopic: "A topic has 1 to 255 printable ASCII characters."
-        case .invalidPriority: "A background message has priority 5."
+            "A device token must have at most \(APNsNotification.maximumTokenLength) hexadecimal digits, two for each byte."
+        case .invalidTopic: "A topic must have 1 to 255 printable ASCII characters."
+        case .invalidPriority: "A background message must have priority 5."
         case .invalidCollapseID:
-            "A collapse id has 1 to \(APNsNotification.maximumCollapseIDSizeInBytes) bytes and no control characters."
+            "A collapse id must have 1 to \(APNsNotification.maximumCollapseIDSizeInBytes) bytes and no control characters."
         case .payloadEmpty: "The payload is empty."
-        case .payloadTooLarge(let size, let limit): "The payload has \(size) bytes, \(limit) are the most."
+        case .payloadTooLarge(let size, let limit): "The payload has \(size) bytes; the maximum is \(limit)."
         }
     }
 }

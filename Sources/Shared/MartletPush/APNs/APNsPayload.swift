@@ -1,6 +1,6 @@
 public import MartletCore
 
-/// What a message to an Apple device says: the `aps` dictionary, and what the app has beside it
+/// The payload of a notification: the `aps` dictionary, and the app's own members
 /// (https://developer.apple.com/documentation/usernotifications/generating-a-remote-notification).
 public struct APNsPayload: Sendable, Equatable {
     public enum InterruptionLevel: String, Sendable, CaseIterable, Codable {
@@ -9,22 +9,22 @@ public struct APNsPayload: Sendable, Equatable {
     }
 
     public var alert: APNsAlert?
-    /// 0 takes the badge away.
+    /// 0 removes the badge.
     public var badge: Int?
     public var sound: APNsSound?
     public var threadID: String?
     public var category: String?
-    /// Wakes the app; alone, with the push type `background`, nothing is shown.
+    /// Wakes the app. On its own, with the push type `background`, nothing is shown.
     public var isContentAvailable = false
-    /// Lets the app's extension change the message before it is shown.
+    /// Lets the app's extension modify the message before it is shown.
     public var isContentMutable = false
     public var targetContentID: String?
     public var interruptionLevel: InterruptionLevel?
-    /// From 0 to 1; any finite number in a live activity.
+    /// From 0 to 1; any finite number for a Live Activity.
     public var relevanceScore: Double?
     public var filterCriteria: String?
     public var liveActivity: APNsLiveActivity?
-    /// The app's own members, beside `aps`. One that is called `aps` is left out: that is not the app's.
+    /// The app's own members, next to `aps`. A member named `aps` is omitted.
     public var custom: [JSONValue.Member] = []
 
     public init(alert: APNsAlert? = nil) {
@@ -33,7 +33,7 @@ public struct APNsPayload: Sendable, Equatable {
 
     public var json: JSONValue { .object([.init("aps", .object(aps))] + custom.filter { $0.name != "aps" }) }
 
-    /// The payload as it is sent; its size is known before it is.
+    /// The payload's JSON text, encoded ahead of sending so that its size is known.
     public func encoded() -> EncodedPayload { EncodedPayload(json) }
 
     private var aps: [JSONValue.Member] {

@@ -2,17 +2,18 @@ import Foundation
 import MartletCore
 import Synchronization
 
-/// The provider token of a key, one for all connections in both environments.
+/// The provider token of a key, shared by all connections in both environments.
 ///
-/// APNs refuses tokens older than an hour, and those who change theirs more often than every 20 minutes. So time is cut
-/// into 40 minutes, for everybody alike, and a token is as if issued at the start of the present ones: it is never
-/// older than that, and copies and restarts of a process make tokens of the same time.
+/// APNs refuses tokens older than an hour, and senders that change their token more often than every 20 minutes. Time
+/// is therefore divided into periods of 40 minutes, the same in all processes, and a token's time of issue is the start
+/// of the current period. No token is older than 40 minutes, and all copies and restarts of a process make tokens with
+/// the same time of issue.
 ///
-/// Should APNs call one expired all the same, because this machine's clock is behind, the next is issued at once, and
-/// the 40 minutes begin there.
+/// If APNs still calls a token expired because this machine's clock is slow, a new token is issued at once, and the
+/// periods start at that time.
 final class APNsProviderToken: Sendable {
     static let period: Int64 = 40 * 60
-    /// What APNs wants between two tokens.
+    /// The minimum time that APNs requires between two tokens.
     static let minimumAge: Duration = .seconds(20 * 60)
 
     private let key: APNsKey
@@ -20,7 +21,7 @@ final class APNsProviderToken: Sendable {
 
     private struct State {
         var latest: (issued: Int64, text: String)?
-        /// When the 40 minutes begin; everybody's begin in 1970.
+        /// The start of the periods; 1970 unless a token was renewed early.
         var start: Int64 = 0
     }
 
@@ -31,7 +32,7 @@ final class APNsProviderToken: Sendable {
     func text(at now: Date) throws -> String {
         let seconds = Int64(now.secondsSince1970)
         return try state.withLock { state in
-            // A clock that was put back.
+            // The clock was set back.
             if seconds < state.start { state.start = 0 }
             let issued = seconds - (seconds - state.start) % Self.period
             if let latest = state.latest, latest.issued == issued { return latest.text }
@@ -41,9 +42,9 @@ final class APNsProviderToken: Sendable {
         }
     }
 
-    /// APNs says that a token has expired: the next one is issued now, unless that would be too often.
+    /// Issues a new token after APNs has called one expired, unless that would be too early.
     ///
-    /// - Returns: whether there is another one to send with.
+    /// - Returns: Whether there is a newer token to send with.
     func renew(_ expired: String, at now: Date) -> Bool {
         let seconds = Int64(now.secondsSince1970)
         return state.withLock { state in

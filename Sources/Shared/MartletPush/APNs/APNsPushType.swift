@@ -1,4 +1,4 @@
-/// `apns-push-type`.
+/// The header `apns-push-type`.
 public enum APNsPushType: String, Sendable, CaseIterable, Codable {
     case alert
     case background
@@ -12,7 +12,7 @@ public enum APNsPushType: String, Sendable, CaseIterable, Codable {
     case voip
     case widgets
 
-    /// The topic of an app's messages of this type.
+    /// The topic of this type's notifications for an app.
     public func topic(bundleID: String) -> String {
         switch self {
         case .alert, .background, .mdm: bundleID
@@ -30,12 +30,12 @@ public enum APNsPushType: String, Sendable, CaseIterable, Codable {
     public var maximumPayloadSizeInBytes: Int { self == .voip ? 5_120 : 4_096 }
 }
 
-/// `apns-priority`.
+/// The header `apns-priority`.
 public enum APNsPriority: Int, Sendable, CaseIterable, Codable {
-    /// At once.
+    /// Deliver immediately.
     case immediate = 10
-    /// When it suits the device's battery.
+    /// Deliver at a time that suits the device's battery.
     case considerate = 5
-    /// The battery before all else; never wakes the device.
+    /// Put the battery above all else; never wakes the device.
     case low = 1
 }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Why APNs refused a request: every reason that Apple documents
+/// The reasons, as documented by Apple, for which APNs refuses a request
 /// (https://developer.apple.com/documentation/usernotifications/handling-notification-responses-from-apns).
 public enum APNsReason: String, Sendable, CaseIterable {
     // 400
@@ -45,18 +45,18 @@ public enum APNsReason: String, Sendable, CaseIterable {
 }
 
 extension APNsReason {
-    /// What Apple wants senders to wait behind a 5xx.
+    /// How long Apple wants senders to wait after a 5xx.
     static let serverErrorDelay: Duration = .seconds(15 * 60)
     static let deviceDelay: Duration = .seconds(60)
 
-    /// What it means to the sender.
+    /// What the sender has to do.
     ///
-    /// A token of the other environment, too, is a `BadDeviceToken`: who gets many of them has most likely mixed up
-    /// sandbox and production, and should look before forgetting devices.
+    /// `BadDeviceToken` also means a token of the other environment. Many of them probably indicate a mix-up of sandbox
+    /// and production, so check before forgetting devices.
     ///
     /// - Parameters:
-    ///   - timestamp: what the answer says: since when the token is not valid any more.
-    ///   - sent: when the request was sent.
+    ///   - timestamp: The time, from the answer, since which the token has been invalid.
+    ///   - sent: When the request was sent.
     func meaning(timestamp: Date?, sent: Date, retryAfter: Duration?) -> PushFailure.Meaning {
         switch self {
         case .badDeviceToken, .expiredToken, .unregistered: .deviceGone(unlessRegisteredSince: timestamp ?? sent)
@@ -69,7 +69,7 @@ extension APNsReason {
             .missingProviderToken,
             .unrelatedKeyIDInToken, .badEnvironmentKeyIDInToken:
             .credentialBroken
-        // The connection's fault, not the message's: the next goes by another one.
+        // Caused by the connection, not the message: the next attempt uses another one.
         case .idleTimeout, .shutdown: .notSent
         case .tooManyProviderTokenUpdates: .backOff(.credential, atLeast: retryAfter ?? APNsProviderToken.minimumAge)
         case .tooManyRequests: .backOff(.device, atLeast: retryAfter ?? Self.deviceDelay)
@@ -77,7 +77,7 @@ extension APNsReason {
         }
     }
 
-    /// What a status means whose reason is missing, or is one that Apple has added since.
+    /// What a status means if the reason is missing, or was added by Apple later.
     static func meaning(ofStatus status: Int, timestamp: Date?, sent: Date, retryAfter: Duration?)
         -> PushFailure.Meaning
     {

@@ -1,10 +1,10 @@
-/// How a client is doing.
+/// The state of a client.
 public struct APNsStatus: Sendable, Equatable {
     public var connections: Int
-    /// Since the start.
+    /// Since the client was created.
     public var openedConnections: Int
     public var inFlight: Int
     public var waiting: Int
-    /// Why the last connection failed; nil: they work.
+    /// Why the last connection failed; nil if connections work.
     public var lastFailure: String?
 }

@@ -5,11 +5,12 @@ import MartletHTTP
 import NIOCore
 import NIOHTTP1
 
-/// The access token of a service account: fetched once however many ask for it, and again before it runs out.
+/// The access token of a service account. Concurrent callers share one request, and the token is renewed before it
+/// expires.
 actor FCMAccessToken {
-    /// Renewed so long before its end.
+    /// The remaining lifetime at which the token is renewed.
     static let margin: TimeInterval = 300
-    /// Behind a failure nobody asks again for so long.
+    /// How long after a failure no new request is made.
     static let failureDelay: TimeInterval = 5
     private static let timeout: Duration = .seconds(30)
     private static let maximumAnswerSizeInBytes = 64 << 10
@@ -32,7 +33,7 @@ actor FCMAccessToken {
         self.now = now
     }
 
-    /// - Throws: `PushFailure`: no message was sent.
+    /// - Throws: `PushFailure`; no message was sent.
     func text() async throws -> String {
         let time = now()
         if let token, token.expires.timeIntervalSince(time) > Self.margin { return token.text }
@@ -40,12 +41,12 @@ actor FCMAccessToken {
         return try await fetch().text
     }
 
-    /// FCM did not take the token: the next one is fetched, unless that has happened already.
+    /// Discards a token that FCM refused, unless it has already been replaced.
     func forget(_ text: String) {
         if token?.text == text { token = nil }
     }
 
-    /// One for all: it goes on when who asked first does not want it any more.
+    /// Shared by all callers: the request continues even if the first caller is cancelled.
     private func fetch() async throws -> Token {
         if let fetching { return try await fetching.value }
         let task = Task { try await request() }
@@ -87,7 +88,7 @@ actor FCMAccessToken {
         return Token(text: text, expires: now().addingTimeInterval(min(seconds, 86_400)))
     }
 
-    /// RFC 6749 §5.2: what is wrong with the assertion stays wrong.
+    /// By RFC 6749 §5.2, an error in the assertion is permanent.
     private static func failure(_ answer: OutgoingClient.Answer, _ json: JSONValue?, _ now: Date) -> PushFailure {
         let reason = json?.string("error").map { String($0.prefix(64)) } ?? "no-access-token"
         switch answer.status {

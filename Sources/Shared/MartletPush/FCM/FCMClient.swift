@@ -5,7 +5,7 @@ public import MartletHTTP
 import NIOCore
 import NIOHTTP1
 
-/// Sends messages by Firebase Cloud Messaging, for one service account.
+/// Sends messages through Firebase Cloud Messaging with one service account.
 public final class FCMClient: Sendable {
     public static let address = "https://fcm.googleapis.com"
     private static let timeout: Duration = .seconds(30)
@@ -19,11 +19,11 @@ public final class FCMClient: Sendable {
     private let now: @Sendable () -> Date
 
     /// - Parameters:
-    ///   - client: speaks HTTP/2, so that many messages share a connection. It reaches public addresses only: where
-    ///     access tokens come from is said by the account's file.
-    ///   - address: another one than Google's, for tests.
-    ///   - concurrency: messages under way at a time.
-    ///   - maximumWaiting: further ones fail as `notSent`.
+    ///   - client: Supports HTTP/2, so that many messages share a connection. It must only reach public addresses,
+    ///     because the account's file determines where access tokens are requested.
+    ///   - address: Replaces Google's address in tests.
+    ///   - concurrency: The maximum number of messages sent at the same time.
+    ///   - maximumWaiting: Further messages fail as `notSent`.
     public init(
         _ account: FCMServiceAccount, client: OutgoingClient = OutgoingClient(.publicAddresses(), version: .upToHTTP2),
         address: String = FCMClient.address,
@@ -38,7 +38,7 @@ public final class FCMClient: Sendable {
             limit: concurrency, maximumWaiting: maximumWaiting, refusal: PushFailure(.notSent, reason: "queue-full"))
     }
 
-    /// - Parameter isTest: FCM checks message, token and credential, and sends nothing.
+    /// - Parameter isTest: If true, FCM checks message, token and credential but sends nothing.
     public func send(_ message: FCMMessage, isTest: Bool = false) async -> PushOutcome {
         if let fault = message.fault { return .failed(.messageRejected, reason: fault.reason) }
         do {
@@ -46,12 +46,12 @@ public final class FCMClient: Sendable {
         } catch let failure as PushFailure {
             return .failed(failure)
         } catch {
-            // Cancelled while it waited, or for its access token.
+            // Cancelled while it waited for its turn or for the access token.
             return .failed(.notSent, reason: "cancelled")
         }
     }
 
-    /// Once more when the access token was not taken: it may have been withdrawn before its time.
+    /// Tries again if the access token was refused, because it may have been revoked early.
     private func attempt(_ json: JSONValue) async throws -> PushOutcome {
         let first = try await token.text()
         let outcome = await post(json, token: first)
@@ -83,12 +83,12 @@ public final class FCMClient: Sendable {
 }
 
 extension FCMMessageFault {
-    /// The word that FCM would have answered with.
+    /// The reason that FCM would answer with.
     public var reason: String { FCMErrorCode.invalidArgument.rawValue }
 }
 
 extension PushFailure {
-    /// What it means when a request brought no answer.
+    /// What it means when a request received no answer.
     init(outgoing error: any Error) {
         switch error as? OutgoingFailure {
         case .unreachable: self.init(.notSent, reason: "unreachable")

@@ -1,8 +1,8 @@
 import Foundation
 import MartletCore
 
-/// Why FCM refused a message (https://firebase.google.com/docs/reference/fcm/rest/v1/ErrorCode), and what Google's
-/// front says before FCM does (https://cloud.google.com/apis/design/errors).
+/// Why FCM refused a message (https://firebase.google.com/docs/reference/fcm/rest/v1/ErrorCode), including errors of
+/// Google's front end (https://cloud.google.com/apis/design/errors).
 public enum FCMErrorCode: String, Sendable, CaseIterable {
     case unspecified = "UNSPECIFIED_ERROR"
     case invalidArgument = "INVALID_ARGUMENT"
@@ -19,20 +19,20 @@ public enum FCMErrorCode: String, Sendable, CaseIterable {
 }
 
 extension FCMErrorCode {
-    /// What Google wants senders to wait who are told nothing else.
+    /// How long Google wants senders to wait if the answer does not say.
     static let quotaDelay: Duration = .seconds(60)
     static let serverErrorDelay: Duration = .seconds(10)
 
     /// - Parameters:
-    ///   - isAboutToken: whether a violation of a field names the token: it is none, or was one of another app.
-    ///   - sent: when the request was sent; FCM does not say since when a token is not valid any more.
+    ///   - isAboutToken: Whether a field violation names the token: it is malformed or belongs to another app.
+    ///   - sent: When the request was sent; FCM does not say since when a token has been invalid.
     func meaning(isAboutToken: Bool, sent: Date, retryAfter: Duration?) -> PushFailure.Meaning {
         switch self {
         case .unregistered, .senderIDMismatch: .deviceGone(unlessRegisteredSince: sent)
         case .invalidArgument: isAboutToken ? .deviceGone(unlessRegisteredSince: sent) : .messageRejected
-        // What Firebase has for Apple or browsers is missing or wrong: the other devices are reached.
+        // Firebase's credentials for Apple or browsers are missing or wrong; other devices can still be reached.
         case .thirdPartyAuthentication: .messageRejected
-        // The project or the API behind the credential is not there; a token that is gone is UNREGISTERED.
+        // The credential's project or API does not exist. A token that no longer exists is reported as UNREGISTERED.
         case .notFound, .unauthenticated, .permissionDenied: .credentialBroken
         case .quotaExceeded, .resourceExhausted: .backOff(.credential, atLeast: retryAfter ?? Self.quotaDelay)
         case .unavailable, .internal, .unspecified: .backOff(.service, atLeast: retryAfter ?? Self.serverErrorDelay)
@@ -49,13 +49,13 @@ extension FCMErrorCode {
     }
 }
 
-/// What FCM answered to one message.
+/// FCM's answer to one message.
 struct FCMAnswer {
     var status: Int
     var retryAfter: String?
     var json: JSONValue?
 
-    /// FCM's own code; where it is missing, that of Google's front.
+    /// FCM's own code; if absent, that of Google's front end.
     var code: FCMErrorCode? {
         let own = details.first { $0.string("@type")?.hasSuffix("FcmError") == true }?.string("errorCode")
         return (own ?? json?["error"]?.string("status")).flatMap { FCMErrorCode(rawValue: $0) }

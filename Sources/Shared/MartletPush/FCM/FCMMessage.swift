@@ -15,7 +15,7 @@ public struct FCMMessage: Sendable, Equatable {
         case high = "HIGH"
     }
 
-    /// Of notification and data together.
+    /// The limit for notification and data together.
     public static let maximumPayloadSizeInBytes = 4_096
 
     public var target: Target
@@ -25,11 +25,11 @@ public struct FCMMessage: Sendable, Equatable {
     public var data: [String: String] = [:]
 
     public var priority: Priority?
-    /// How long FCM keeps it for a device that is not there; nil: four weeks.
+    /// How long FCM keeps the message for an unreachable device; nil for the maximum of four weeks.
     public var timeToLive: Duration?
     public var collapseKey: String?
     public var androidNotification = FCMAndroidNotification()
-    /// For tokens of iOS apps that use FCM: headers of APNs, and its payload.
+    /// APNs headers, for the tokens of iOS apps that use FCM; the APNs payload follows.
     public var apnsHeaders: [String: String] = [:]
     public var apnsPayload: APNsPayload?
     /// For browsers that use FCM:
@@ -40,7 +40,7 @@ public struct FCMMessage: Sendable, Equatable {
         self.target = target
     }
 
-    /// Why FCM would refuse it; nil: nothing is known against it.
+    /// Why FCM would refuse the message; nil if nothing is known to be wrong.
     public var fault: FCMMessageFault? {
         guard !targetText.isEmpty, targetText.utf8.count <= 4_096 else { return .invalidTarget }
         if let name = data.keys.sorted().first(where: Self.isReserved) { return .reservedName(name) }
@@ -48,13 +48,13 @@ public struct FCMMessage: Sendable, Equatable {
         return size > Self.maximumPayloadSizeInBytes ? .payloadTooLarge(sizeInBytes: size) : nil
     }
 
-    /// What FCM limits: names and values, without the JSON around them.
+    /// The size that FCM limits: names and values, without JSON syntax.
     public var payloadSizeInBytes: Int {
         [title, body, imageURL].reduce(0) { $0 + ($1?.utf8.count ?? 0) }
             + data.reduce(0) { $0 + $1.key.utf8.count + $1.value.utf8.count }
     }
 
-    /// - Parameter isTest: FCM checks the message and sends nothing.
+    /// - Parameter isTest: If true, FCM checks the message but sends nothing.
     public func json(isTest: Bool = false) -> JSONValue {
         let message: [JSONValue.Member] =
             [.init(targetName, .string(targetText))] + JSONValue.member("notification", object: notification)
@@ -95,28 +95,28 @@ public struct FCMMessage: Sendable, Equatable {
         texts.sorted { $0.key < $1.key }.map { .init($0.key, .string($0.value)) }
     }
 
-    /// Names that FCM keeps for itself.
+    /// Names that are reserved by FCM.
     private static func isReserved(_ name: String) -> Bool {
         name.isEmpty || name == "from" || name == "message_type" || name == "gcm" || name.hasPrefix("google.")
             || name.hasPrefix("gcm.")
     }
 }
 
-/// What Android shows in another way than other devices.
+/// Settings for Android that differ from those of other devices.
 public struct FCMAndroidNotification: Sendable, Equatable {
     public var channelID: String?
     public var sound: String?
     public var icon: String?
     /// `#rrggbb`
     public var color: String?
-    /// Of messages with the same tag the latest is shown.
+    /// Only the latest message with the same tag is shown.
     public var tag: String?
     public var clickAction: String?
     public var titleKey: String?
     public var titleArguments: [String] = []
     public var bodyKey: String?
     public var bodyArguments: [String] = []
-    /// What is added to the badge.
+    /// The number to add to the badge.
     public var count: Int?
 
     public init() {}
@@ -139,10 +139,10 @@ public enum FCMMessageFault: Error, Sendable, Equatable {
 
     public var sentence: String {
         switch self {
-        case .invalidTarget: "A target is a token, a topic or a condition of 1 to 4,096 bytes."
-        case .reservedName(let name): "The name '\(name)' of a data member is FCM's own."
+        case .invalidTarget: "A target must be a token, a topic or a condition of 1 to 4,096 bytes."
+        case .reservedName(let name): "The name '\(name)' of a data member is reserved by FCM."
         case .payloadTooLarge(let size):
-            "Notification and data have \(size) bytes, \(FCMMessage.maximumPayloadSizeInBytes) are the most."
+            "Notification and data have \(size) bytes; the maximum is \(FCMMessage.maximumPayloadSizeInBytes)."
         }
     }
 }

@@ -2,21 +2,21 @@ import CryptoExtras
 import Foundation
 public import MartletCore
 
-/// A Google service account, as the JSON file of its key says it.
+/// A Google service account, read from the JSON file of its key.
 public struct FCMServiceAccount: Sendable {
     static let scope = "https://www.googleapis.com/auth/firebase.messaging"
-    /// Google takes an hour at the most (RFC 7523 §3).
+    /// The maximum that Google accepts, an hour (RFC 7523 §3).
     static let assertionLifetime = 3_600
     static let maximumSizeInBytes = 16 << 10
 
     public let projectID: String
     public let clientEmail: String
-    /// Where access tokens come from.
+    /// Where access tokens are requested.
     public let tokenURL: String
     private let keyID: String?
     private let key: _RSA.Signing.PrivateKey
 
-    /// - Parameter json: the file's text.
+    /// - Parameter json: The file's text.
     public init(json: Secret) throws(PushCredentialError) {
         guard
             let document = json.withValue({
@@ -34,7 +34,7 @@ public struct FCMServiceAccount: Sendable {
         _ = try text("type") { $0 == "service_account" }
         projectID = try text("project_id", Self.isName)
         clientEmail = try text("client_email") { $0.holds("@") && $0.utf8.count <= 320 }
-        // In clear on this machine only, where tests have it.
+        // Without TLS on this machine only, for tests.
         tokenURL = try text("token_uri") { $0.hasPrefix("https://") || $0.hasPrefix("http://127.0.0.1:") }
         keyID = document.string("private_key_id")
         let pem = try text("private_key") { !$0.isEmpty }
@@ -44,7 +44,7 @@ public struct FCMServiceAccount: Sendable {
         self.key = key
     }
 
-    /// Of a project: it becomes part of a path.
+    /// Whether the text is a valid project id, which becomes part of a path.
     private static func isName(_ text: String) -> Bool {
         (1...64).contains(text.utf8.count)
             && text.utf8.allSatisfy { byte in
@@ -71,7 +71,7 @@ public struct FCMServiceAccount: Sendable {
         var exp: Int
     }
 
-    /// What an access token is asked for with (RFC 7523 §2.1).
+    /// The assertion with which an access token is requested (RFC 7523 §2.1).
     func assertion(at now: Date) throws -> String {
         let issued = now.secondsSince1970
         let claims = Claims(

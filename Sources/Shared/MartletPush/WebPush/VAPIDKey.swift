@@ -3,13 +3,13 @@ import Foundation
 public import MartletCore
 import Synchronization
 
-/// An application server's key (RFC 8292), and whom a push service may write to about it.
+/// An application server's key (RFC 8292), with the contact for push services.
 public final class VAPIDKey: Sendable {
-    /// A day is the most (§2).
+    /// Must not exceed a day (§2).
     static let lifetime: TimeInterval = 12 * 3_600
-    /// A token is used until it has this much left.
+    /// The remaining lifetime at which a token is replaced.
     private static let margin: TimeInterval = 3_600
-    /// Origins of push services to keep a token for; browsers' makers have a handful.
+    /// The number of push services (origins) whose tokens are kept; in practice there are a handful.
     private static let maximumOrigins = 1_000
 
     private struct Token {
@@ -24,14 +24,14 @@ public final class VAPIDKey: Sendable {
     }
 
     public let subject: String
-    /// For the browser's `applicationServerKey`: base64url of the uncompressed point.
+    /// The value for the browser's `applicationServerKey`: base64url of the uncompressed point.
     public let publicKey: String
     private let key: P256.Signing.PrivateKey
     private let tokens = Mutex<[String: Token]>([:])
 
     /// - Parameters:
-    ///   - privateKey: base64url of the 32 bytes, or PEM.
-    ///   - subject: a `mailto:` or `https:` URL.
+    ///   - privateKey: Base64url of the 32 bytes, or PEM.
+    ///   - subject: A `mailto:` or `https:` URL.
     public init(privateKey: Secret, subject: String) throws(PushCredentialError) {
         guard Self.isSubject(subject) else { throw .invalidSubject }
         guard let key = privateKey.withValue(Self.key) else {
@@ -42,7 +42,7 @@ public final class VAPIDKey: Sendable {
         publicKey = Base64URL.encode(key.publicKey.x963Representation)
     }
 
-    /// The text of a new private key.
+    /// Generates a private key.
     public static func makePrivateKey() -> Secret {
         Secret(Base64URL.encode(P256.Signing.PrivateKey().rawRepresentation))
     }
@@ -57,8 +57,8 @@ public final class VAPIDKey: Sendable {
         return text.hasPrefix("https://") ? text.utf8.count > 8 : text.hasPrefix("mailto:") && text.holds("@")
     }
 
-    /// The `Authorization` for a push service: a token per origin, used again until it is about to run out, as signing
-    /// costs some 100 µs.
+    /// The `Authorization` header for a push service. There is one token per origin, reused until shortly before it
+    /// expires, because signing takes about 100 µs.
     func authorization(for origin: String, at now: Date) throws -> String {
         try tokens.withLock { tokens in
             if let token = tokens[origin], token.expires.timeIntervalSince(now) > Self.margin { return token.text }

@@ -5,7 +5,7 @@ public import MartletHTTP
 import NIOCore
 import NIOHTTP1
 
-/// Sends messages to browsers. Where to, browsers say; so only public addresses are reached.
+/// Sends messages to browsers. Browsers supply the addresses, so only public ones are reached.
 public final class WebPushClient: Sendable {
     private static let timeout: Duration = .seconds(30)
     private static let maximumAnswerSizeInBytes = 64 << 10
@@ -16,8 +16,8 @@ public final class WebPushClient: Sendable {
     private let now: @Sendable () -> Date
 
     /// - Parameters:
-    ///   - concurrency: messages under way at a time.
-    ///   - maximumWaiting: further ones fail as `notSent`.
+    ///   - concurrency: The maximum number of messages sent at the same time.
+    ///   - maximumWaiting: Further messages fail as `notSent`.
     public init(
         client: OutgoingClient = OutgoingClient(.publicAddresses(), version: .upToHTTP2), concurrency: Int = 100,
         maximumWaiting: Int = 10_000,
@@ -57,7 +57,7 @@ public final class WebPushClient: Sendable {
         if let urgency = message.urgency { request.headers.add(name: "urgency", value: urgency.rawValue) }
         if let topic = message.topic { request.headers.add(name: "topic", value: topic) }
         request.headers.add(name: "authorization", value: try key.authorization(for: origin, at: now()))
-        // Without a payload there is nothing to encrypt: the message only wakes the page's worker.
+        // A message without a payload, which only wakes the page's worker, has nothing to encrypt.
         guard message.payload.sizeInBytes > 0 else { return request }
         request.headers.add(name: "content-encoding", value: "aes128gcm")
         request.headers.add(name: "content-type", value: "application/octet-stream")
@@ -81,8 +81,8 @@ public final class WebPushClient: Sendable {
 
     /// What a push service's status means (RFC 8030 §5, §7.3, §8.4; RFC 8292 §4.2).
     ///
-    /// Whoever registers a device chooses who answers. So nothing that is answered says anything of other devices, not
-    /// even that the key was not believed: that is so, too, where a subscription was made with another one.
+    /// The device's owner chooses the server that answers, so no answer allows conclusions about other devices. Even a
+    /// refused key only concerns the device: its subscription may have been made with another key.
     static func outcome(_ status: Int, location: String?, sent: Date, retryAfter: Duration?) -> PushOutcome {
         let meaning: PushFailure.Meaning
         switch status {

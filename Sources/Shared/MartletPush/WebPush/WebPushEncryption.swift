@@ -3,15 +3,15 @@ import Foundation
 
 /// Encryption for a browser (RFC 8291).
 enum WebPushEncryption {
-    /// What every push service has to take (RFC 8030 §7.2).
+    /// The size that every push service must accept (RFC 8030 §7.2).
     static let maximumBodySizeInBytes = 4_096
     private static let publicKeySize = 65
-    /// What remains of that: 3,993 bytes.
+    /// The size left for the plaintext: 3,993 bytes.
     static let maximumPlaintextSizeInBytes =
         maximumBodySizeInBytes - EncryptedContent.headerSize - publicKeySize - 1 - EncryptedContent.tagSize
 
     /// - Parameters:
-    ///   - salt, key: used for this message only; given by tests.
+    ///   - salt, key: For this message only; passed by tests.
     static func encrypt(
         _ plaintext: some Sequence<UInt8>, for subscription: WebPushSubscription, salt: Data = randomSalt(),
         key: P256.KeyAgreement.PrivateKey = .init()

@@ -1,6 +1,6 @@
 /// A message to a browser (RFC 8030).
 public struct WebPushMessage: Sendable {
-    /// When it is worth waking a device (§5.3).
+    /// How important it is to wake a device (§5.3).
     public enum Urgency: String, Sendable, CaseIterable, Codable {
         case veryLow = "very-low"
         case low, normal, high
@@ -9,12 +9,12 @@ public struct WebPushMessage: Sendable {
     public static let maximumPayloadSizeInBytes = WebPushEncryption.maximumPlaintextSizeInBytes
     public static let maximumTopicLength = 32
 
-    /// What the page's service worker gets.
+    /// The data that the page's service worker receives.
     public var payload: EncodedPayload
-    /// How long the push service keeps it for a browser that is not there; zero: not at all.
+    /// How long the push service keeps the message for an unreachable browser; zero for not at all.
     public var timeToLive: Duration
     public var urgency: Urgency?
-    /// Of messages with the same topic that wait for a browser, the latest is kept (§5.4). Characters of base64url.
+    /// Of the waiting messages with the same topic only the latest is kept (§5.4). Base64url characters.
     public var topic: String?
 
     public init(
@@ -27,7 +27,7 @@ public struct WebPushMessage: Sendable {
         self.topic = topic
     }
 
-    /// Why it cannot be sent; nil: nothing is known against it.
+    /// Why the message cannot be sent; nil if nothing is known to be wrong.
     public var fault: WebPushMessageFault? {
         let size = payload.sizeInBytes
         guard size <= Self.maximumPayloadSizeInBytes else { return .payloadTooLarge(sizeInBytes: size) }
@@ -41,7 +41,7 @@ public enum WebPushMessageFault: Error, Sendable, Equatable {
     case payloadTooLarge(sizeInBytes: Int)
     case invalidTopic
 
-    /// For records, as a word.
+    /// A word for records.
     public var reason: String {
         switch self {
         case .payloadTooLarge: "payload-too-large"
@@ -52,8 +52,8 @@ public enum WebPushMessageFault: Error, Sendable, Equatable {
     public var sentence: String {
         switch self {
         case .payloadTooLarge(let size):
-            "The payload has \(size) bytes, \(WebPushMessage.maximumPayloadSizeInBytes) are the most."
-        case .invalidTopic: "A topic has 1 to \(WebPushMessage.maximumTopicLength) letters, digits, '-' and '_'."
+            "The payload has \(size) bytes; the maximum is \(WebPushMessage.maximumPayloadSizeInBytes)."
+        case .invalidTopic: "A topic must have 1 to \(WebPushMessage.maximumTopicLength) letters, digits, '-' and '_'."
         }
     }
 }

@@ -2,13 +2,13 @@ import Crypto
 import Foundation
 import MartletCore
 
-/// Where a browser gets messages, and with what only it can read them (W3C Push API §8): `PushSubscription.toJSON()`.
+/// A browser's address for messages and the keys to encrypt them (W3C Push API §8): `PushSubscription.toJSON()`.
 public struct WebPushSubscription: Sendable {
-    /// Browsers have some 200 characters.
+    /// Actual endpoints have about 200 characters.
     public static let maximumEndpointLength = 1_000
     static let authenticationSecretSize = 16
 
-    /// Who knows it may send, where the subscription was made without a VAPID key. Not for logs.
+    /// A secret if the subscription was made without a VAPID key: anyone who knows it can send. Must not be logged.
     public let endpoint: String
     let publicKey: P256.KeyAgreement.PublicKey
     let authenticationSecret: Data
@@ -37,7 +37,7 @@ public struct WebPushSubscription: Sendable {
         self.authenticationSecret = secret
     }
 
-    /// Some clients pad.
+    /// Removes the padding that some clients add.
     private static func bare(_ text: String) -> Substring { text.prefix { $0 != "=" } }
 }
 
@@ -57,15 +57,16 @@ public enum WebPushSubscriptionError: Error, Sendable, Equatable {
     }
 }
 
-/// An address that messages are sent to.
+/// The address to which a subscription's messages are sent.
 enum WebPushEndpoint {
-    /// Scheme, host and port (RFC 6454 §6.2), as VAPID's audience has it. Nil: no address of a push service.
+    /// Scheme, host and port (RFC 6454 §6.2), the form of VAPID's audience. Nil if it is not a valid address of a push
+    /// service.
     static func origin(of endpoint: String) -> String? {
         guard endpoint.utf8.allSatisfy({ (0x21...0x7e).contains($0) }), let parts = URLComponents(string: endpoint),
             let host = parts.host,
             !host.isEmpty, parts.user == nil, parts.password == nil, parts.fragment == nil,
             let scheme = parts.scheme?.lowercased(),
-            // In clear to this machine only, where tests have their push service.
+            // Without TLS on this machine only, for tests.
             scheme == "https" || (scheme == "http" && host == "127.0.0.1")
         else { return nil }
         let isUsual = parts.port == nil || (scheme == "https" && parts.port == 443)

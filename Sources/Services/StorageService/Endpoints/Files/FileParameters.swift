@@ -7,7 +7,7 @@ import MartletPostgres
 import NIOCore
 
 extension Request {
-    /// What stands behind the first `count` components of the path, still encoded.
+    /// The path after its first `count` components, still percent-encoded.
     func rest(behind count: Int) -> Substring {
         var rest = uri.path.dropFirst()
         for _ in 0..<count {
@@ -17,14 +17,14 @@ extension Request {
         return rest
     }
 
-    /// The file or directory that a route of `count` fixed components is about.
+    /// The file or directory in the path, after `count` fixed components.
     ///
     /// - Throws: `invalid-path`.
     func fileTarget(behind count: Int = 1) throws -> FileTarget {
         try FileTarget(encoded: rest(behind: count))
     }
 
-    /// `If-Match`, `If-None-Match: *`.
+    /// The precondition in `If-Match` or `If-None-Match: *`.
     ///
     /// - Throws: `invalid-parameter`.
     var fileCondition: FileCondition {
@@ -45,8 +45,7 @@ extension Request {
 }
 
 extension Response {
-    /// `{"count":n,"data":[…],"next":…}` of rows whose only cell is JSON; `next`: what to ask with for the page that
-    /// follows.
+    /// `{"count":n,"data":[…],"next":…}` from rows whose only cell is JSON. `next` is the cursor of the following page.
     static func page(_ rows: PostgresRows, next: String?) throws -> Response {
         var body = ByteBuffer(string: "{\"count\":\(rows.count),\"data\":[")
         for (index, row) in rows.enumerated() {
@@ -59,7 +58,7 @@ extension Response {
         return .json(body)
     }
 
-    /// A row whose first cell is JSON.
+    /// A response with the JSON in the first cell of the first row.
     static func record(_ rows: PostgresRows, status: HTTPResponse.Status = .ok) throws -> Response {
         guard let row = rows.first else { throw HTTPProblem(.fileNotFound) }
         return .json(

@@ -4,8 +4,8 @@ import Hummingbird
 import MartletAPI
 import MartletHTTP
 
-/// What the endpoints of the tus resumable upload protocol 1.0.0 (https://tus.io/protocols/resumable-upload) have in
-/// common.
+/// Functions shared by the endpoints of the tus resumable upload protocol 1.0.0
+/// (https://tus.io/protocols/resumable-upload).
 enum Tus {
     static let version = "1.0.0"
     static let extensions = "creation,termination,expiration"
@@ -16,7 +16,7 @@ enum Tus {
     static let uploadMetadata = HTTPField.Name("Upload-Metadata")!
     static let uploadExpires = HTTPField.Name("Upload-Expires")!
 
-    /// - Throws: `precondition-failed` (412, as the protocol says) for another version of it.
+    /// - Throws: `precondition-failed` (412, as the protocol requires) for another version.
     static func check(_ request: Request) throws {
         guard request.headers[resumable] == version else {
             throw HTTPProblem(
@@ -33,7 +33,8 @@ enum Tus {
         return number
     }
 
-    /// `key base64,key base64`; a key alone stands for an empty value. No value has control characters.
+    /// Parses `key base64,key base64`. A key without a value has an empty one. Values with control characters are
+    /// refused.
     ///
     /// - Throws: `invalid-parameter`.
     static func metadata(_ request: Request) throws -> [String: String] {
@@ -47,13 +48,13 @@ enum Tus {
                 metadata.updateValue(value, forKey: String(key)) == nil
             else {
                 throw HTTPProblem(
-                    .invalidParameter, "It is a list of keys with base64 values.", field: "Upload-Metadata")
+                    .invalidParameter, "Expected a list of keys with base64 values.", field: "Upload-Metadata")
             }
         }
         return metadata
     }
 
-    /// RFC 9110 §5.6.7.
+    /// Formats a date as in RFC 9110 §5.6.7.
     static func date(_ date: Date) -> String {
         let formatter = DateFormatter()
         formatter.locale = Locale(identifier: "en_US_POSIX")

@@ -4,8 +4,8 @@ import NIOHPACK
 import NIOHTTP2
 import NIOTLS
 
-/// One connection: writes requests as frames and reads the answers. It works on frames rather than with a channel per
-/// stream, which would cost more than the request itself. All of it happens on the connection's event loop.
+/// A connection that writes requests as frames and reads the answers. It handles frames directly, because a channel per
+/// stream would cost more than the request itself. Runs entirely on the connection's event loop.
 final class APNsConnection: ChannelInboundHandler {
     typealias InboundIn = HTTP2Frame
     typealias OutboundOut = HTTP2Frame
@@ -14,17 +14,17 @@ final class APNsConnection: ChannelInboundHandler {
         /// The server has not sent its settings yet.
         case starting
         case open
-        /// No new requests: GOAWAY came, or we want to end.
+        /// Takes no new requests, because GOAWAY arrived or the client is closing it.
         case draining
         case closed
     }
 
-    /// Answers read before the server is told that there is room for more; its first window has 65,535 bytes.
+    /// The number of bytes of answers to read before extending the flow-control window, which starts at 65,535 bytes.
     private static let windowStep = 16 << 10
 
     private let configuration: APNsConfiguration
     private let authority: String
-    /// Nil when it has been told of the end.
+    /// Nil once the pool has been notified of the connection's end.
     private var pool: APNsPool?
     private var context: ChannelHandlerContext?
     private var state = State.starting
@@ -46,12 +46,12 @@ final class APNsConnection: ChannelInboundHandler {
 
     // MARK: For the pool
 
-    /// How many requests it would take now.
+    /// The number of requests that it can take now.
     var room: Int { state == .open && !streams.isUsedUp ? max(0, streamLimit - streams.count) : 0 }
     var isOpen: Bool { state == .open }
     var inFlight: Int { streams.count }
 
-    /// Only where there is room. `flush` sends it.
+    /// Writes a request; requires `room`. Call `flush` to send it.
     func send(_ request: APNsRequest, authorization: String) {
         guard let context else { return request.finish(.failed(.notSent, reason: "connection-lost")) }
         var request = request
@@ -71,21 +71,21 @@ final class APNsConnection: ChannelInboundHandler {
         context?.flush()
     }
 
-    /// Takes no more requests, and closes when the last one is answered.
+    /// Stops taking requests and closes after the last answer.
     func drain() {
         guard state != .closed else { return }
         state = .draining
         closeIfDrained()
     }
 
-    /// At once: a server that is not there any more would be waited for to end TLS.
+    /// Closes immediately, without waiting for a possibly unreachable server to end TLS.
     func close(_ cause: String) {
         if self.cause == nil { self.cause = cause }
         context?.close(promise: nil)
         end()
     }
 
-    /// Once a second: late answers, a ping when it is silent, the end when nobody needs it.
+    /// Called once a second: expires late answers, pings a silent server, closes an idle connection.
     func tick(_ now: NIODeadline) {
         for (stream, ended) in streams.expire(at: now) {
             if let context { write(.rstStream(.cancel), on: HTTP2StreamID(stream), context) }
@@ -136,7 +136,7 @@ final class APNsConnection: ChannelInboundHandler {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        // Errors of one stream are its own: its end comes as an event.
+        // Errors of a single stream arrive again as an event for that stream.
         if error is NIOHTTP2Errors.StreamError { return }
         close("\(type(of: error)): \(error)")
     }
@@ -194,8 +194,8 @@ final class APNsConnection: ChannelInboundHandler {
         if let maximum { streamLimit = min(maximum, configuration.maximumStreams) }
     }
 
-    /// Streams above the last one are sent again, the others may still be answered (RFC 9113 §6.8). NIO, too, tells
-    /// that those above are closed, but as cancelled.
+    /// Requests on streams above `last` are sent again; the others may still be answered (RFC 9113 §6.8). NIO reports
+    /// the streams above as closed, too, but as cancelled.
     private func goAway(_ last: Int, _ code: HTTP2ErrorCode, _ data: ByteBuffer?) {
         let text = data.map { String(decoding: $0.readableBytesView.prefix(200), as: UTF8.self) } ?? ""
         if cause == nil { cause = "goaway \(code) \(text)" }
@@ -210,7 +210,7 @@ final class APNsConnection: ChannelInboundHandler {
         state = .closed
         write(.goAway(lastStreamID: .rootStream, errorCode: .noError, opaqueData: nil), on: .rootStream, context)
         flush()
-        // What is under way on the stack above must end first.
+        // Lets the current call on the stack above return first.
         context.eventLoop.assumeIsolated().execute {
             context.close(promise: nil)
             self.end()

@@ -10,7 +10,7 @@ struct APNsConnector: Sendable {
     private let configuration: APNsConfiguration
     private let tls: NIOSSLContext
 
-    /// - Throws: when the trusted certificates cannot be read.
+    /// - Throws: If the trusted certificates cannot be read.
     init(_ configuration: APNsConfiguration, on loop: any EventLoop) throws {
         self.loop = loop
         self.configuration = configuration
@@ -23,15 +23,15 @@ struct APNsConnector: Sendable {
         self.tls = try NIOSSLContext(configuration: tls)
     }
 
-    /// - Parameter failed: called, on the loop, when there is no channel for the connection.
+    /// - Parameter failed: Called on the loop if no channel could be created for the connection.
     func connect(_ connection: APNsConnection, failed: @escaping (any Error) -> Void) {
-        // SNI has names only.
+        // SNI only supports names.
         let name = (try? SocketAddress(ipAddress: configuration.host, port: 0)) == nil ? configuration.host : nil
         ClientBootstrap(group: loop)
             .connectTimeout(configuration.connectLimit)
             .channelOption(.tcpOption(.tcp_nodelay), value: 1)
             .channelInitializer { [tls] channel in
-                // Of a host's several addresses each gets a channel, and one of them remains.
+                // A host with several addresses gets a channel for each, and one of them remains.
                 channel.eventLoop.makeCompletedFuture {
                     try channel.pipeline.syncOperations.addHandler(
                         NIOSSLClientHandler(context: tls, serverHostname: name))
@@ -52,7 +52,7 @@ struct APNsConnector: Sendable {
             HTTP2Setting(parameter: .enablePush, value: 0),
             HTTP2Setting(parameter: .maxHeaderListSize, value: 16 << 10),
         ]
-        // Answers that come too late must not be taken for an error of the connection.
+        // Answers that arrive late must not count as errors of the connection.
         connection.maximumRecentlyResetStreams = configuration.maximumStreams
         return NIOHTTP2Handler(mode: .client, connectionConfiguration: connection)
     }

@@ -2,7 +2,7 @@ import Foundation
 import Logging
 import NIOCore
 
-/// The queue and the connections of one client, all on one event loop: nothing is shared, nothing is locked.
+/// The queue and the connections of one client. All of it runs on one event loop, so it needs no locks.
 final class APNsPool {
     private let configuration: APNsConfiguration
     private let token: APNsProviderToken
@@ -48,14 +48,15 @@ final class APNsPool {
         dispatchSoon()
     }
 
-    /// Somebody has cancelled what may still wait.
+    /// Called after the task of a request that may still be waiting was cancelled.
     func lookForCancelled() {
         guard !hasCancelled else { return }
         hasCancelled = true
         dispatchSoon()
     }
 
-    /// Answers what waits, waits for the answers to what was sent, and closes; `done` is succeeded at the end.
+    /// Fails the waiting requests, waits for the answers to sent ones, and closes the connections; then succeeds
+    /// `done`.
     func shutDown(_ done: EventLoopPromise<Void>) {
         if let shutdown { return shutdown.futureResult.cascade(to: done) }
         shutdown = done
@@ -90,7 +91,7 @@ final class APNsPool {
         lastFailure = nil
     }
 
-    /// - Parameter reason: why there is no answer, where there is none.
+    /// - Parameter reason: Why there is no answer, if there is none.
     func ended(_ ended: StreamTable.Ended, reason: String) {
         let request = ended.request
         switch ended.end {
@@ -114,7 +115,7 @@ final class APNsPool {
 
     func ended(_ connection: APNsConnection, hadAnswered: Bool, cause: String) {
         logger.debug(
-            "A connection to APNs has ended.", metadata: ["apns.host": "\(configuration.host)", "error": "\(cause)"])
+            "A connection to APNs ended.", metadata: ["apns.host": "\(configuration.host)", "error": "\(cause)"])
         if let index = connections.firstIndex(where: { $0 === connection }) {
             connections.remove(at: index)
             plan.ended(hadAnswered: hadAnswered, now: .now(), jitter: .random(in: 0...1))
@@ -128,7 +129,7 @@ final class APNsPool {
 
     // MARK: Sending
 
-    /// Hands what waits to the connections that have room, and opens one where it takes one.
+    /// Passes waiting requests to connections that have room, and opens a connection if the plan allows one.
     func dispatch() {
         isDispatchScheduled = false
         if hasCancelled { dropCancelled() }
@@ -176,11 +177,12 @@ final class APNsPool {
     }
 
     private func connect() {
-        // From when it is part of a channel the connection tells of its end itself.
+        // Once part of a channel, the connection reports its end itself.
         connector.connect(APNsConnection(configuration, pool: self)) { [self] error in
             lastFailure = "\(type(of: error)): \(error)"
             logger.debug(
-                "APNs cannot be reached.", metadata: ["apns.host": "\(configuration.host)", "error": "\(error)"])
+                "Could not connect to APNs; retrying after a pause.",
+                metadata: ["apns.host": "\(configuration.host)", "error": "\(error)"])
             plan.failed(now: .now(), jitter: .random(in: 0...1))
             finishShutdown()
             dispatchSoon()
@@ -189,7 +191,7 @@ final class APNsPool {
 
     // MARK: Time
 
-    /// Once for all that comes in the same turn of the loop, so that it leaves in one write.
+    /// Dispatches once for all requests of the same turn of the loop, so that they leave in one write.
     private func dispatchSoon() {
         guard !isDispatchScheduled else { return }
         isDispatchScheduled = true
@@ -230,7 +232,7 @@ final class APNsPool {
 }
 
 extension PushOutcome {
-    /// The message was not looked at: with another provider token it may be taken.
+    /// The message was not processed, so it may succeed with another provider token.
     fileprivate var isOfExpiredToken: Bool {
         if case .failed(let failure) = self {
             failure.reason == APNsReason.expiredProviderToken.rawValue

@@ -3,21 +3,21 @@ import NIOCore
 import NIOHPACK
 import Synchronization
 
-/// A notification on its way, and whom to tell what became of it.
+/// A notification to be sent, with the ticket that receives its outcome.
 struct APNsRequest: Sendable {
     let notification: APNsNotification
     let ticket: APNsTicket
-    /// Until when it may wait.
+    /// How long it may wait.
     let expires: NIODeadline
-    /// How often it was sent.
+    /// The number of times it was sent.
     var attempts = 0
     var sent = Date.distantPast
-    /// The provider token that it was sent with.
+    /// The provider token with which it was sent.
     var token = ""
 
     func finish(_ outcome: PushOutcome) { ticket.finish(outcome) }
 
-    /// What differs from request to request is kept out of HPACK's table, so that the rest stays in it.
+    /// Headers that differ from request to request are not indexed by HPACK, so that the others stay in its table.
     func headers(authority: String, authorization: String) -> HPACKHeaders {
         var headers = HPACKHeaders()
         headers.reserveCapacity(11)
@@ -36,7 +36,7 @@ struct APNsRequest: Sendable {
     }
 }
 
-/// Where somebody waits for an outcome. It is told once.
+/// Waits for the outcome of a notification, which is reported once.
 final class APNsTicket: Sendable {
     private let continuation = Mutex<CheckedContinuation<PushOutcome, Never>?>(nil)
     private let cancelled = Atomic(false)

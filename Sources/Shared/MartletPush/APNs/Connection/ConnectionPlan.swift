@@ -1,9 +1,9 @@
 import NIOCore
 
-/// When to open a connection: what happened goes in, what to do comes out.
+/// Decides when to open a connection: events go in, the next step comes out.
 ///
-/// A connection that ends before it has answered anything is as good as one that did not open: both make the next wait
-/// longer.
+/// A connection that ends before its first answer counts as a failed attempt: both increase the pause before the next
+/// one.
 struct ConnectionPlan {
     enum Step: Equatable {
         case nothing
@@ -26,7 +26,7 @@ struct ConnectionPlan {
         maximumDelay = configuration.maximumDelay
     }
 
-    /// - Parameter open: connections that take requests.
+    /// - Parameter open: The number of connections that take requests.
     mutating func next(waiting: Int, open: Int, now: NIODeadline) -> Step {
         guard !isConnecting, waiting > 0, open == 0 || (open < maximum && waiting > waitingForAnother) else {
             return .nothing
@@ -40,20 +40,20 @@ struct ConnectionPlan {
         isConnecting = false
     }
 
-    /// A connection answers: the server is well.
+    /// A connection received an answer, so the server works.
     mutating func proved() {
         failures = 0
     }
 
-    /// None could be opened.
+    /// A connection attempt failed.
     ///
-    /// - Parameter jitter: from 0 to 1.
+    /// - Parameter jitter: From 0 to 1.
     mutating func failed(now: NIODeadline, jitter: Double) {
         isConnecting = false
         wait(now, jitter)
     }
 
-    /// One has ended.
+    /// A connection ended.
     mutating func ended(hadAnswered: Bool, now: NIODeadline, jitter: Double) {
         if !hadAnswered { wait(now, jitter) }
     }

@@ -1,13 +1,13 @@
 import NIOCore
 import NIOHPACK
 
-/// The requests under way on one connection, by stream: what came of them goes in, who is done comes out.
+/// The outstanding requests of one connection, by stream: events go in, finished requests come out.
 struct StreamTable {
     enum End: Sendable, Equatable {
         case answered(APNsAnswer)
-        /// The server did not work on it.
+        /// The server did not process it.
         case refused
-        /// The server may have worked on it.
+        /// The server may have processed it.
         case unknown
     }
 
@@ -21,11 +21,12 @@ struct StreamTable {
         var answer: APNsAnswer?
     }
 
-    /// RFC 9113 §5.1.1.
+    /// The highest stream identifier (RFC 9113 §5.1.1).
     private static let highest = 0x7fff_ffff
 
     private var entries: [Int: Entry] = [:]
-    /// In the order sent, so in that of deadlines; what has been answered lies there until it is at the front.
+    /// In the order of sending, which is also that of the deadlines; answered requests remain until they reach the
+    /// front.
     private var deadlines = CircularBuffer<(stream: Int, deadline: NIODeadline)>()
     private var next = 1
 
@@ -33,7 +34,7 @@ struct StreamTable {
     var isEmpty: Bool { entries.isEmpty }
     var isUsedUp: Bool { next > Self.highest }
 
-    /// The number of a new stream. Not to be called when the numbers are used up.
+    /// Returns the identifier of a new stream. Must not be called once `isUsedUp`.
     mutating func begin(_ request: APNsRequest, deadline: NIODeadline) -> Int {
         let stream = next
         next += 2
@@ -42,15 +43,15 @@ struct StreamTable {
         return stream
     }
 
-    /// Nil: it goes on.
+    /// Nil unless the request is finished.
     mutating func receive(_ headers: HPACKHeaders, isLast: Bool, on stream: Int) -> Ended? {
         guard entries[stream] != nil else { return nil }
-        // Behind the answer's head come trailers, which say nothing.
+        // Headers after those of the answer are trailers, which carry no information.
         if entries[stream]?.answer == nil { entries[stream]?.answer = APNsAnswer(headers) }
         return isLast ? end(stream) : nil
     }
 
-    /// What is too long is not kept: the status says enough.
+    /// Bytes beyond the limit are dropped, because the status is sufficient. Nil unless the request is finished.
     mutating func receive(_ bytes: ByteBuffer, isLast: Bool, on stream: Int) -> Ended? {
         if let size = entries[stream]?.answer?.body.count,
             size + bytes.readableBytes <= APNsAnswer.maximumBodySizeInBytes
@@ -60,15 +61,15 @@ struct StreamTable {
         return isLast ? end(stream) : nil
     }
 
-    /// The server does not work on streams above this one (GOAWAY). The newest first.
+    /// Ends the requests that the server will not process (GOAWAY), newest first.
     mutating func refuse(above last: Int) -> [Ended] {
         entries.keys.filter { $0 > last }.sorted(by: >).compactMap { end($0, .refused) }
     }
 
-    /// The stream is closed (RST_STREAM). Nil: it had been done with.
+    /// Ends the request of a closed stream (RST_STREAM); nil if it had already ended.
     mutating func close(_ stream: Int, isRefused: Bool) -> Ended? { end(stream, isRefused ? .refused : .unknown) }
 
-    /// Requests whose answers have not come in time; their streams.
+    /// Ends the requests whose answers are overdue, and returns them with their streams.
     mutating func expire(at now: NIODeadline) -> [(stream: Int, ended: Ended)] {
         var expired: [(Int, Ended)] = []
         while let first = deadlines.first, first.deadline <= now || entries[first.stream] == nil {
@@ -78,10 +79,10 @@ struct StreamTable {
         return expired
     }
 
-    /// The connection is closed.
+    /// Ends all requests, because the connection is closed.
     mutating func endAll() -> [Ended] { entries.keys.sorted().compactMap { end($0) } }
 
-    /// An answer whose rest is missing is one: its status says what was done.
+    /// An incomplete answer counts as one: its status says what was done.
     private mutating func end(_ stream: Int, _ end: End = .unknown) -> Ended? {
         guard let entry = entries.removeValue(forKey: stream) else { return nil }
         return Ended(request: entry.request, end: entry.answer.map { .answered($0) } ?? end)
