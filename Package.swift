@@ -251,7 +251,8 @@ let package = Package(
             dependencies: [
                 "AnalyticsService", "AuthService", "ConfigService", "NotificationsService", "StorageService",
                 "MartletAPI",
-                "MartletCore", "MartletPostgres", argumentParser, asyncHTTPClient, crypto, logging, nioCore, nioHTTP1,
+                "MartletCore", "MartletHTTP", "MartletPostgres", argumentParser, asyncHTTPClient, crypto, httpTypes,
+                logging, nioCore, nioHTTP1,
                 .product(name: "NIOPosix", package: "swift-nio"),
                 serviceLifecycle, unixSignals,
             ],

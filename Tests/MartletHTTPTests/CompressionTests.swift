@@ -127,17 +127,18 @@ private struct Pages: ServiceDefinition {
         return "[\"" + objects.replacing("\"", with: "'").prefix(size - 4) + "\"]"
     }
 
-    func addRoutes(to router: Router<ServiceContext>) {
-        router.get("json") { request, _ in Response.json(Self.json(Int(request.uri.queryParameters["size"] ?? "") ?? 0))
+    func addRoutes(to routes: inout RouteTable) {
+        routes.get("/json") { request, _ in
+            Response.json(Self.json(Int(request.uri.queryParameters["size"] ?? "") ?? 0))
         }
-        router.get("text") { _, _ in Self.page(type: "text/plain; charset=utf-8") }
-        router.get("event-stream") { _, _ in Self.page(type: "text/event-stream") }
-        router.get("secret") { _, _ in Self.page().notStored }
-        router.get("file") { _, _ in Self.page(headers: [.acceptRanges: "bytes"]) }
-        router.get("packed") { _, _ in Self.page(headers: [.contentEncoding: "gzip"]) }
-        router.get("varying") { _, _ in Self.page(headers: [.vary: "Authorization"]) }
-        router.get("big") { _, _ in Response.json(Self.json(16 << 20 | 1)) }
-        router.get("random") { _, _ in
+        routes.get("/text") { _, _ in Self.page(type: "text/plain; charset=utf-8") }
+        routes.get("/event-stream") { _, _ in Self.page(type: "text/event-stream") }
+        routes.get("/secret") { _, _ in Self.page().notStored }
+        routes.get("/file") { _, _ in Self.page(headers: [.acceptRanges: "bytes"]) }
+        routes.get("/packed") { _, _ in Self.page(headers: [.contentEncoding: "gzip"]) }
+        routes.get("/varying") { _, _ in Self.page(headers: [.vary: "Authorization"]) }
+        routes.get("/big") { _, _ in Response.json(Self.json(16 << 20 | 1)) }
+        routes.get("/random") { _, _ in
             // What does not become shorter.
             var (state, bytes): (UInt64, [UInt8]) = (1, [])
             for _ in 0..<4_000 {
@@ -146,7 +147,7 @@ private struct Pages: ServiceDefinition {
             }
             return Response.json(ByteBuffer(bytes: bytes))
         }
-        router.get("stream") { _, _ in
+        routes.get("/stream") { _, _ in
             Response(
                 status: .ok, headers: [.contentType: "application/json"],
                 body: .init { writer in
@@ -154,14 +155,14 @@ private struct Pages: ServiceDefinition {
                     try await writer.finish(nil)
                 })
         }
-        router.get("tagged") { request, _ in
+        routes.get("/tagged") { request, _ in
             let tag = EntityTag(text: "7")
             if let known = request.headers[.ifNoneMatch], try EntityTag.list(known)?.contains(tag) ?? true {
                 return Response(status: .notModified, headers: [.eTag: tag.header])
             }
             return Self.page(headers: [.eTag: tag.header])
         }
-        router.put("tagged") { request, _ in
+        routes.put("tagged") { request, _ in
             let isMet = try Precondition(request)?.tags?.contains("7") ?? false
             return Response(status: isMet ? .noContent : .preconditionFailed)
         }

@@ -69,17 +69,17 @@ private struct Making: ServiceDefinition {
 
     func isReady() async -> Bool { true }
 
-    func addRoutes(to router: Router<ServiceContext>) {
-        for (method, path) in [(HTTPRequest.Method.post, "things"), (.put, "things/:id"), (.patch, "things/:id")]
-            as [(HTTPRequest.Method, RouterPath)]
+    func addRoutes(to routes: inout RouteTable) {
+        for (method, path) in [(HTTPRequest.Method.post, "/things"), (.put, "/things/{id}"), (.patch, "/things/{id}")]
+            as [(HTTPRequest.Method, String)]
         {
-            router.on(path, method: method) { request, _ in
+            routes.on(method, path) { request, _ in
                 Response.json(try await request.wholeBody(upTo: 10_000), status: .created)
             }
         }
-        router.get("things") { _, _ in Response.json(#"{"id":"a"}"#) }
-        router.post("named/absolute/:x") { _, _ in Self.made(at: "/things/7") }
-        router.post("named/relative") { _, _ in Self.made(at: "elsewhere/7") }
+        routes.get("/things") { _, _ in Response.json(#"{"id":"a"}"#) }
+        routes.post("/named/absolute/{x}") { _, _ in Self.made(at: "/things/7") }
+        routes.post("/named/relative") { _, _ in Self.made(at: "elsewhere/7") }
     }
 
     private static func made(at location: String) -> Response {

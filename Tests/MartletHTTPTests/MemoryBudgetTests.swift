@@ -101,15 +101,15 @@ import Testing
         var userData: any UserDataHolder { NoUserData() }
         func isReady() async -> Bool { true }
 
-        func addRoutes(to router: Router<ServiceContext>) {
-            router.get("large") { _, _ in Response.json(ByteBuffer(repeating: 0x20, count: 1 << 20)) }
-            router.post("large") { _, _ in Response.json(ByteBuffer(repeating: 0x20, count: 1 << 20)) }
-            router.get("small") { _, _ in Response.json(ByteBuffer(repeating: 0x20, count: 64 << 10)) }
-            router.get("reserved") { _, _ in
+        func addRoutes(to routes: inout RouteTable) {
+            routes.get("/large") { _, _ in Response.json(ByteBuffer(repeating: 0x20, count: 1 << 20)) }
+            routes.post("/large") { _, _ in Response.json(ByteBuffer(repeating: 0x20, count: 1 << 20)) }
+            routes.get("/small") { _, _ in Response.json(ByteBuffer(repeating: 0x20, count: 64 << 10)) }
+            routes.get("/reserved") { _, _ in
                 try await RequestMemory.current?.reserveAnswer(1 << 20)
                 return Response.json(ByteBuffer(repeating: 0x20, count: 512 << 10))
             }
-            router.post("body") { request, _ in
+            routes.post("/body") { request, _ in
                 let body = try await request.wholeBody(upTo: 4 << 20)
                 return Response.json("\(body.readableBytes)")
             }

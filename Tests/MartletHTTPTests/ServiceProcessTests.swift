@@ -125,10 +125,10 @@ private struct Failing: ServiceDefinition {
 
     func isReady() async -> Bool { ready }
 
-    func addRoutes(to router: Router<ServiceContext>) {
-        router.on(.get, "fail/:how", Fail())
-        router.get("whoami") { _, context in try context.principal.credentialID }
-        router.on(.post, "decode", Decode())
+    func addRoutes(to routes: inout RouteTable) {
+        routes.on(.get, "/fail/{how}", Fail())
+        routes.get("/whoami") { _, context in try context.principal.credentialID }
+        routes.on(.post, "/decode", Decode())
     }
 
     private struct Fail: Endpoint {

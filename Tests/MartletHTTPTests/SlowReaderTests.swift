@@ -27,10 +27,10 @@ import Testing
         var userData: any UserDataHolder { NoUserData() }
         func isReady() async -> Bool { true }
 
-        func addRoutes(to router: Router<ServiceContext>) {
-            router.get("large") { _, _ in Response.json(ByteBuffer(repeating: 0x20, count: SlowReaderTests.answerSize))
+        func addRoutes(to routes: inout RouteTable) {
+            routes.get("/large") { _, _ in Response.json(ByteBuffer(repeating: 0x20, count: SlowReaderTests.answerSize))
             }
-            router.get("small") { _, _ in Response.json("{}") }
+            routes.get("/small") { _, _ in Response.json("{}") }
         }
     }
 

@@ -1,37 +1,37 @@
 import HTTPTypes
-import Hummingbird
 import MartletCore
 import MartletHTTP
 
 extension AnalyticsService {
-    func addEventsRoutes(to router: Router<ServiceContext>) {
+    func addEventsRoutes(to routes: inout RouteTable) {
         let intake = EventIntake(events: events)
+        routes.section = .analytics
         // Segment's API, called with an ingest key.
-        router.on(.post, "segment/v1/batch", TakeBatch(intake: intake, kinds: [.ingest]))
-        router.on(.post, "segment/v1/b", TakeBatch(intake: intake, kinds: [.ingest]))
-        router.on(.post, "segment/v1/identify", TakeMessage(kind: .identify, intake: intake))
-        router.on(.post, "segment/v1/track", TakeMessage(kind: .track, intake: intake))
-        router.on(.post, "segment/v1/screen", TakeMessage(kind: .screen, intake: intake))
-        router.on(.post, "segment/v1/page", TakeMessage(kind: .page, intake: intake))
-        router.on(.post, "segment/v1/group", TakeMessage(kind: .group, intake: intake))
-        router.on(.post, "segment/v1/alias", TakeMessage(kind: .alias, intake: intake))
+        routes.on(TakeBatch.route, TakeBatch(intake: intake, kinds: [.ingest]))
+        routes.on(TakeBatch.segmentMobileBatch, TakeBatch(intake: intake, kinds: [.ingest]))
+        routes.on(TakeMessage.route, TakeMessage(kind: .identify, intake: intake))
+        routes.on(TakeMessage.segmentTrack, TakeMessage(kind: .track, intake: intake))
+        routes.on(TakeMessage.segmentScreen, TakeMessage(kind: .screen, intake: intake))
+        routes.on(TakeMessage.segmentPage, TakeMessage(kind: .page, intake: intake))
+        routes.on(TakeMessage.segmentGroup, TakeMessage(kind: .group, intake: intake))
+        routes.on(TakeMessage.segmentAlias, TakeMessage(kind: .alias, intake: intake))
         // The short paths that analytics.js uses in browsers.
-        router.on(.post, "segment/v1/i", TakeMessage(kind: .identify, intake: intake))
-        router.on(.post, "segment/v1/t", TakeMessage(kind: .track, intake: intake))
-        router.on(.post, "segment/v1/s", TakeMessage(kind: .screen, intake: intake))
-        router.on(.post, "segment/v1/p", TakeMessage(kind: .page, intake: intake))
-        router.on(.post, "segment/v1/g", TakeMessage(kind: .group, intake: intake))
-        router.on(.post, "segment/v1/a", TakeMessage(kind: .alias, intake: intake))
-        router.on(.get, "segment/v1/settings/:key", ReadProjectSettings(events: events))
+        routes.on(TakeMessage.segmentBrowserIdentify, TakeMessage(kind: .identify, intake: intake))
+        routes.on(TakeMessage.segmentBrowserTrack, TakeMessage(kind: .track, intake: intake))
+        routes.on(TakeMessage.segmentBrowserScreen, TakeMessage(kind: .screen, intake: intake))
+        routes.on(TakeMessage.segmentBrowserPage, TakeMessage(kind: .page, intake: intake))
+        routes.on(TakeMessage.segmentBrowserGroup, TakeMessage(kind: .group, intake: intake))
+        routes.on(TakeMessage.segmentBrowserAlias, TakeMessage(kind: .alias, intake: intake))
+        routes.on(ReadProjectSettings.route, ReadProjectSettings(events: events))
         // For the app itself.
-        router.on(.post, "events", TakeBatch(intake: intake, kinds: [.client, .master]))
-        router.on(.get, "events/opt-out", OptOutEndpoint(act: .read, events: events))
-        router.on(.put, "events/opt-out", OptOutEndpoint(act: .optOut, events: events))
-        router.on(.delete, "events/opt-out", OptOutEndpoint(act: .optIn, events: events))
-        router.on(.post, "thesis/events", TakeTBAnalyticsEvent(intake: intake))
-        router.on(.get, "thesis/events", ReadTBAnalyticsEvents(events: events))
+        routes.on(TakeBatch.sendEvents, TakeBatch(intake: intake, kinds: [.client, .master]))
+        routes.on(OptOutEndpoint.route, OptOutEndpoint(act: .read, events: events))
+        routes.on(OptOutEndpoint.optOut, OptOutEndpoint(act: .optOut, events: events))
+        routes.on(OptOutEndpoint.optIn, OptOutEndpoint(act: .optIn, events: events))
+        routes.on(TakeTBAnalyticsEvent.route, TakeTBAnalyticsEvent(intake: intake))
+        routes.on(ReadTBAnalyticsEvents.route, ReadTBAnalyticsEvents(events: events))
         // For staff and the app's own server.
-        router.on(.get, "analytics/settings", ReadSettings(events: events))
-        router.on(.put, "analytics/settings", ChangeSettings(events: events))
+        routes.on(ReadSettings.route, ReadSettings(events: events))
+        routes.on(ChangeSettings.route, ChangeSettings(events: events))
     }
 }

@@ -1,43 +1,42 @@
-import Hummingbird
 import MartletHTTP
 
 extension AnalyticsService {
     /// Routes for reading and changing issues; area `crashes`.
-    func addIssueRoutes(to router: Router<ServiceContext>) {
+    func addIssueRoutes(to routes: inout RouteTable) {
         let life = crashes.life
-        router.on(.get, "crashes/issues", ListIssues(life: life))
-        router.on(.get, "crashes/issues/export", ExportIssues(life: life))
-        router.on(.post, "crashes/issues/update", ChangeIssues(life: life))
-        router.on(.get, "crashes/issues/:issue", ReadIssue(life: life))
-        router.on(.patch, "crashes/issues/:issue", ChangeIssue(life: life))
-        router.on(.delete, "crashes/issues/:issue", DeleteIssue(life: life))
-        router.on(.get, "crashes/issues/:issue/history", ListIssueHistory(life: life))
-        router.on(.get, "crashes/issues/:issue/counts", ReadCounts(life: life, isOfIssue: true))
-        router.on(.get, "crashes/issues/:issue/tags", ListTags(life: life))
-        router.on(.get, "crashes/issues/:issue/tags/:tag", ListTagValues(life: life))
-        router.on(.get, "crashes/issues/:issue/releases", ListIssueReleases(life: life))
-        router.on(.get, "crashes/issues/:issue/active", ReadActive(life: life))
-        router.on(.get, "crashes/issues/:issue/reports", ListReports(life: life))
-        router.on(.get, "crashes/issues/:issue/reports/:report", ReadReport(life: life))
-        router.on(
-            .get, "crashes/issues/:issue/reports/:report/attachments/:attachment", ReadReportAttachment(life: life))
-        router.on(.get, "crashes/issues/:issue/hashes", ListIssueHashes(life: life))
-        router.on(.post, "crashes/issues/:issue/merge", MergeIssues(life: life))
-        router.on(.post, "crashes/issues/:issue/part", PartIssue(life: life))
+        routes.section = .crashes
+        routes.on(ListIssues.route, ListIssues(life: life))
+        routes.on(ExportIssues.route, ExportIssues(life: life))
+        routes.on(ChangeIssues.route, ChangeIssues(life: life))
+        routes.on(ReadIssue.route, ReadIssue(life: life))
+        routes.on(ChangeIssue.route, ChangeIssue(life: life))
+        routes.on(DeleteIssue.route, DeleteIssue(life: life))
+        routes.on(ListIssueHistory.route, ListIssueHistory(life: life))
+        routes.on(ReadCounts.route, ReadCounts(life: life, isOfIssue: true))
+        routes.on(ListTags.route, ListTags(life: life))
+        routes.on(ListTagValues.route, ListTagValues(life: life))
+        routes.on(ListIssueReleases.route, ListIssueReleases(life: life))
+        routes.on(ReadActive.route, ReadActive(life: life))
+        routes.on(ListReports.route, ListReports(life: life))
+        routes.on(ReadReport.route, ReadReport(life: life))
+        routes.on(ReadReportAttachment.route, ReadReportAttachment(life: life))
+        routes.on(ListIssueHashes.route, ListIssueHashes(life: life))
+        routes.on(MergeIssues.route, MergeIssues(life: life))
+        routes.on(PartIssue.route, PartIssue(life: life))
 
-        router.on(.get, "crashes/counts", ReadCounts(life: life, isOfIssue: false))
-        router.on(.get, "crashes/releases", ListReleases(life: life))
-        router.on(.get, "crashes/settings", ReadCrashSettings(life: life))
-        router.on(.put, "crashes/settings", SetCrashSettings(life: life))
+        routes.on(ReadCounts.readCrashCounts, ReadCounts(life: life, isOfIssue: false))
+        routes.on(ListReleases.route, ListReleases(life: life))
+        routes.on(ReadCrashSettings.route, ReadCrashSettings(life: life))
+        routes.on(SetCrashSettings.route, SetCrashSettings(life: life))
 
-        router.on(.get, "crashes/alerts", ListAlerts(life: life))
-        router.on(.post, "crashes/alerts", CreateAlert(life: life))
-        router.on(.get, "crashes/alerts/:alert", ReadAlert(life: life))
-        router.on(.put, "crashes/alerts/:alert", ReplaceAlert(life: life))
-        router.on(.delete, "crashes/alerts/:alert", DeleteAlert(life: life))
-        router.on(.post, "crashes/alerts/:alert/secret", RotateAlertSecret(life: life))
-        router.on(.post, "crashes/alerts/:alert/test", TestAlert(life: life))
-        router.on(.get, "crashes/alerts/:alert/deliveries", ListAlertDeliveries(life: life))
-        router.on(.post, "crashes/alerts/:alert/deliveries/:delivery/retry", RetryAlertDelivery(life: life))
+        routes.on(ListAlerts.route, ListAlerts(life: life))
+        routes.on(CreateAlert.route, CreateAlert(life: life))
+        routes.on(ReadAlert.route, ReadAlert(life: life))
+        routes.on(ReplaceAlert.route, ReplaceAlert(life: life))
+        routes.on(DeleteAlert.route, DeleteAlert(life: life))
+        routes.on(RotateAlertSecret.route, RotateAlertSecret(life: life))
+        routes.on(TestAlert.route, TestAlert(life: life))
+        routes.on(ListAlertDeliveries.route, ListAlertDeliveries(life: life))
+        routes.on(RetryAlertDelivery.route, RetryAlertDelivery(life: life))
     }
 }

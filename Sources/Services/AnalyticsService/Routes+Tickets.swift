@@ -1,57 +1,53 @@
-import Hummingbird
 import MartletHTTP
 import MartletPostgres
 
 extension AnalyticsService {
     /// Tickets, sprints, the board, and feedback, which becomes tickets.
-    func addTicketsRoutes(to router: Router<ServiceContext>) {
+    func addTicketsRoutes(to routes: inout RouteTable) {
         let (access, store) = (tickets.access, tickets.store)
-        router.on(.post, "feedback", PostFeedback(feedback: tickets.feedback, spaces: spaces))
+        routes.section = .tickets
+        routes.on(PostFeedback.route, PostFeedback(feedback: tickets.feedback, spaces: spaces))
 
-        router.on(.get, "tickets", ListTickets(access: access, tickets: store))
-        router.on(.post, "tickets", CreateTicket(access: access, tickets: store))
-        router.on(.post, "tickets/update", ChangeTickets(access: access, tickets: store))
-        router.on(.get, "tickets/board", ReadBoard(access: access, tickets: store))
-        router.on(.get, "tickets/events", FollowTickets(access: access, streams: tickets.streams))
-        router.on(.get, "tickets/export", ExportTickets(access: access, tickets: store))
-        router.on(.get, "tickets/people", ListTicketPeople(access: access))
-        router.on(.get, "tickets/settings", TicketSettings(access: access, tickets: store, isChange: false))
-        router.on(.patch, "tickets/settings", TicketSettings(access: access, tickets: store, isChange: true))
+        routes.on(ListTickets.route, ListTickets(access: access, tickets: store))
+        routes.on(CreateTicket.route, CreateTicket(access: access, tickets: store))
+        routes.on(ChangeTickets.route, ChangeTickets(access: access, tickets: store))
+        routes.on(ReadBoard.route, ReadBoard(access: access, tickets: store))
+        routes.on(FollowTickets.route, FollowTickets(access: access, streams: tickets.streams))
+        routes.on(ExportTickets.route, ExportTickets(access: access, tickets: store))
+        routes.on(ListTicketPeople.route, ListTicketPeople(access: access))
+        routes.on(TicketSettings.route, TicketSettings(access: access, tickets: store, isChange: false))
+        routes.on(TicketSettings.changeTicketSettings, TicketSettings(access: access, tickets: store, isChange: true))
 
-        router.on(.get, "tickets/labels", ListLabels(access: access, labels: tickets.labels))
-        router.on(.post, "tickets/labels", CreateLabel(access: access, labels: tickets.labels))
-        router.on(.patch, "tickets/labels/:label", ChangeLabel(access: access, labels: tickets.labels))
-        router.on(.delete, "tickets/labels/:label", DeleteLabel(access: access, labels: tickets.labels))
+        routes.on(ListLabels.route, ListLabels(access: access, labels: tickets.labels))
+        routes.on(CreateLabel.route, CreateLabel(access: access, labels: tickets.labels))
+        routes.on(ChangeLabel.route, ChangeLabel(access: access, labels: tickets.labels))
+        routes.on(DeleteLabel.route, DeleteLabel(access: access, labels: tickets.labels))
 
-        router.on(.get, "tickets/sprints", ListSprints(access: access, sprints: tickets.sprints))
-        router.on(.post, "tickets/sprints", CreateSprint(access: access, sprints: tickets.sprints))
-        router.on(.get, "tickets/sprints/:sprint", ReadSprint(access: access, sprints: tickets.sprints))
-        router.on(.patch, "tickets/sprints/:sprint", ChangeSprint(access: access, sprints: tickets.sprints))
-        router.on(.delete, "tickets/sprints/:sprint", DeleteSprint(access: access, sprints: tickets.sprints))
-        router.on(.get, "tickets/sprints/:sprint/report", ReportSprint(access: access, sprints: tickets.sprints))
-        router.on(.post, "tickets/sprints/:sprint/start", StartSprint(access: access, sprints: tickets.sprints))
-        router.on(.post, "tickets/sprints/:sprint/close", CloseSprint(access: access, sprints: tickets.sprints))
+        routes.on(ListSprints.route, ListSprints(access: access, sprints: tickets.sprints))
+        routes.on(CreateSprint.route, CreateSprint(access: access, sprints: tickets.sprints))
+        routes.on(ReadSprint.route, ReadSprint(access: access, sprints: tickets.sprints))
+        routes.on(ChangeSprint.route, ChangeSprint(access: access, sprints: tickets.sprints))
+        routes.on(DeleteSprint.route, DeleteSprint(access: access, sprints: tickets.sprints))
+        routes.on(ReportSprint.route, ReportSprint(access: access, sprints: tickets.sprints))
+        routes.on(StartSprint.route, StartSprint(access: access, sprints: tickets.sprints))
+        routes.on(CloseSprint.route, CloseSprint(access: access, sprints: tickets.sprints))
 
-        router.on(.get, "tickets/:ticket", ReadTicket(access: access, tickets: store))
-        router.on(.patch, "tickets/:ticket", ChangeTicket(access: access, tickets: store))
-        router.on(.delete, "tickets/:ticket", DeleteTicket(access: access, tickets: store))
-        router.on(.post, "tickets/:ticket/move", MoveTicket(access: access, tickets: store))
-        router.on(.post, "tickets/:ticket/restore", RestoreTicket(access: access, tickets: store))
-        router.on(.get, "tickets/:ticket/history", ListOfTicket(access: access, tickets: store, what: .history))
-        router.on(.get, "tickets/:ticket/comments", ListOfTicket(access: access, tickets: store, what: .comments))
-        router.on(.post, "tickets/:ticket/comments", AddComment(access: access, tickets: store))
-        router.on(.patch, "tickets/:ticket/comments/:comment", EditComment(access: access, tickets: store))
-        router.on(.delete, "tickets/:ticket/comments/:comment", DeleteComment(access: access, tickets: store))
-        router.on(.post, "tickets/:ticket/attachments", AddAttachment(access: access, attachments: tickets.attachments))
-        router.on(
-            .get, "tickets/:ticket/attachments/:attachment",
-            ReadAttachment(access: access, attachments: tickets.attachments))
-        router.on(
-            .delete, "tickets/:ticket/attachments/:attachment",
-            DeleteAttachment(access: access, attachments: tickets.attachments))
-        router.on(.post, "tickets/:ticket/issues", AttachIssues(access: access, tickets: store))
-        router.on(.delete, "tickets/:ticket/issues/:issue", DetachIssue(access: access, tickets: store))
-        router.on(.post, "tickets/:ticket/links", AddLink(access: access, tickets: store))
-        router.on(.delete, "tickets/:ticket/links/:kind/:other", DeleteLink(access: access, tickets: store))
+        routes.on(ReadTicket.route, ReadTicket(access: access, tickets: store))
+        routes.on(ChangeTicket.route, ChangeTicket(access: access, tickets: store))
+        routes.on(DeleteTicket.route, DeleteTicket(access: access, tickets: store))
+        routes.on(MoveTicket.route, MoveTicket(access: access, tickets: store))
+        routes.on(RestoreTicket.route, RestoreTicket(access: access, tickets: store))
+        routes.on(ListOfTicket.route, ListOfTicket(access: access, tickets: store, what: .history))
+        routes.on(ListOfTicket.listComments, ListOfTicket(access: access, tickets: store, what: .comments))
+        routes.on(AddComment.route, AddComment(access: access, tickets: store))
+        routes.on(EditComment.route, EditComment(access: access, tickets: store))
+        routes.on(DeleteComment.route, DeleteComment(access: access, tickets: store))
+        routes.on(AddAttachment.route, AddAttachment(access: access, attachments: tickets.attachments))
+        routes.on(ReadAttachment.route, ReadAttachment(access: access, attachments: tickets.attachments))
+        routes.on(DeleteAttachment.route, DeleteAttachment(access: access, attachments: tickets.attachments))
+        routes.on(AttachIssues.route, AttachIssues(access: access, tickets: store))
+        routes.on(DetachIssue.route, DetachIssue(access: access, tickets: store))
+        routes.on(AddLink.route, AddLink(access: access, tickets: store))
+        routes.on(DeleteLink.route, DeleteLink(access: access, tickets: store))
     }
 }

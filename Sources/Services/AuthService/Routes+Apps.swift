@@ -1,34 +1,34 @@
-import Hummingbird
 import MartletHTTP
 
 extension AuthService {
     /// Apps, their versions and their keys, for staff.
-    func addAppRoutes(to router: Router<ServiceContext>) {
-        router.on(.get, "admin/apps", ListApps(apps: apps))
-        router.on(.post, "admin/apps", CreateApp(apps: apps))
-        router.on(.get, "admin/apps/:app", ReadApp(apps: apps))
-        router.on(.patch, "admin/apps/:app", ChangeApp(apps: apps))
-        router.on(.post, "admin/apps/:app/archive", ArchiveApp(apps: apps, archives: true))
-        router.on(.post, "admin/apps/:app/restore", ArchiveApp(apps: apps, archives: false))
-        router.on(.post, "admin/apps/:app/lookup", LookUpApp(apps: apps, lookup: storeLookup))
-        router.on(.get, "admin/apps/:app/icon", ReadIcon(pictures: pictures))
-        router.on(.put, "admin/apps/:app/icon", SetIcon(pictures: pictures))
-        router.on(.delete, "admin/apps/:app/icon", DeleteIcon(pictures: pictures))
+    func addAppRoutes(to routes: inout RouteTable) {
+        routes.section = .apps
+        routes.on(ListApps.route, ListApps(apps: apps))
+        routes.on(CreateApp.route, CreateApp(apps: apps))
+        routes.on(ReadApp.route, ReadApp(apps: apps))
+        routes.on(ChangeApp.route, ChangeApp(apps: apps))
+        routes.on(ArchiveApp.route, ArchiveApp(apps: apps, archives: true))
+        routes.on(ArchiveApp.restoreApp, ArchiveApp(apps: apps, archives: false))
+        routes.on(LookUpApp.route, LookUpApp(apps: apps, lookup: storeLookup))
+        routes.on(ReadIcon.route, ReadIcon(pictures: pictures))
+        routes.on(SetIcon.route, SetIcon(pictures: pictures))
+        routes.on(DeleteIcon.route, DeleteIcon(pictures: pictures))
 
-        router.on(.get, "admin/apps/:app/versions", ListVersions(versions: versions, apps: apps))
-        router.on(.post, "admin/apps/:app/versions", CreateVersion(versions: versions))
-        router.on(.get, "admin/apps/:app/versions/:version", ReadVersion(versions: versions))
-        router.on(.patch, "admin/apps/:app/versions/:version", ChangeVersion(versions: versions))
-        router.on(.delete, "admin/apps/:app/versions/:version", DeleteVersion(versions: versions))
-        router.on(.post, "admin/apps/:app/versions/:version/pictures", AddPicture(pictures: pictures))
-        router.on(.put, "admin/apps/:app/versions/:version/pictures", OrderPictures(pictures: pictures))
-        router.on(.get, "admin/apps/:app/versions/:version/pictures/:id", ReadPicture(pictures: pictures))
-        router.on(.delete, "admin/apps/:app/versions/:version/pictures/:id", DeletePicture(pictures: pictures))
+        routes.on(ListVersions.route, ListVersions(versions: versions, apps: apps))
+        routes.on(CreateVersion.route, CreateVersion(versions: versions))
+        routes.on(ReadVersion.route, ReadVersion(versions: versions))
+        routes.on(ChangeVersion.route, ChangeVersion(versions: versions))
+        routes.on(DeleteVersion.route, DeleteVersion(versions: versions))
+        routes.on(AddPicture.route, AddPicture(pictures: pictures))
+        routes.on(OrderPictures.route, OrderPictures(pictures: pictures))
+        routes.on(ReadPicture.route, ReadPicture(pictures: pictures))
+        routes.on(DeletePicture.route, DeletePicture(pictures: pictures))
 
-        router.on(.get, "admin/apps/:app/keys", ListKeys(credentials: credentials, apps: apps))
-        router.on(.post, "admin/apps/:app/keys", CreateKey(credentials: credentials))
-        router.on(.patch, "admin/apps/:app/keys/:id", ChangeKey(credentials: credentials))
-        router.on(.delete, "admin/apps/:app/keys/:id", RevokeKey(credentials: credentials))
-        router.on(.post, "admin/apps/:app/keys/:id/rotate", RotateKey(credentials: credentials))
+        routes.on(ListKeys.route, ListKeys(credentials: credentials, apps: apps))
+        routes.on(CreateKey.route, CreateKey(credentials: credentials))
+        routes.on(ChangeKey.route, ChangeKey(credentials: credentials))
+        routes.on(RevokeKey.route, RevokeKey(credentials: credentials))
+        routes.on(RotateKey.route, RotateKey(credentials: credentials))
     }
 }

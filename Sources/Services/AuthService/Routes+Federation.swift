@@ -1,26 +1,25 @@
-import Hummingbird
 import MartletHTTP
 
 extension AuthService {
     /// Signing in by identity providers.
-    func addFederationRoutes(to router: Router<ServiceContext>) {
+    func addFederationRoutes(to routes: inout RouteTable) {
         let signIn = FederatedSignIn(
             federation: federation, users: users, attempts: attempts, completion: completion, settings: mailing.settings
         )
-        router.on(.post, "auth/idtoken", SignInWithIDToken(federation: federation, signIn: signIn))
-        router.on(.post, "auth/oauth/finish", FinishOAuth(federation: federation, signIn: signIn))
-        router.on(.post, "auth/oauth/:name/start", StartOAuth(federation: federation, attempts: attempts))
-        router.on(.get, "auth/oauth/callback", OAuthCallback(federation: federation, logger: logger))
-        router.on(.post, "auth/oauth/callback", OAuthCallback(federation: federation, logger: logger))
+        routes.section = .users
+        routes.on(SignInWithIDToken.route, SignInWithIDToken(federation: federation, signIn: signIn))
+        routes.on(FinishOAuth.route, FinishOAuth(federation: federation, signIn: signIn))
+        routes.on(StartOAuth.route, StartOAuth(federation: federation, attempts: attempts))
+        routes.on(OAuthCallback.route, OAuthCallback(federation: federation, logger: logger))
+        routes.on(OAuthCallback.returnFromOAuthByForm, OAuthCallback(federation: federation, logger: logger))
 
-        router.on(.get, "auth/me/identities", ListIdentities(federation: federation))
-        router.on(.post, "auth/me/identities", LinkIdentity(federation: federation, check: passwordCheck))
-        router.on(
-            .delete, "auth/me/identities/:name",
-            UnlinkIdentity(federation: federation, check: passwordCheck, outbox: mailing.outbox))
+        routes.on(ListIdentities.route, ListIdentities(federation: federation))
+        routes.on(LinkIdentity.route, LinkIdentity(federation: federation, check: passwordCheck))
+        routes.on(
+            UnlinkIdentity.route, UnlinkIdentity(federation: federation, check: passwordCheck, outbox: mailing.outbox))
 
-        router.on(.get, "auth/providers", ListProviders(federation: federation))
-        router.on(.put, "auth/providers/:name", SaveProvider(federation: federation))
-        router.on(.delete, "auth/providers/:name", DeleteProvider(federation: federation))
+        routes.on(ListProviders.route, ListProviders(federation: federation))
+        routes.on(SaveProvider.route, SaveProvider(federation: federation))
+        routes.on(DeleteProvider.route, DeleteProvider(federation: federation))
     }
 }

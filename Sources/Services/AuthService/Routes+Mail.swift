@@ -1,35 +1,35 @@
-import Hummingbird
 import MartletHTTP
 
 extension AuthService {
-    func addMailRoutes(to router: Router<ServiceContext>) {
+    func addMailRoutes(to routes: inout RouteTable) {
         // By mail
-        router.on(
-            .post, "auth/email/verify", RequestEmailVerification(users: users, attempts: attempts, mailing: mailing))
-        router.on(
-            .post, "auth/email/verify/confirm",
+        routes.on(
+            RequestEmailVerification.route, RequestEmailVerification(users: users, attempts: attempts, mailing: mailing)
+        )
+        routes.on(
+            ConfirmEmailVerification.route,
             ConfirmEmailVerification(users: users, attempts: attempts, proofs: mailing.proofs))
-        router.on(
-            .post, "auth/email/change/confirm", ConfirmEmailChange(users: users, attempts: attempts, mailing: mailing))
-        router.on(.post, "auth/password/reset", RequestPasswordReset(attempts: attempts, mailing: mailing))
+        routes.section = .users
+        routes.on(ConfirmEmailChange.route, ConfirmEmailChange(users: users, attempts: attempts, mailing: mailing))
+        routes.on(RequestPasswordReset.route, RequestPasswordReset(attempts: attempts, mailing: mailing))
         let reset = ConfirmPasswordReset(users: users, attempts: attempts, hasher: hasher, mailing: mailing)
-        router.on(.post, "auth/password/reset/confirm", reset)
-        router.on(.post, "auth/login/mail", RequestMailSignIn(attempts: attempts, mailing: mailing))
+        routes.on(ConfirmPasswordReset.route, reset)
+        routes.on(RequestMailSignIn.route, RequestMailSignIn(attempts: attempts, mailing: mailing))
         let signIn = ConfirmMailSignIn(users: users, attempts: attempts, completion: completion, mailing: mailing)
-        router.on(.post, "auth/login/mail/confirm", signIn)
+        routes.on(ConfirmMailSignIn.route, signIn)
 
         // By the app's server
-        router.on(.post, "auth/invitations", CreateInvitation(mailing: mailing))
-        router.on(.get, "auth/invitations", ListInvitations(invitations: mailing.invitations))
-        router.on(.delete, "auth/invitations/:id", DeleteInvitation(invitations: mailing.invitations))
-        router.on(.get, "auth/settings", ReadSettings(settings: mailing.settings))
-        router.on(.put, "auth/settings", ReplaceSettings(settings: mailing.settings))
-        router.on(.get, "auth/mail", ReadMailSender(mailing: mailing))
-        router.on(.put, "auth/mail", ReplaceMailSender(mailing: mailing))
-        router.on(.delete, "auth/mail", DeleteMailSender(mailing: mailing))
-        router.on(.get, "auth/mail/templates", ListMailTemplates(templates: mailing.templates))
-        router.on(.get, "auth/mail/templates/:kind/:language", ReadMailTemplate(templates: mailing.templates))
-        router.on(.put, "auth/mail/templates/:kind/:language", ReplaceMailTemplate(templates: mailing.templates))
-        router.on(.delete, "auth/mail/templates/:kind/:language", DeleteMailTemplate(templates: mailing.templates))
+        routes.on(CreateInvitation.route, CreateInvitation(mailing: mailing))
+        routes.on(ListInvitations.route, ListInvitations(invitations: mailing.invitations))
+        routes.on(DeleteInvitation.route, DeleteInvitation(invitations: mailing.invitations))
+        routes.on(ReadSettings.route, ReadSettings(settings: mailing.settings))
+        routes.on(ReplaceSettings.route, ReplaceSettings(settings: mailing.settings))
+        routes.on(ReadMailSender.route, ReadMailSender(mailing: mailing))
+        routes.on(ReplaceMailSender.route, ReplaceMailSender(mailing: mailing))
+        routes.on(DeleteMailSender.route, DeleteMailSender(mailing: mailing))
+        routes.on(ListMailTemplates.route, ListMailTemplates(templates: mailing.templates))
+        routes.on(ReadMailTemplate.route, ReadMailTemplate(templates: mailing.templates))
+        routes.on(ReplaceMailTemplate.route, ReplaceMailTemplate(templates: mailing.templates))
+        routes.on(DeleteMailTemplate.route, DeleteMailTemplate(templates: mailing.templates))
     }
 }

@@ -1,40 +1,38 @@
-import Hummingbird
 import MartletHTTP
 
 extension AuthService {
     /// The OIDC provider: for other applications, for the app's server that manages them, and for its users.
-    func addProviderRoutes(to router: Router<ServiceContext>) {
+    func addProviderRoutes(to routes: inout RouteTable) {
+        routes.section = .provider
         // Managed by the app's server
-        router.on(.get, "auth/clients", ListClients(clients: provider.clients))
-        router.on(.post, "auth/clients", CreateClient(clients: provider.clients))
-        router.on(.get, "auth/clients/:id", ReadClient(clients: provider.clients))
-        router.on(.put, "auth/clients/:id", ChangeClient(clients: provider.clients))
-        router.on(.delete, "auth/clients/:id", DeleteClient(clients: provider.clients))
-        router.on(.post, "auth/clients/:id/secret", RenewClientSecret(clients: provider.clients))
+        routes.on(ListClients.route, ListClients(clients: provider.clients))
+        routes.on(CreateClient.route, CreateClient(clients: provider.clients))
+        routes.on(ReadClient.route, ReadClient(clients: provider.clients))
+        routes.on(ChangeClient.route, ChangeClient(clients: provider.clients))
+        routes.on(DeleteClient.route, DeleteClient(clients: provider.clients))
+        routes.on(RenewClientSecret.route, RenewClientSecret(clients: provider.clients))
 
         // What users have allowed
-        router.on(.get, "auth/me/grants", ListGrants(grants: provider.grants))
-        router.on(.delete, "auth/me/grants/:client", RemoveGrant(grants: provider.grants))
+        routes.on(ListGrants.route, ListGrants(grants: provider.grants))
+        routes.on(RemoveGrant.route, RemoveGrant(grants: provider.grants))
 
         // For browsers
-        router.on(.get, "oidc/:app/authorize", Authorize(flow: provider.flow))
-        router.on(.post, "oidc/:app/authorize", GoOnByGet(issuers: provider.issuers, endpoint: "authorize"))
-        router.on(
-            .post, "oidc/:app/login", SubmitLogIn(flow: provider.flow, byPassword: byPassword, sessions: sessions))
-        router.on(.post, "oidc/:app/consent", SubmitConsent(flow: provider.flow))
-        router.on(.get, "oidc/:app/logout", LogOutOfProvider(flow: provider.flow, sessions: sessions))
-        router.on(.post, "oidc/:app/logout", GoOnByGet(issuers: provider.issuers, endpoint: "logout"))
-        router.on(.post, "oidc/:app/logout/confirm", ConfirmLogOut(flow: provider.flow, sessions: sessions))
+        routes.on(Authorize.route, Authorize(flow: provider.flow))
+        routes.on(GoOnByGet.route, GoOnByGet(issuers: provider.issuers, endpoint: "authorize"))
+        routes.on(SubmitLogIn.route, SubmitLogIn(flow: provider.flow, byPassword: byPassword, sessions: sessions))
+        routes.on(SubmitConsent.route, SubmitConsent(flow: provider.flow))
+        routes.on(LogOutOfProvider.route, LogOutOfProvider(flow: provider.flow, sessions: sessions))
+        routes.on(GoOnByGet.logOutOfProviderByForm, GoOnByGet(issuers: provider.issuers, endpoint: "logout"))
+        routes.on(ConfirmLogOut.route, ConfirmLogOut(flow: provider.flow, sessions: sessions))
 
         // For clients
-        router.on(.get, "oidc/:app/.well-known/openid-configuration", ReadProviderMetadata(issuers: provider.issuers))
-        router.on(
-            .get, "oidc/:app/.well-known/oauth-authorization-server", ReadProviderMetadata(issuers: provider.issuers))
-        router.on(.get, "oidc/:app/jwks", ReadProviderKeys(issuers: provider.issuers))
-        router.on(.post, "oidc/:app/token", issueTokens)
-        router.on(.post, "oidc/:app/revoke", provider.revokeToken)
-        router.on(.post, "oidc/:app/introspect", provider.introspectToken)
-        router.on(.get, "oidc/:app/userinfo", provider.readUserInfo)
-        router.on(.post, "oidc/:app/userinfo", provider.readUserInfo)
+        routes.on(ReadProviderMetadata.route, ReadProviderMetadata(issuers: provider.issuers))
+        routes.on(ReadProviderMetadata.readAuthorizationServerMetadata, ReadProviderMetadata(issuers: provider.issuers))
+        routes.on(ReadProviderKeys.route, ReadProviderKeys(issuers: provider.issuers))
+        routes.on(IssueTokens.route, issueTokens)
+        routes.on(RevokeToken.route, provider.revokeToken)
+        routes.on(IntrospectToken.route, provider.introspectToken)
+        routes.on(ReadUserInfo.route, provider.readUserInfo)
+        routes.on(ReadUserInfo.readUserInfoByPost, provider.readUserInfo)
     }
 }

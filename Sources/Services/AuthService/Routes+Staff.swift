@@ -1,4 +1,3 @@
-import Hummingbird
 import MartletHTTP
 
 /// What the endpoints of staff work with.
@@ -10,7 +9,7 @@ struct StaffParts: Sendable {
 }
 
 extension AuthService {
-    func addStaffRoutes(to router: Router<ServiceContext>) {
+    func addStaffRoutes(to routes: inout RouteTable) {
         let (staff, sessions, secondFactors) = (staffParts.staff, staffParts.sessions, staffParts.secondFactors)
         let check = StaffPasswordCheck(staff: staff, attempts: attempts, hasher: hasher)
 
@@ -19,60 +18,59 @@ extension AuthService {
             sessions: sessions, attempts: attempts,
             secondFactor: SecondFactorCheck(attempts: attempts, secondFactors: secondFactors),
             signIns: staffParts.signIns, audit: audit)
-        router.on(.post, "admin/auth/login", StaffLogIn(staff: staff, hasher: hasher, completion: completion))
-        router.on(.get, "admin/auth/providers", ListStaffSignInProviders(providers: federation.providers))
+        routes.section = .staff
+        routes.on(StaffLogIn.route, StaffLogIn(staff: staff, hasher: hasher, completion: completion))
+        routes.on(ListStaffSignInProviders.route, ListStaffSignInProviders(providers: federation.providers))
         let finish = FinishStaffOAuth(federation: federation, staff: staff, hasher: hasher, completion: completion)
-        router.on(.post, "admin/auth/oidc/finish", finish)
-        router.on(
-            .post, "admin/auth/oidc/:name/start", StartOAuth(federation: federation, attempts: attempts, guests: .staff)
+        routes.on(FinishStaffOAuth.route, finish)
+        routes.on(
+            StartOAuth.startStaffOAuth, StartOAuth(federation: federation, attempts: attempts, guests: .staff)
         )
-        router.on(
-            .get, "admin/auth/oidc/callback", OAuthCallback(federation: federation, guests: .staff, logger: logger))
-        router.on(
-            .post, "admin/auth/oidc/callback", OAuthCallback(federation: federation, guests: .staff, logger: logger))
-        router.on(
-            .post, "admin/auth/refresh",
+        routes.on(
+            OAuthCallback.returnStaffFromOAuth, OAuthCallback(federation: federation, guests: .staff, logger: logger))
+        routes.on(
+            OAuthCallback.returnStaffFromOAuthByForm,
+            OAuthCallback(federation: federation, guests: .staff, logger: logger))
+        routes.on(
+            RefreshStaffSession.route,
             RefreshStaffSession(staff: staff, sessions: sessions, signIns: staffParts.signIns, logger: logger))
-        router.on(.post, "admin/auth/logout", LogStaffOut(sessions: sessions))
+        routes.on(LogStaffOut.route, LogStaffOut(sessions: sessions))
 
         // One's own account
-        router.on(.get, "admin/me", ReadStaffMe(staff: staff))
-        router.on(
-            .put, "admin/me/password",
+        routes.on(ReadStaffMe.route, ReadStaffMe(staff: staff))
+        routes.on(
+            ChangeStaffPassword.route,
             ChangeStaffPassword(check: check, sessions: sessions, signIns: staffParts.signIns))
-        router.on(.post, "admin/me/totp", AddStaffSecondFactor(check: check, secondFactors: secondFactors))
-        router.on(.delete, "admin/me/totp", RemoveStaffSecondFactor(check: check, secondFactors: secondFactors))
-        router.on(
-            .post, "admin/me/totp/confirm",
+        routes.on(AddStaffSecondFactor.route, AddStaffSecondFactor(check: check, secondFactors: secondFactors))
+        routes.on(RemoveStaffSecondFactor.route, RemoveStaffSecondFactor(check: check, secondFactors: secondFactors))
+        routes.on(
+            ConfirmStaffSecondFactor.route,
             ConfirmStaffSecondFactor(attempts: attempts, secondFactors: secondFactors, audit: audit))
-        router.on(
-            .post, "admin/me/totp/recovery-codes", RenewStaffRecoveryCodes(check: check, secondFactors: secondFactors))
-        router.on(.get, "admin/sessions", ListStaffSessions(sessions: sessions))
-        router.on(.delete, "admin/sessions", EndStaffSessions(sessions: sessions))
-        router.on(.delete, "admin/sessions/:id", EndStaffSession(sessions: sessions))
+        routes.on(RenewStaffRecoveryCodes.route, RenewStaffRecoveryCodes(check: check, secondFactors: secondFactors))
+        routes.on(ListStaffSessions.route, ListStaffSessions(sessions: sessions))
+        routes.on(EndStaffSessions.route, EndStaffSessions(sessions: sessions))
+        routes.on(EndStaffSession.route, EndStaffSession(sessions: sessions))
 
         // Other staff
-        router.on(.get, "admin/staff", ListStaff(staff: staff))
-        router.on(.post, "admin/staff", CreateStaff(staff: staff, hasher: hasher))
-        router.on(.get, "admin/staff/:id", ReadStaff(staff: staff))
-        router.on(.patch, "admin/staff/:id", ChangeStaff(staff: staff, hasher: hasher))
-        router.on(.delete, "admin/staff/:id", DeleteStaff(staff: staff))
-        router.on(.delete, "admin/staff/:id/totp", ResetStaffSecondFactor(staff: staff))
-        router.on(.delete, "admin/staff/:id/sessions", EndSessionsOfStaff(staff: staff))
-        router.on(
-            .put, "admin/staff/:id/identities/:provider",
-            LinkStaffIdentity(check: check, providers: federation.providers))
-        router.on(.delete, "admin/staff/:id/identities/:provider", UnlinkStaffIdentity(staff: staff))
-        router.on(.get, "admin/identity-providers", ListStaffProviders(federation: federation))
-        router.on(.put, "admin/identity-providers/:name", SaveStaffProvider(federation: federation))
-        router.on(.delete, "admin/identity-providers/:name", DeleteStaffProvider(federation: federation))
+        routes.on(ListStaff.route, ListStaff(staff: staff))
+        routes.on(CreateStaff.route, CreateStaff(staff: staff, hasher: hasher))
+        routes.on(ReadStaff.route, ReadStaff(staff: staff))
+        routes.on(ChangeStaff.route, ChangeStaff(staff: staff, hasher: hasher))
+        routes.on(DeleteStaff.route, DeleteStaff(staff: staff))
+        routes.on(ResetStaffSecondFactor.route, ResetStaffSecondFactor(staff: staff))
+        routes.on(EndSessionsOfStaff.route, EndSessionsOfStaff(staff: staff))
+        routes.on(LinkStaffIdentity.route, LinkStaffIdentity(check: check, providers: federation.providers))
+        routes.on(UnlinkStaffIdentity.route, UnlinkStaffIdentity(staff: staff))
+        routes.on(ListStaffProviders.route, ListStaffProviders(federation: federation))
+        routes.on(SaveStaffProvider.route, SaveStaffProvider(federation: federation))
+        routes.on(DeleteStaffProvider.route, DeleteStaffProvider(federation: federation))
 
         // Between our own processes
-        router.on(.post, "internal/staff/names", NameStaff(staff: staff))
+        routes.on(NameStaff.route, NameStaff(staff: staff))
 
         // What they did
-        router.on(.get, "admin/sign-ins", ListSignIns(sessions: sessions))
-        router.on(.get, "admin/audit", ReadAuditLog(audit: audit))
-        router.on(.get, "admin/audit/export", ExportAuditLog(audit: audit))
+        routes.on(ListSignIns.route, ListSignIns(sessions: sessions))
+        routes.on(ReadAuditLog.route, ReadAuditLog(audit: audit))
+        routes.on(ExportAuditLog.route, ExportAuditLog(audit: audit))
     }
 }

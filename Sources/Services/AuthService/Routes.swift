@@ -1,60 +1,61 @@
-public import Hummingbird
 public import MartletHTTP
 
 extension AuthService {
-    public func addRoutes(to router: Router<ServiceContext>) {
-        router.on(.get, "internal/keyring", ReadKeyRing(feed: feed))
-        router.on(.get, "internal/revocations", ReadRevocations(feed: revocations))
-        router.on(.post, "internal/credentials/used", RecordCredentialUse(credentials: credentials))
+    public func addRoutes(to routes: inout RouteTable) {
+        routes.on(ReadKeyRing.route, ReadKeyRing(feed: feed))
+        routes.on(ReadRevocations.route, ReadRevocations(feed: revocations))
+        routes.on(RecordCredentialUse.route, RecordCredentialUse(credentials: credentials))
 
         // Signing in
-        router.on(
-            .post, "auth/signup",
-            SignUp(users: users, attempts: attempts, hasher: hasher, signIns: signIns, mailing: mailing))
-        router.on(
-            .post, "auth/anonymous",
+        routes.on(
+            SignUp.route, SignUp(users: users, attempts: attempts, hasher: hasher, signIns: signIns, mailing: mailing))
+        routes.on(
+            SignInAnonymously.route,
             SignInAnonymously(users: users, attempts: attempts, signIns: signIns, settings: mailing.settings))
-        router.on(.post, "auth/login", LogIn(byPassword: byPassword, signIns: signIns))
-        router.on(.post, "auth/refresh", refreshSession)
-        router.on(.post, "auth/logout", LogOut(sessions: sessions))
-        router.on(.get, "auth/jwks", ReadSigningKeys(feed: feed))
+        routes.section = .users
+        routes.on(LogIn.route, LogIn(byPassword: byPassword, signIns: signIns))
+        routes.on(RefreshSession.route, refreshSession)
+        routes.on(LogOut.route, LogOut(sessions: sessions))
+        routes.on(ReadSigningKeys.route, ReadSigningKeys(feed: feed))
 
-        addProviderRoutes(to: router)
+        addProviderRoutes(to: &routes)
 
-        addPasskeyRoutes(to: router)
+        addPasskeyRoutes(to: &routes)
 
+        routes.section = .users
         // One's own account
-        router.on(.get, "auth/me", ReadMe(users: users))
-        router.on(.patch, "auth/me", ChangeMe(check: passwordCheck))
-        router.on(.post, "auth/me/upgrade", UpgradeMe(check: passwordCheck, mailing: mailing))
-        router.on(.put, "auth/me/password", ChangePassword(check: passwordCheck, outbox: mailing.outbox))
-        router.on(.put, "auth/me/email", ChangeEmail(check: passwordCheck, mailing: mailing))
-        router.on(
-            .post, "auth/me/totp", AddSecondFactor(check: passwordCheck, secondFactors: secondFactors, apps: apps))
-        router.on(.delete, "auth/me/totp", RemoveSecondFactor(check: passwordCheck, secondFactors: secondFactors))
-        router.on(.post, "auth/me/totp/confirm", ConfirmSecondFactor(attempts: attempts, secondFactors: secondFactors))
-        router.on(
-            .post, "auth/me/totp/recovery-codes", RenewRecoveryCodes(check: passwordCheck, secondFactors: secondFactors)
+        routes.on(ReadMe.route, ReadMe(users: users))
+        routes.on(ChangeMe.route, ChangeMe(check: passwordCheck))
+        routes.on(UpgradeMe.route, UpgradeMe(check: passwordCheck, mailing: mailing))
+        routes.on(ChangePassword.route, ChangePassword(check: passwordCheck, outbox: mailing.outbox))
+        routes.on(ChangeEmail.route, ChangeEmail(check: passwordCheck, mailing: mailing))
+        routes.on(
+            AddSecondFactor.route, AddSecondFactor(check: passwordCheck, secondFactors: secondFactors, apps: apps))
+        routes.on(RemoveSecondFactor.route, RemoveSecondFactor(check: passwordCheck, secondFactors: secondFactors))
+        routes.on(ConfirmSecondFactor.route, ConfirmSecondFactor(attempts: attempts, secondFactors: secondFactors))
+        routes.on(
+            RenewRecoveryCodes.route, RenewRecoveryCodes(check: passwordCheck, secondFactors: secondFactors)
         )
-        router.on(.get, "auth/sessions", ListSessions(sessions: sessions))
-        router.on(.delete, "auth/sessions", EndSessions(sessions: sessions))
-        router.on(.delete, "auth/sessions/:id", EndSession(sessions: sessions))
+        routes.on(ListSessions.route, ListSessions(sessions: sessions))
+        routes.on(EndSessions.route, EndSessions(sessions: sessions))
+        routes.on(EndSession.route, EndSession(sessions: sessions))
 
-        addAppRoutes(to: router)
+        addAppRoutes(to: &routes)
 
+        routes.section = .users
         // Other users
-        router.on(.get, "auth/users", ListUsers(users: users))
-        router.on(.post, "auth/users/import", ImportUsers(imports: ImportStore(postgres: postgres)))
-        router.on(.get, "auth/users/:id", ReadUser(users: users))
-        router.on(.patch, "auth/users/:id", ChangeUser(users: users, hasher: hasher))
-        router.on(.delete, "auth/users/:id/totp", ResetSecondFactor(users: users, secondFactors: secondFactors))
+        routes.on(ListUsers.route, ListUsers(users: users))
+        routes.on(ImportUsers.route, ImportUsers(imports: ImportStore(postgres: postgres)))
+        routes.on(ReadUser.route, ReadUser(users: users))
+        routes.on(ChangeUser.route, ChangeUser(users: users, hasher: hasher))
+        routes.on(ResetSecondFactor.route, ResetSecondFactor(users: users, secondFactors: secondFactors))
 
-        addStaffRoutes(to: router)
+        addStaffRoutes(to: &routes)
 
-        addUserDataRoutes(to: router)
+        addUserDataRoutes(to: &routes)
 
-        addMailRoutes(to: router)
+        addMailRoutes(to: &routes)
 
-        addFederationRoutes(to: router)
+        addFederationRoutes(to: &routes)
     }
 }

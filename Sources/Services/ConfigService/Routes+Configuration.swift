@@ -1,14 +1,14 @@
-import Hummingbird
 import MartletHTTP
 
 extension ConfigService {
     /// Remote configurations, and which versions are live for the other services.
-    func addConfigurationRoutes(to router: Router<ServiceContext>) {
-        router.on(.post, "remote", PostConfiguration(remote: remote, upload: uploadConfiguration))
-        router.on(.get, "remote/:version", ReadConfiguration(remote: remote))
-        router.on(.get, "remote/:version/:theme", ReadConfiguration(remote: remote))
-        router.on(.get, "config/catalogue", ReadCatalogue())
-        router.on(.get, "internal/config/live", ReadLiveVersions(feed: liveVersions))
+    func addConfigurationRoutes(to routes: inout RouteTable) {
+        routes.section = .config
+        routes.on(PostConfiguration.route, PostConfiguration(remote: remote, upload: uploadConfiguration))
+        routes.on(ReadConfiguration.route, ReadConfiguration(remote: remote))
+        routes.on(ReadConfiguration.readThemedConfiguration, ReadConfiguration(remote: remote))
+        routes.on(ReadCatalogue.route, ReadCatalogue())
+        routes.on(ReadLiveVersions.route, ReadLiveVersions(feed: liveVersions))
     }
 
     private var remote: RemoteConfiguration { RemoteConfiguration(live: live, experiments: experiments, users: users) }

@@ -1,18 +1,18 @@
-import Hummingbird
 import MartletHTTP
 
 extension ConfigService {
     /// App definitions, as clients get them.
-    func addDefinitionRoutes(to router: Router<ServiceContext>) {
+    func addDefinitionRoutes(to routes: inout RouteTable) {
         let choice = DefinitionChoice(editions: DefinitionEditions(versions: versions))
-        router.on(.get, "definitions/keys", ListDefinitionKeys(keys: definitionKeys))
-        router.on(.post, "config/:kind/:name/preview", PreviewDefinition(previews: previews, kinds: kinds))
-        router.on(.get, "config/:kind/:name/preview", ListPreviews(previews: previews.store, kinds: kinds))
-        router.on(.delete, "config/:kind/:name/preview/:id", RevokePreview(previews: previews.store, kinds: kinds))
+        routes.section = .config
+        routes.on(ListDefinitionKeys.route, ListDefinitionKeys(keys: definitionKeys))
+        routes.on(PreviewDefinition.route, PreviewDefinition(previews: previews, kinds: kinds))
+        routes.on(ListPreviews.route, ListPreviews(previews: previews.store, kinds: kinds))
+        routes.on(RevokePreview.route, RevokePreview(previews: previews.store, kinds: kinds))
         let manifests = DefinitionManifests(keys: definitionKeys)
-        router.on(
-            .get, "definitions/:name/manifest",
+        routes.on(
+            ReadManifest.route,
             ReadManifest(live: live, choice: choice, manifests: manifests, previews: previews, users: users))
-        router.on(.get, "definitions/:name/parts/:sha256", ReadPart(live: live, choice: choice, previews: previews))
+        routes.on(ReadPart.route, ReadPart(live: live, choice: choice, previews: previews))
     }
 }

@@ -1,15 +1,13 @@
-import Hummingbird
 import MartletHTTP
 
 extension ConfigService {
     /// Flags and parameters, evaluated.
-    func addFlagsRoutes(to router: Router<ServiceContext>) {
-        router.on(.post, "ofrep/v1/evaluate/flags", EvaluateFlags(live: live, experiments: experiments, users: users))
-        router.on(
-            .post, "ofrep/v1/evaluate/flags/:key", EvaluateFlag(live: live, experiments: experiments, users: users))
-        router.on(.get, "ofrep/v1/events", FollowFlags(streams: streams))
-        router.on(.post, "flags/evaluate", EvaluateForApp(live: live, experiments: experiments, users: users))
-        router.on(
-            .post, "config/:kind/:name/import-firebase", ImportFirebase(documents: documents, live: live, kinds: kinds))
+    func addFlagsRoutes(to routes: inout RouteTable) {
+        routes.section = .flags
+        routes.on(EvaluateFlags.route, EvaluateFlags(live: live, experiments: experiments, users: users))
+        routes.on(EvaluateFlag.route, EvaluateFlag(live: live, experiments: experiments, users: users))
+        routes.on(FollowFlags.route, FollowFlags(streams: streams))
+        routes.on(EvaluateForApp.route, EvaluateForApp(live: live, experiments: experiments, users: users))
+        routes.on(ImportFirebase.route, ImportFirebase(documents: documents, live: live, kinds: kinds))
     }
 }

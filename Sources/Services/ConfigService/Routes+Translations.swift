@@ -1,28 +1,25 @@
-import Hummingbird
 import MartletHTTP
 
 extension ConfigService {
     /// Translations for clients, and their keys and files for who manages them.
-    func addTranslationRoutes(to router: Router<ServiceContext>) {
-        router.on(
-            .post, "translation", PostTranslation(documents: documents, publisher: publisher, kind: TranslationKind()))
-        router.on(.get, "translation/:language/:version", ReadTranslation(live: live, isVersioned: false))
-        router.on(.get, "translationVersion/:language/:version", ReadTranslation(live: live, isVersioned: true))
+    func addTranslationRoutes(to routes: inout RouteTable) {
+        routes.on(
+            PostTranslation.route, PostTranslation(documents: documents, publisher: publisher, kind: TranslationKind()))
+        routes.section = .config
+        routes.on(ReadTranslation.route, ReadTranslation(live: live, isVersioned: false))
+        routes.on(ReadTranslation.readTranslationVersion, ReadTranslation(live: live, isVersioned: true))
 
         // Of the kind `translation`; other kinds have none of these.
-        router.on(.get, "config/:kind/:name/keys", ListKeys(documents: documents, versions: versions, kinds: kinds))
+        routes.on(ListKeys.route, ListKeys(documents: documents, versions: versions, kinds: kinds))
         // A key that a path cannot hold stands in the query.
-        router.on(.put, "config/:kind/:name/keys", EditKey(documents: documents, kinds: kinds, act: .put))
-        router.on(.patch, "config/:kind/:name/keys", EditKey(documents: documents, kinds: kinds, act: .patch))
-        router.on(.delete, "config/:kind/:name/keys", EditKey(documents: documents, kinds: kinds, act: .delete))
-        router.on(.put, "config/:kind/:name/keys/:key", EditKey(documents: documents, kinds: kinds, act: .put))
-        router.on(.patch, "config/:kind/:name/keys/:key", EditKey(documents: documents, kinds: kinds, act: .patch))
-        router.on(.delete, "config/:kind/:name/keys/:key", EditKey(documents: documents, kinds: kinds, act: .delete))
-        router.on(
-            .get, "config/:kind/:name/coverage", ReadCoverage(documents: documents, versions: versions, kinds: kinds))
-        router.on(.post, "config/:kind/:name/import", ImportTranslations(documents: documents, kinds: kinds))
-        router.on(
-            .get, "config/:kind/:name/export",
-            ExportTranslations(documents: documents, versions: versions, kinds: kinds))
+        routes.on(EditKey.route, EditKey(documents: documents, kinds: kinds, act: .put))
+        routes.on(EditKey.patchTranslationKeyByQuery, EditKey(documents: documents, kinds: kinds, act: .patch))
+        routes.on(EditKey.deleteTranslationKeyByQuery, EditKey(documents: documents, kinds: kinds, act: .delete))
+        routes.on(EditKey.putTranslationKey, EditKey(documents: documents, kinds: kinds, act: .put))
+        routes.on(EditKey.patchTranslationKey, EditKey(documents: documents, kinds: kinds, act: .patch))
+        routes.on(EditKey.deleteTranslationKey, EditKey(documents: documents, kinds: kinds, act: .delete))
+        routes.on(ReadCoverage.route, ReadCoverage(documents: documents, versions: versions, kinds: kinds))
+        routes.on(ImportTranslations.route, ImportTranslations(documents: documents, kinds: kinds))
+        routes.on(ExportTranslations.route, ExportTranslations(documents: documents, versions: versions, kinds: kinds))
     }
 }

@@ -1,12 +1,11 @@
-import Hummingbird
 import MartletHTTP
 
 extension NotificationsService {
-    func addDeliveryRoutes(to router: Router<ServiceContext>) {
+    func addDeliveryRoutes(to routes: inout RouteTable) {
         let records = delivery.records
-        router.on(.get, "notifications/messages/:id/deliveries", ListDeliveries(spaces: spaces, records: records))
-        router.on(
-            .get, "notifications/messages/:id/deliveries/export", ExportDeliveries(spaces: spaces, records: records))
-        router.on(.post, "installations/:id/opened", ReportOpened(access: devices.access, records: records))
+        routes.section = .notifications
+        routes.on(ListDeliveries.route, ListDeliveries(spaces: spaces, records: records))
+        routes.on(ExportDeliveries.route, ExportDeliveries(spaces: spaces, records: records))
+        routes.on(ReportOpened.route, ReportOpened(access: devices.access, records: records))
     }
 }

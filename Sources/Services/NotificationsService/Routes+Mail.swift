@@ -1,30 +1,30 @@
-import Hummingbird
 import MartletHTTP
 
 extension NotificationsService {
-    func addMailRoutes(to router: Router<ServiceContext>) {
-        router.on(.post, "notifications/mail", OrderMail(mail: mail))
-        router.on(.get, "notifications/mail", ListMails(mail: mail))
-        router.on(.delete, "notifications/mail", EraseMailAddress(mail: mail))
-        router.on(.post, "notifications/mail/preview", PreviewMail(mail: mail))
-        router.on(.post, "notifications/mail/test", TestMail(mail: mail))
-        router.on(.get, "notifications/mail/templates", ListMailTemplates(mail: mail))
-        router.on(.get, "notifications/mail/templates/:name", ReadMailTemplate(mail: mail))
-        router.on(.put, "notifications/mail/templates/:name", ReplaceMailTemplate(mail: mail))
-        router.on(.delete, "notifications/mail/templates/:name", DeleteMailTemplate(mail: mail))
-        router.on(.get, "notifications/mail/unsubscribed", ListUnsubscribed(mail: mail))
-        router.on(.delete, "notifications/mail/unsubscribed", DeleteUnsubscribed(mail: mail))
-        router.on(.post, "notifications/mail/bounces", NoteBounce(mail: mail))
-        router.on(.get, "notifications/mail/suppressed", ListSuppressed(mail: mail))
-        router.on(.delete, "notifications/mail/suppressed", DeleteSuppressed(mail: mail))
-        router.on(.post, "internal/mail/returned", IsMailReturned(suppressed: mail.suppressed))
-        router.on(.get, "notifications/mail/:id", ReadMail(mail: mail))
+    func addMailRoutes(to routes: inout RouteTable) {
+        routes.section = .mail
+        routes.on(OrderMail.route, OrderMail(mail: mail))
+        routes.on(ListMails.route, ListMails(mail: mail))
+        routes.on(EraseMailAddress.route, EraseMailAddress(mail: mail))
+        routes.on(PreviewMail.route, PreviewMail(mail: mail))
+        routes.on(TestMail.route, TestMail(mail: mail))
+        routes.on(ListMailTemplates.route, ListMailTemplates(mail: mail))
+        routes.on(ReadMailTemplate.route, ReadMailTemplate(mail: mail))
+        routes.on(ReplaceMailTemplate.route, ReplaceMailTemplate(mail: mail))
+        routes.on(DeleteMailTemplate.route, DeleteMailTemplate(mail: mail))
+        routes.on(ListUnsubscribed.route, ListUnsubscribed(mail: mail))
+        routes.on(DeleteUnsubscribed.route, DeleteUnsubscribed(mail: mail))
+        routes.on(NoteBounce.route, NoteBounce(mail: mail))
+        routes.on(ListSuppressed.route, ListSuppressed(mail: mail))
+        routes.on(DeleteSuppressed.route, DeleteSuppressed(mail: mail))
+        routes.on(IsMailReturned.route, IsMailReturned(suppressed: mail.suppressed))
+        routes.on(ReadMail.route, ReadMail(mail: mail))
 
         // Called by our own services
-        router.on(.post, "internal/notifications/mail", OrderMailOfService(mail: mail))
+        routes.on(OrderMailOfService.route, OrderMailOfService(mail: mail))
 
         // Opened from the link in a mail
-        router.on(.get, "mail/unsubscribe/:token", ShowUnsubscribe(mail: mail))
-        router.on(.post, "mail/unsubscribe/:token", Unsubscribe(mail: mail))
+        routes.on(ShowUnsubscribe.route, ShowUnsubscribe(mail: mail))
+        routes.on(Unsubscribe.route, Unsubscribe(mail: mail))
     }
 }

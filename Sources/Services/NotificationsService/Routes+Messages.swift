@@ -1,29 +1,29 @@
-import Hummingbird
 import MartletHTTP
 
 extension NotificationsService {
-    func addMessagesRoutes(to router: Router<ServiceContext>) {
-        router.on(.post, "notifications/messages", PostMessage(messages: messages))
-        router.on(.get, "notifications/messages", ListMessages(messages: messages))
-        router.on(.get, "notifications/messages/:id", ReadMessage(messages: messages, records: delivery.records))
-        router.on(.delete, "notifications/messages/:id", ChangeMessage(act: .cancel, messages: messages))
-        router.on(.post, "notifications/messages/:id/cancel", ChangeMessage(act: .cancel, messages: messages))
-        router.on(.post, "notifications/messages/:id/pause", ChangeMessage(act: .pause, messages: messages))
-        router.on(.post, "notifications/messages/:id/resume", ChangeMessage(act: .resume, messages: messages))
-        router.on(.post, "notifications/preview", PreviewMessage(messages: messages))
+    func addMessagesRoutes(to routes: inout RouteTable) {
+        routes.section = .notifications
+        routes.on(PostMessage.route, PostMessage(messages: messages))
+        routes.on(ListMessages.route, ListMessages(messages: messages))
+        routes.on(ReadMessage.route, ReadMessage(messages: messages, records: delivery.records))
+        routes.on(ChangeMessage.route, ChangeMessage(act: .cancel, messages: messages))
+        routes.on(ChangeMessage.cancelMessage, ChangeMessage(act: .cancel, messages: messages))
+        routes.on(ChangeMessage.pauseMessage, ChangeMessage(act: .pause, messages: messages))
+        routes.on(ChangeMessage.resumeMessage, ChangeMessage(act: .resume, messages: messages))
+        routes.on(PreviewMessage.route, PreviewMessage(messages: messages))
 
-        router.on(.get, "notifications/templates", ListTemplates(messages: messages))
-        router.on(.get, "notifications/templates/:name", ReadTemplate(messages: messages))
-        router.on(.put, "notifications/templates/:name", ReplaceTemplate(messages: messages))
-        router.on(.delete, "notifications/templates/:name", DeleteTemplate(messages: messages))
+        routes.on(ListTemplates.route, ListTemplates(messages: messages))
+        routes.on(ReadTemplate.route, ReadTemplate(messages: messages))
+        routes.on(ReplaceTemplate.route, ReplaceTemplate(messages: messages))
+        routes.on(DeleteTemplate.route, DeleteTemplate(messages: messages))
 
-        router.on(.get, "notifications/segments", ListSegments(messages: messages))
-        router.on(.get, "notifications/segments/:name", ReadSegment(messages: messages))
-        router.on(.put, "notifications/segments/:name", ReplaceSegment(messages: messages))
-        router.on(.delete, "notifications/segments/:name", DeleteSegment(messages: messages))
-        router.on(.get, "notifications/segments/:name/preview", PreviewSegment(messages: messages))
+        routes.on(ListSegments.route, ListSegments(messages: messages))
+        routes.on(ReadSegment.route, ReadSegment(messages: messages))
+        routes.on(ReplaceSegment.route, ReplaceSegment(messages: messages))
+        routes.on(DeleteSegment.route, DeleteSegment(messages: messages))
+        routes.on(PreviewSegment.route, PreviewSegment(messages: messages))
 
-        router.on(.get, "notifications/client-rules", ReadClientRules(messages: messages))
-        router.on(.put, "notifications/client-rules", ReplaceClientRules(messages: messages))
+        routes.on(ReadClientRules.route, ReadClientRules(messages: messages))
+        routes.on(ReplaceClientRules.route, ReplaceClientRules(messages: messages))
     }
 }

@@ -1,15 +1,15 @@
-import Hummingbird
 import MartletHTTP
 
 extension NotificationsService {
-    func addRulesRoutes(to router: Router<ServiceContext>) {
-        router.on(.get, "notifications/rules", ListRules(rules: rules))
-        router.on(.get, "notifications/rules/:name", ReadRule(rules: rules))
-        router.on(.put, "notifications/rules/:name", SetRule(rules: rules))
-        router.on(.delete, "notifications/rules/:name", DeleteRule(rules: rules))
-        router.on(.post, "notifications/rules/:name/secret", RotateRuleSecret(rules: rules))
-        router.on(.post, "notifications/rules/:name/test", TestRule(rules: rules))
-        router.on(.get, "notifications/rules/:name/runs", ListRuleRuns(rules: rules))
-        router.on(.post, "internal/notifications/alerts", TakeAlert(rules: rules))
+    func addRulesRoutes(to routes: inout RouteTable) {
+        routes.section = .notifications
+        routes.on(ListRules.route, ListRules(rules: rules))
+        routes.on(ReadRule.route, ReadRule(rules: rules))
+        routes.on(SetRule.route, SetRule(rules: rules))
+        routes.on(DeleteRule.route, DeleteRule(rules: rules))
+        routes.on(RotateRuleSecret.route, RotateRuleSecret(rules: rules))
+        routes.on(TestRule.route, TestRule(rules: rules))
+        routes.on(ListRuleRuns.route, ListRuleRuns(rules: rules))
+        routes.on(TakeAlert.route, TakeAlert(rules: rules))
     }
 }

@@ -1,9 +1,9 @@
-import Hummingbird
 import MartletHTTP
 
 extension NotificationsService {
-    func addTBAnalyticsRoutes(to router: Router<ServiceContext>) {
-        router.on(.post, "thesis/notification", SendTBAnalyticsNotification(messages: messages))
-        router.on(.get, "thesis/notifications", ListTBAnalyticsNotifications(messages: messages))
+    func addTBAnalyticsRoutes(to routes: inout RouteTable) {
+        routes.section = .notifications
+        routes.on(SendTBAnalyticsNotification.route, SendTBAnalyticsNotification(messages: messages))
+        routes.on(ListTBAnalyticsNotifications.route, ListTBAnalyticsNotifications(messages: messages))
     }
 }

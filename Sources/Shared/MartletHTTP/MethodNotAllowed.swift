@@ -2,15 +2,6 @@ import HTTPTypes
 import Hummingbird
 import MartletAPI
 
-/// Refuses an unsupported method and lists the supported ones (RFC 9110 §15.5.6).
-private struct MethodNotAllowed: Endpoint {
-    let allowed: String
-
-    func respond(to request: Request, _ context: ServiceContext) throws -> Response {
-        throw HTTPProblem(.methodNotAllowed, headers: [.allow: allowed])
-    }
-}
-
 extension Router<ServiceContext> {
     private static var methods: [HTTPRequest.Method] { [.get, .post, .put, .patch, .delete] }
 
@@ -23,7 +14,10 @@ extension Router<ServiceContext> {
             let allowed = taken.union(taken.contains(.get) ? [.head] : []).map(\.rawValue).sorted().joined(
                 separator: ", ")
             for method in Self.methods where !taken.contains(method) {
-                on(method, routes[0].path, MethodNotAllowed(allowed: allowed))
+                on(routes[0].path, method: method) { _, _ -> Response in
+                    // RFC 9110 §15.5.6
+                    throw HTTPProblem(.methodNotAllowed, headers: [.allow: allowed])
+                }
             }
         }
     }

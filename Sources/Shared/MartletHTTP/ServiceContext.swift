@@ -1,3 +1,4 @@
+public import Foundation
 public import Hummingbird
 public import MartletAPI
 public import MartletCore
@@ -25,6 +26,17 @@ public struct ServiceContext: RequestContext {
             guard let verifiedPrincipal else { throw HTTPProblem(.unauthorized) }
             return verifiedPrincipal
         }
+    }
+
+    /// A part of the path, decoded; empty if the route has no parameter of this name.
+    public func component(_ name: String) -> String { parameters.get(name) ?? "" }
+
+    /// An id in the path.
+    ///
+    /// - Parameter code: The error if the part is no UUID: usually that nothing has this id.
+    public func uuid(_ name: String, else code: ErrorCode, _ detail: String? = nil) throws -> UUID {
+        guard let id = UUID(uuidString: component(name)) else { throw HTTPProblem(code, detail, field: name) }
+        return id
     }
 
     /// The principal, which must be an app's own server.

@@ -30,11 +30,20 @@ public protocol ServiceDefinition: Sendable {
     func isReady() async -> Bool
 
     /// Adds all routes of the service. All of them are behind `PrincipalMiddleware`.
-    func addRoutes(to router: Router<ServiceContext>)
+    func addRoutes(to routes: inout RouteTable)
 }
 
 extension ServiceDefinition {
     public var compressesAnswers: Bool { true }
+
+    /// All routes of the service, with those that every service has.
+    public var routes: RouteTable {
+        var routes = RouteTable()
+        routes.on(EraseUserData.route, EraseUserData(holder: userData))
+        routes.on(ExportUserData.route, ExportUserData(holder: userData))
+        addRoutes(to: &routes)
+        return routes
+    }
 }
 
 /// The `main` of every service: reads the configuration, builds the service, runs it until SIGTERM and drains.
@@ -109,10 +118,7 @@ public enum ServiceProcess {
         router.add(middleware: LocationMiddleware())
         router.add(middleware: FormQueryMiddleware())
         router.add(middleware: PrincipalMiddleware(signer: signer))
-        router.on(.post, "internal/users/erase", EraseUserData(holder: definition.userData))
-        router.on(.post, "internal/users/export", ExportUserData(holder: definition.userData))
-        definition.addRoutes(to: router)
-        router.refuseOtherMethods()
+        definition.routes.bind(to: router)
         return router
     }
 }

@@ -47,10 +47,11 @@ public struct NoUserData: UserDataHolder {
 
 /// `POST /internal/users/erase` with `UserDataRequest`: 200 with `UserErasure`. For our own processes only.
 struct EraseUserData: Endpoint {
+    static let route = Route.betweenProcesses(.post, "/internal/users/erase")
+
     let holder: any UserDataHolder
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        try context.requireService()
         return try .encoding(try await holder.erase(try await request.decoded(UserDataRequest.self)))
     }
 }
@@ -58,21 +59,16 @@ struct EraseUserData: Endpoint {
 /// `POST /internal/users/export` with `UserDataRequest`: 200 with JSON Lines, and the next cursor in `X-Martlet-Next`.
 /// For our own processes only.
 struct ExportUserData: Endpoint {
+    static let route = Route.betweenProcesses(.post, "/internal/users/export")
+
     private static let next = HTTPField.Name(HeaderName.next)!
 
     let holder: any UserDataHolder
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        try context.requireService()
         let portion = try await holder.export(try await request.decoded(UserDataRequest.self))
         var headers: HTTPFields = [.contentType: "application/jsonl", .cacheControl: "no-store"]
         headers[Self.next] = portion.next
         return Response(status: .ok, headers: headers, body: .whole(portion.lines))
-    }
-}
-
-extension ServiceContext {
-    fileprivate func requireService() throws {
-        guard try principal.kind == .service else { throw HTTPProblem(.forbidden) }
     }
 }

@@ -158,10 +158,10 @@ final class OtherService: Sendable {
         init(settings: Settings, logger: Logger) throws { (userData, service) = (NoUserData(), nil) }
 
         func isReady() async -> Bool { true }
-        func addRoutes(to router: Router<ServiceContext>) {
+        func addRoutes(to routes: inout RouteTable) {
             guard let service else { return }
-            router.on(.post, "internal/users/sign-out", TakeSignOut(service: service))
-            router.on(.post, "internal/mail/returned", AnswerReturned(service: service))
+            routes.on(.post, "/internal/users/sign-out", TakeSignOut(service: service))
+            routes.on(.post, "/internal/mail/returned", AnswerReturned(service: service))
         }
     }
 }

@@ -9,6 +9,8 @@ import MartletHTTP
 ///
 /// For our own processes only.
 struct ReadKeyRing: Endpoint {
+    static let route = Route.betweenProcesses(.get, "/internal/keyring")
+
     let feed: KeyRingFeed
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {

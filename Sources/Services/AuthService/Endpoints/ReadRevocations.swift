@@ -7,6 +7,8 @@ import MartletHTTP
 ///
 /// For our own processes only. `after=-1` gets all that count still, at once.
 struct ReadRevocations: Endpoint {
+    static let route = Route.betweenProcesses(.get, "/internal/revocations")
+
     let feed: RevocationFeed
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {

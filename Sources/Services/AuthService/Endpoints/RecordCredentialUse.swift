@@ -6,10 +6,11 @@ import MartletHTTP
 
 /// `POST /internal/credentials/used` with `CredentialUse`, 204. For our own processes only.
 struct RecordCredentialUse: Endpoint {
+    static let route = Route.betweenProcesses(.post, "/internal/credentials/used")
+
     let credentials: CredentialStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        guard try context.principal.kind == .service else { throw HTTPProblem(.forbidden) }
         let use = try await request.decoded(CredentialUse.self, upTo: 4 << 20)
         var used: [UUID: Date] = [:]
         for (id, time) in use.used {

@@ -43,7 +43,7 @@ struct Issuers: Sendable {
     func issuer(_ context: ServiceContext) throws -> Issuer {
         guard try context.principal.kind == .visitor else { throw HTTPProblem(.forbidden) }
         guard let ring = feed.current else { throw HTTPProblem(.unavailable) }
-        let name = context.parameters.get("app") ?? ""
+        let name = context.component("app")
         let environment: AppEnvironment = name.hasSuffix("-test") ? .test : .live
         let id = environment == .test ? String(name.dropLast("-test".count)) : name
         guard let app = ring.apps.first(where: { $0.id == id }) else { throw HTTPProblem(.notFound) }

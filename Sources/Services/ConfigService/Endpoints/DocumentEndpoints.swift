@@ -7,13 +7,32 @@ import MartletHTTP
 
 /// `GET /config/{kind}?after=&limit=`: the documents of a kind by name, without their contents.
 struct ListDocuments: Endpoint {
+    static let route = Route(
+        .get, "/config/{kind}", "listDocuments", "The documents of a kind, without their contents.",
+        callers: .documentManagers(.read),
+        parameters: [
+            .path("kind", .oneOf("configuration", "flags", "experiment", "translation", "definition")),
+            .query("after", .string, "The name behind which the page begins."),
+            .query("limit", .integer, "1 to 1000, 100 if nothing is said."),
+        ],
+        answers: [
+            .answer(
+                200, "Done.",
+                .json(
+                    .object(
+                        [
+                            "count": .integer,
+                            "data": .array(of: .configDocument),
+                            "next": .string,
+                        ])))
+        ])
+
     let documents: DocumentStore
     let kinds: Kinds
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let kind = try context.kind(kinds)
         _ = try context.author(may: .read, kind.area)
-        try request.allowParameters(["after", "limit"])
         let limit = try request.number("limit", default: 100, in: 1...1_000)
         let after = request.uri.queryParameters["after"].map(String.init)
         guard after?.utf8.contains(0) != true else {
@@ -27,6 +46,22 @@ struct ListDocuments: Endpoint {
 
 /// `GET /config/{kind}/{name}`: the draft. Its revision is the `ETag`.
 struct ReadDraft: Endpoint {
+    static let route = Route(
+        .get, "/config/{kind}/{name}", "readDraft", "The draft; its revision is the ETag.",
+        callers: .documentManagers(.read),
+        parameters: [
+            .path("kind", .oneOf("configuration", "flags", "experiment", "translation", "definition")),
+            .path(
+                "name", .string,
+                """
+                1 to 64 of `A-Z a-z 0-9 . _ -`, a letter or digit first; or two of them with `~` between.
+                """),
+        ],
+        answers: [
+            .answer(200, "Done.", .json(.object))
+        ],
+        errors: [404: "There is no such document or version (`document-not-found`, `version-not-found`)."])
+
     let documents: DocumentStore
     let kinds: Kinds
 
@@ -47,6 +82,79 @@ struct ReadDraft: Endpoint {
 ///
 /// Answers the new revision and what is wrong or doubtful; a draft may have errors.
 struct EditDraft: Endpoint {
+    static let route = Route(
+        .put, "/config/{kind}/{name}", "replaceDraft", "Stores the whole draft.",
+        callers: .documentManagers(.create, .update),
+        parameters: [
+            .path("kind", .oneOf("configuration", "flags", "experiment", "translation", "definition")),
+            .path(
+                "name", .string,
+                """
+                1 to 64 of `A-Z a-z 0-9 . _ -`, a letter or digit first; or two of them with `~` between.
+                """),
+            .header("If-Match", .string, "The draft's ETag, or *."),
+            .header("If-None-Match", .string, "* for a new document."),
+        ],
+        body: .json(.object),
+        answers: [
+            .answer(
+                200, "Stored; findings say what is wrong or doubtful.",
+                .json(
+                    .object(
+                        [
+                            "revision": .integer,
+                            "findings": .array(of: .finding),
+                        ]))),
+            .answer(
+                201, "There was none.",
+                .json(
+                    .object(
+                        [
+                            "revision": .integer,
+                            "findings": .array(of: .finding),
+                        ]))),
+        ],
+        errors: [
+            412: "The draft is not the one that the request names (`precondition-failed`).",
+            428: "Neither If-Match nor If-None-Match came (`precondition-required`).",
+        ])
+    static let changeDraft = Route(
+        .patch, "/config/{kind}/{name}", "changeDraft", "Changes the draft by a merge patch (RFC 7396).",
+        callers: .documentManagers(.create, .update),
+        parameters: [
+            .path("kind", .oneOf("configuration", "flags", "experiment", "translation", "definition")),
+            .path(
+                "name", .string,
+                """
+                1 to 64 of `A-Z a-z 0-9 . _ -`, a letter or digit first; or two of them with `~` between.
+                """),
+            .header("If-Match", .string, "The draft's ETag, or *."),
+            .header("If-None-Match", .string, "* for a new document."),
+        ],
+        body: .json(.object),
+        answers: [
+            .answer(
+                200, "Stored.",
+                .json(
+                    .object(
+                        [
+                            "revision": .integer,
+                            "findings": .array(of: .finding),
+                        ]))),
+            .answer(
+                201, "There was none.",
+                .json(
+                    .object(
+                        [
+                            "revision": .integer,
+                            "findings": .array(of: .finding),
+                        ]))),
+        ],
+        errors: [
+            412: "The draft is not the one that the request names (`precondition-failed`).",
+            428: "Neither If-Match nor If-None-Match came (`precondition-required`).",
+        ])
+
     let documents: DocumentStore
     let live: LiveDocuments
     let kinds: Kinds
@@ -74,6 +182,28 @@ struct EditDraft: Endpoint {
 
 /// `DELETE /config/{kind}/{name}` with `If-Match`: clients find it no more. Its versions stay. 204.
 struct DeleteDocument: Endpoint {
+    static let route = Route(
+        .delete, "/config/{kind}/{name}", "deleteDocument", "Takes document and live version away; the versions stay.",
+        callers: .documentManagers(.delete),
+        parameters: [
+            .path("kind", .oneOf("configuration", "flags", "experiment", "translation", "definition")),
+            .path(
+                "name", .string,
+                """
+                1 to 64 of `A-Z a-z 0-9 . _ -`, a letter or digit first; or two of them with `~` between.
+                """),
+            .header("If-Match", .string, "The draft's ETag, or *."),
+            .header("If-None-Match", .string, "* for a new document."),
+        ],
+        answers: [
+            .answer(204, "Done.")
+        ],
+        errors: [
+            404: "There is no such document or version (`document-not-found`, `version-not-found`).",
+            412: "The draft is not the one that the request names (`precondition-failed`).",
+            428: "Neither If-Match nor If-None-Match came (`precondition-required`).",
+        ])
+
     let documents: DocumentStore
     let live: LiveDocuments
     let kinds: Kinds
@@ -89,6 +219,29 @@ struct DeleteDocument: Endpoint {
 
 /// `POST /config/{kind}/{name}/check`: what is wrong or doubtful with the draft.
 struct CheckDraft: Endpoint {
+    static let route = Route(
+        .post, "/config/{kind}/{name}/check", "checkDraft", "What is wrong or doubtful with the draft.",
+        callers: .documentManagers(.read),
+        parameters: [
+            .path("kind", .oneOf("configuration", "flags", "experiment", "translation", "definition")),
+            .path(
+                "name", .string,
+                """
+                1 to 64 of `A-Z a-z 0-9 . _ -`, a letter or digit first; or two of them with `~` between.
+                """),
+        ],
+        answers: [
+            .answer(
+                200, "Done.",
+                .json(
+                    .object(
+                        [
+                            "revision": .integer,
+                            "findings": .array(of: .finding),
+                        ])))
+        ],
+        errors: [404: "There is no such document or version (`document-not-found`, `version-not-found`)."])
+
     let documents: DocumentStore
     let live: LiveDocuments
     let kinds: Kinds
@@ -96,7 +249,6 @@ struct CheckDraft: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (key, _) = try context.managed(kinds, may: .read)
         let space = try context.space
-        try await request.allowNoBody()
         guard let kind = kinds[key.kind], let draft = try await documents.read(key, in: space)?.draft else {
             throw HTTPProblem(.documentNotFound)
         }

@@ -6,11 +6,20 @@ import MartletHTTP
 /// `GET /config/export?kind=`: drafts and what is live, as `import` takes them. Without `kind`: all that whoever asks
 /// may read.
 struct ExportDocuments: Endpoint {
+    static let route = Route(
+        .get, "/config/export", "exportDocuments", "Drafts and what is live, as import takes them.",
+        callers: .documentManagers(.read),
+        parameters: [
+            .query("kind", .string, "One kind only.")
+        ],
+        answers: [
+            .answer(200, "Done.", .json(.object))
+        ])
+
     let exchange: Exchange
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         var kinds = try context.kinds(may: .read)
-        try request.allowParameters(["kind"])
         if let name = request.uri.queryParameters["kind"] {
             guard let kind = DocumentKind(rawValue: String(name)) else {
                 throw HTTPProblem(.invalidParameter, "There is no such kind of documents.", field: "kind")
@@ -27,11 +36,38 @@ struct ExportDocuments: Endpoint {
 ///
 /// With `publish=true` what has `live` is published, one document after the other.
 struct ImportDocuments: Endpoint {
+    static let route = Route(
+        .post, "/config/import", "importDocuments", "Stores all drafts, or nothing.",
+        callers: .documentManagers(.create, .update),
+        parameters: [
+            .query("replace", .boolean, "Documents that are there get the draft, too."),
+            .query("publish", .boolean, "What has live is published, one after the other."),
+        ],
+        body: .json(
+            .object(
+                [
+                    "documents": .array(
+                        of: .object(
+                            [
+                                "kind": .string,
+                                "name": .string,
+                                "draft": .object,
+                                "live": .object.nullable,
+                            ], required: ["kind", "name"])
+                    ).maxItems(1_000)
+                ], required: ["documents"])),
+        answers: [
+            .answer(200, "Done.", .json(.object))
+        ],
+        errors: [
+            409: "The name is taken, or a unique index forbids it (`conflict`).",
+            422: "The document has errors: see `findings` (`document-refused`). Nothing was published.",
+        ])
+
     let exchange: Exchange
     let kinds: Kinds
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        try request.allowParameters(["replace", "publish"])
         let author = try context.importer()
         let fields = try await BodyFields(request, ["documents"], upTo: Exchange.maximumSizeInBytes)
         guard case .array(let documents)? = fields["documents"], documents.count <= Exchange.maximumDocuments else {

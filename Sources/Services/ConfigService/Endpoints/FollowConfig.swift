@@ -9,10 +9,21 @@ import MartletHTTP
 /// `{"generation":n,"documents":[{"kind","name","version","sha256"}]}`; `version` is null where nothing is live any
 /// more. The id of an event is its generation. Who comes back compares `open` with what they have.
 struct FollowConfig: Endpoint {
+    static let route = Route(
+        .get, "/config/events", "followConfig", "What is published, as server-sent events: open, then changed.",
+        callers: .client,
+        answers: [
+            .answer(
+                200,
+                """
+                Events whose data is {generation, documents: [{kind, name, version, sha256}]}; the id is the \
+                generation.
+                """, .type("text/event-stream", .string))
+        ])
+
     let streams: EventStreams
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        try request.allowParameters()
         // Apps see all that is live of theirs; staff what they may read about.
         let kinds = try context.principal.kind == .staff ? Set(context.kinds(may: .read)) : Set(DocumentKind.allCases)
         return try await streams.response(

@@ -10,6 +10,34 @@ import MartletHTTP
 /// `If-Match` with the draft's revision makes sure that what is published is what was looked at. What is live already
 /// makes no new version.
 struct PublishDraft: Endpoint {
+    static let route = Route(
+        .post, "/config/{kind}/{name}/publish", "publishDraft", "Publishes the draft, now or later.",
+        callers: .documentManagers(.update),
+        parameters: [
+            .path("kind", .oneOf("configuration", "flags", "experiment", "translation", "definition")),
+            .path(
+                "name", .string,
+                """
+                1 to 64 of `A-Z a-z 0-9 . _ -`, a letter or digit first; or two of them with `~` between.
+                """),
+            .header("If-Match", .string, "The draft's ETag, or *."),
+        ],
+        body: .json(
+            .object(
+                [
+                    "note": .string.maxLength(2_000),
+                    "at": .time,
+                ]), isRequired: false),
+        answers: [
+            .answer(200, "The version, which is live.", .json(.configVersion)),
+            .answer(202, "It is scheduled.", .json(.object)),
+        ],
+        errors: [
+            404: "There is no such document or version (`document-not-found`, `version-not-found`).",
+            412: "The draft is not the one that the request names (`precondition-failed`).",
+            422: "The document has errors: see `findings` (`document-refused`). Nothing was published.",
+        ])
+
     let publisher: Publisher
     let kinds: Kinds
 
@@ -33,6 +61,31 @@ struct PublishDraft: Endpoint {
 /// `POST /config/{kind}/{name}/rollback` with `version` and perhaps `note`: an older version's content becomes the
 /// newest version.
 struct RollBack: Endpoint {
+    static let route = Route(
+        .post, "/config/{kind}/{name}/rollback", "rollBack", "An older version becomes the newest one.",
+        callers: .documentManagers(.update),
+        parameters: [
+            .path("kind", .oneOf("configuration", "flags", "experiment", "translation", "definition")),
+            .path(
+                "name", .string,
+                """
+                1 to 64 of `A-Z a-z 0-9 . _ -`, a letter or digit first; or two of them with `~` between.
+                """),
+        ],
+        body: .json(
+            .object(
+                [
+                    "version": .integer,
+                    "note": .string.maxLength(2_000),
+                ], required: ["version"])),
+        answers: [
+            .answer(200, "The version, which is live.", .json(.configVersion))
+        ],
+        errors: [
+            404: "There is no such document or version (`document-not-found`, `version-not-found`).",
+            422: "The document has errors: see `findings` (`document-refused`). Nothing was published.",
+        ])
+
     let publisher: Publisher
     let kinds: Kinds
 
@@ -52,13 +105,31 @@ struct RollBack: Endpoint {
 
 /// `POST /config/{kind}/{name}/withdraw`: clients find it no more until it is published again. 204.
 struct Withdraw: Endpoint {
+    static let route = Route(
+        .post, "/config/{kind}/{name}/withdraw", "withdraw", "Holds the document back until it is published again.",
+        callers: .documentManagers(.update),
+        parameters: [
+            .path("kind", .oneOf("configuration", "flags", "experiment", "translation", "definition")),
+            .path(
+                "name", .string,
+                """
+                1 to 64 of `A-Z a-z 0-9 . _ -`, a letter or digit first; or two of them with `~` between.
+                """),
+        ],
+        answers: [
+            .answer(204, "Done.")
+        ],
+        errors: [
+            404: "There is no such document or version (`document-not-found`, `version-not-found`).",
+            409: "The name is taken, or a unique index forbids it (`conflict`).",
+        ])
+
     let publisher: Publisher
     let kinds: Kinds
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (key, author) = try context.managed(kinds, may: .update)
         try key.checkIsFreeToMove()
-        try await request.allowNoBody()
         try await publisher.withdraw(Publisher.Request(key: key, space: try context.space, author: author))
         return Response(status: .noContent)
     }
@@ -67,6 +138,32 @@ struct Withdraw: Endpoint {
 /// `POST /config/{kind}/{name}/promote` with `from`, the other environment, and perhaps its `version` and a `note`:
 /// published here, too.
 struct Promote: Endpoint {
+    static let route = Route(
+        .post, "/config/{kind}/{name}/promote", "promote", "Publishes what the other environment has.",
+        callers: .documentManagers(.update),
+        parameters: [
+            .path("kind", .oneOf("configuration", "flags", "experiment", "translation", "definition")),
+            .path(
+                "name", .string,
+                """
+                1 to 64 of `A-Z a-z 0-9 . _ -`, a letter or digit first; or two of them with `~` between.
+                """),
+        ],
+        body: .json(
+            .object(
+                [
+                    "from": .oneOf("live", "test").defaulting(to: "test"),
+                    "version": .integer,
+                    "note": .string.maxLength(2_000),
+                ])),
+        answers: [
+            .answer(200, "The version, which is live.", .json(.configVersion))
+        ],
+        errors: [
+            404: "There is no such document or version (`document-not-found`, `version-not-found`).",
+            422: "The document has errors: see `findings` (`document-refused`). Nothing was published.",
+        ])
+
     let publisher: Publisher
     let kinds: Kinds
 
@@ -94,11 +191,21 @@ struct Promote: Endpoint {
 
 /// `GET /config/schedules?before=&limit=`: what was scheduled, newest first.
 struct ListSchedules: Endpoint {
+    static let route = Route(
+        .get, "/config/schedules", "listSchedules", "What was scheduled, newest first.",
+        callers: .documentManagers(.read),
+        parameters: [
+            .query("before", .string, "The id in front of which the page ends."),
+            .query("limit", .integer, "1 to 1000, 100 if nothing is said."),
+        ],
+        answers: [
+            .answer(200, "Done.", .json(.object))
+        ])
+
     let schedules: ScheduleStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let kinds = try context.kinds(may: .read)
-        try request.allowParameters(["before", "limit"])
         let limit = try request.number("limit", default: 100, in: 1...1_000)
         let list = try await schedules.list(
             in: try context.space, kinds: kinds, before: try request.id("before"), limit: limit + 1)
@@ -109,6 +216,17 @@ struct ListSchedules: Endpoint {
 
 /// `DELETE /config/schedules/{id}`: not published any more. 200 with what it was.
 struct CancelSchedule: Endpoint {
+    static let route = Route(
+        .delete, "/config/schedules/{id}", "cancelSchedule", "Not published any more.",
+        callers: .documentManagers(.update),
+        parameters: [
+            .path("id", .uuid)
+        ],
+        answers: [
+            .answer(200, "What it was.", .json(.object))
+        ],
+        errors: [404: "Nothing waits by this id (`schedule-not-found`)."])
+
     let schedules: ScheduleStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {

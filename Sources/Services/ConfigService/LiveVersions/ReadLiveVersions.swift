@@ -7,6 +7,8 @@ import MartletHTTP
 ///
 /// For our own processes only.
 struct ReadLiveVersions: Endpoint {
+    static let route = Route.betweenProcesses(.get, "/internal/config/live")
+
     let feed: LiveVersionsFeed
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {

@@ -14,10 +14,30 @@ import MartletPostgres
 /// allow the template `TBNotification` with the variables `title`, `message` and `badge`. 409 `push-credential-missing`
 /// as for `PostMessage`.
 struct SendTBAnalyticsNotification: Endpoint {
+    static let route = Route(
+        .post, "/thesis/notification", "sendTBAnalyticsNotification",
+        """
+        A notification in the original TBAnalytics format; users as the app's rules allow, with the master \
+        key anybody.
+        """, callers: .client,
+        allowsOtherParameters: true,
+        body: .json(.tbAnalyticsNotification),
+        answers: [
+            .answer(201, "The object, as storage would answer it.", .json(.object))
+        ],
+        errors: [
+            404: """
+            A device is none of the app's (`installation-not-found`), or there is no template `TBNotification`.
+            """,
+            409: """
+            None of the recipients' devices can be reached: the app has no credential for their push services \
+            (`push-credential-missing`).
+            """, 413: "The body is too large (`payload-too-large`).",
+        ])
+
     let messages: Messages
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        try request.allowParameters()
         let principal = try context.principal
         guard principal.kind == .client || principal.kind == .master else { throw HTTPProblem(.forbidden) }
         let notification = try TBAnalyticsNotification(try await request.json(upTo: 64 << 10))
@@ -107,10 +127,29 @@ struct SendTBAnalyticsNotification: Endpoint {
 /// messages in the original TBAnalytics format, newest first. Requires the master key, because the list contains
 /// messages to all users.
 struct ListTBAnalyticsNotifications: Endpoint {
+    static let route = Route(
+        .get, "/thesis/notifications", "listTBAnalyticsNotifications",
+        "Messages in the original TBAnalytics format, the newest first. Needs the master key.", callers: .server,
+        parameters: [
+            .query("limit", .integer.range(1, 100).defaulting(to: 50)),
+            .query("cursor", .string, "`next` of the page before."),
+        ],
+        allowsOtherParameters: true,
+        answers: [
+            .answer(
+                200, "A page.",
+                .json(
+                    .object(
+                        [
+                            "count": .integer,
+                            "data": .array(of: .object),
+                            "next": .string,
+                        ])))
+        ])
+
     let messages: Messages
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        try request.allowParameters(["limit", "cursor"])
         let space = try await messages.spaces.space(of: try context.master)
         let before = try request.id("cursor")
         let limit = try request.number("limit", default: 50, in: 1...100)

@@ -8,12 +8,30 @@ import MartletHTTP
 /// `If-Match` holds it back when the object has another entity tag, 412. Answers the object as it is stored.
 /// With `upsert=true` an object that is not there is made, by the body and its operations, 201.
 struct ChangeObject: Endpoint {
+    static let route = Route(
+        .patch, "/storage/{collection}/{id}", "changeObject",
+        "Sets the top-level fields of the body and leaves the others.", callers: .client,
+        parameters: [
+            .path(
+                "collection", .collectionName,
+                "Name of a collection; not `all`, `query`, `remove`, `batch`, `aggregate` or `distinct`."),
+            .path("id", .objectID),
+        ],
+        details: "A null is stored as null; this call removes no field.",
+        body: .json(.document, text: "At most 1 MiB."),
+        answers: [
+            .answer(200, "The object as it is stored.", .json(.storedObject))
+        ],
+        errors: [
+            404: "There is no such object (`object-not-found`), in no or in this collection.",
+            409: "The name is taken, or a unique index forbids it (`conflict`).", 412: "If-Match is not met.",
+        ])
+
     let idempotency: Idempotency
     let rights: RightsStore
     let before: BeforeHooks
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        try request.allowParameters(["upsert"])
         let (scope, id) = (try await context.scope(rights), try context.objectID)
         let precondition = try Precondition(request)
         let isUpsert = try request.uri.queryParameters["upsert"].map { try ListQuery.flag($0, "upsert") } ?? false

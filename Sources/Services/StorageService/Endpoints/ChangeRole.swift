@@ -7,6 +7,22 @@ import MartletHTTP
 ///
 /// A member is a user's id or `role:<name>`, whose members have this role too, to any depth.
 struct ChangeRole: Endpoint {
+    static let route = Route(
+        .put, "/roles/{role}", "changeRole", "Makes a role when it is missing and changes who has it.",
+        callers: .server,
+        parameters: [
+            .path("role", .string, "1 to 64 letters, digits, spaces, `_` or `-`.")
+        ],
+        body: .json(
+            .object(
+                [
+                    "add": .array(of: .string).maxItems(1_000),
+                    "remove": .array(of: .string).maxItems(1_000),
+                ])),
+        answers: [
+            .answer(204, "Done.")
+        ])
+
     let roles: RoleStore
 
     private struct Body: Decodable {
@@ -15,7 +31,6 @@ struct ChangeRole: Endpoint {
     }
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        try request.allowParameters()
         let (role, space) = (try context.role, try context.managedSpace)
         let body = try await request.decoded(Body.self, upTo: 1 << 20)
         let change = RoleStore.Change(

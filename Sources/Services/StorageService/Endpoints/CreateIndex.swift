@@ -9,6 +9,29 @@ import MartletPostgres
 /// Kinds: `ordered` (comparisons and orders on these fields), `prefix`, `text`, `geo`. Equality needs none. Of a large
 /// collection 202 with the job that builds it.
 struct CreateIndex: Endpoint {
+    static let route = Route(
+        .post, "/collections/{collection}/indexes", "createIndex",
+        "Makes an index for comparisons and orders, beginnings of texts, words, or places.", callers: .server,
+        parameters: [
+            .path(
+                "collection", .collectionName,
+                "Name of a collection; not `all`, `query`, `remove`, `batch`, `aggregate` or `distinct`.")
+        ],
+        details: """
+            Equality needs none. Of a collection with more than 16 MiB of objects the index is built by a job, \
+            while reads and writes go on; of a smaller one at once, while writes wait. A collection may have 20 \
+            indexes.
+            """,
+        body: .json(.newIndex),
+        answers: [
+            .answer(201, "The index, ready.", .json(.index)),
+            .answer(202, "The index of a large collection, which a job builds.", .json(.index)),
+        ],
+        errors: [
+            404: "There is no such collection (`collection-not-found`).",
+            409: "The name is taken, or a unique index forbids it (`conflict`).",
+        ])
+
     let indexes: IndexStore
     let rights: RightsStore
 
@@ -21,7 +44,6 @@ struct CreateIndex: Endpoint {
     }
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        try request.allowParameters()
         let (collection, space) = (try context.collection, try context.managedSpace)
         let body = try await request.decoded(Body.self)
         guard (1...IndexStore.maximumFields).contains(body.fields.count) else {

@@ -7,12 +7,29 @@ import MartletHTTP
 /// Operations count from nothing. With `If-None-Match: *` an `_id` that exists is refused, 412. Answers the object as
 /// it is stored.
 struct CreateObject: Endpoint {
+    static let route = Route(
+        .post, "/storage/{collection}", "createObject", "Stores an object.", callers: .client,
+        parameters: [
+            .path(
+                "collection", .collectionName,
+                "Name of a collection; not `all`, `query`, `remove`, `batch`, `aggregate` or `distinct`.")
+        ],
+        details: """
+            Makes the collection when it is not there. With an `_id` that exists, that object is replaced (and \
+            brought back when it was removed); without an `_id` the server makes a UUID of version 7.
+            """,
+        body: .json(.document, text: "At most 1 MiB."),
+        answers: [
+            .answer(200, "The object replaced one with this `_id`.", .json(.storedObject)),
+            .answer(201, "The object is new.", .json(.storedObject)),
+        ],
+        errors: [409: "The name is taken, or a unique index forbids it (`conflict`)."])
+
     let idempotency: Idempotency
     let rights: RightsStore
     let before: BeforeHooks
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        try request.allowParameters()
         let scope = try await context.scope(rights)
         let mustBeNew = try Precondition.mustBeNew(request)
         let body = try await request.wholeBody(upTo: Document.maximumSizeInBytes)

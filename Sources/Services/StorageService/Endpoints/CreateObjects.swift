@@ -8,13 +8,26 @@ import MartletHTTP
 ///
 /// Answers the envelope with the objects as they are stored, in the order sent.
 struct CreateObjects: Endpoint {
+    static let route = Route(
+        .post, "/storage/all/{collection}", "createObjects", "Stores many objects, all or none.", callers: .client,
+        parameters: [
+            .path(
+                "collection", .collectionName,
+                "Name of a collection; not `all`, `query`, `remove`, `batch`, `aggregate` or `distinct`.")
+        ],
+        details: "Each as `createObject` stores one. Answers them in the order sent.",
+        body: .json(.array(of: .document).maxItems(1_000), text: "At most 1,000 objects, 16 MiB together, 1 MiB each."),
+        answers: [
+            .page(201)
+        ],
+        errors: [409: "The name is taken, or a unique index forbids it (`conflict`)."])
+
     let idempotency: Idempotency
     let rights: RightsStore
     let before: BeforeHooks
     let envelope: Envelope
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        try request.allowParameters()
         let scope = try await context.scope(rights)
         var response = try await answer(to: request, scope)
         response.headers[.location] = "/storage/\(scope.collection.text)"

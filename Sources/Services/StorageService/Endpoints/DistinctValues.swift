@@ -6,12 +6,23 @@ import MartletHTTP
 ///
 /// Needs the rights to find and to count; a hidden field is refused. Answers the envelope with the values.
 struct DistinctValues: Endpoint {
+    static let route = Route(
+        .post, "/storage/distinct/{collection}", "distinctValues", "Each value of a field once.", callers: .client,
+        parameters: [
+            .path(
+                "collection", .collectionName,
+                "Name of a collection; not `all`, `query`, `remove`, `batch`, `aggregate` or `distinct`.")
+        ],
+        body: .json(.object),
+        answers: [
+            .page
+        ])
+
     let objects: ObjectStore
     let rights: RightsStore
     let envelope: Envelope
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        try request.allowParameters()
         let scope = try await context.scope(rights)
         let value = try await request.json(upTo: QueryObjects.maximumFilterSizeInBytes)
         return envelope.response(

@@ -10,12 +10,20 @@ import MartletPostgres
 /// Clients are kept out of the copy until `OpenEnvironment`: test may let people sign up who could not sign up in live.
 /// An app can have one copy waiting or running at a time; another is 409.
 struct StartEnvironmentCopy: Endpoint {
+    static let route = Route(
+        .post, "/environment/copy", "copyEnvironment",
+        """
+        Puts a copy of the live data in place of the test data, by a job. Needs a live key; clients are kept \
+        out until openEnvironment.
+        """, callers: .server,
+        answers: [
+            .answer(202, "The job.", .json(.job))
+        ])
+
     let transfers: TransferStores
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        try request.allowParameters()
         let space = try context.liveSpace
-        try await request.allowNoBody()
         var options = transfers.options(space)
         options.uniqueKey = space.appID
         guard let job = try await transfers.jobs.enqueue(CopyEnvironment.self, .init(appID: space.appID), options)
@@ -31,10 +39,32 @@ struct StartEnvironmentCopy: Endpoint {
 ///
 /// In force at once in this copy of the service and within a second in the others.
 struct OpenEnvironment: Endpoint {
+    static let route = Route(
+        .put, "/environment", "openEnvironment",
+        """
+        Lets clients into the test environment after a copy, or keeps them out. Needs a live key.
+        """, callers: .server,
+        body: .json(
+            .object(
+                [
+                    "open": .boolean
+                ], required: ["open"]
+            ).closed),
+        answers: [
+            .answer(
+                200, "The same.",
+                .json(
+                    .object(
+                        [
+                            "open": .boolean
+                        ], required: ["open"]
+                    ).closed))
+        ],
+        errors: [400: "`open` is missing or not a boolean."])
+
     let transfers: TransferStores
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        try request.allowParameters()
         let test = try SpaceName(appID: context.liveSpace.appID, environment: .test).space
         guard let isOpen = try await BodyFields(request, ["open"]).flag("open") else {
             throw HTTPProblem(.invalidBody, "Expected true or false.", field: "open")
@@ -72,10 +102,15 @@ extension ServiceContext {
 
 /// `DELETE /environment`: empties the test environment, whatever environment the request is for, 204; master key.
 struct WipeEnvironment: Endpoint {
+    static let route = Route(
+        .delete, "/environment", "wipeEnvironment", "Empties the test environment.", callers: .server,
+        answers: [
+            .answer(204, "It is empty.")
+        ])
+
     let transfers: TransferStores
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        try request.allowParameters()
         let test = try SpaceName(appID: context.managedSpace.appID, environment: .test).space
         try await transfers.spaces.prepare(test)
         try await transfers.builds.stop(of: test)

@@ -10,12 +10,31 @@ import MartletHTTP
 /// else `since`, takes a stream up again without loss and without anything twice. The first event, `open`, has the
 /// cursor of the start.
 struct FollowCollection: Endpoint {
+    static let route = Route(
+        .get, "/live/{collection}", "followCollection", "What happens in a collection, as server-sent events.",
+        callers: .client,
+        parameters: [
+            .path(
+                "collection", .collectionName,
+                "Name of a collection; not `all`, `query`, `remove`, `batch`, `aggregate` or `distinct`."),
+            .filter,
+            .keys,
+            .query("since", .string, "A cursor."),
+            .header("Last-Event-ID", .string, "A cursor; wins over `since`."),
+        ],
+        details: """
+            Events `open`, `create`, `enter`, `update`, `leave`, `delete`, `error`; each event's id is the \
+            cursor behind it.
+            """,
+        answers: [
+            .answer(200, "The events.", .type("text/event-stream", .string))
+        ])
+
     private static let lastEventID = HTTPField.Name("Last-Event-ID")!
 
     let live: Live
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        try request.allowParameters(["where", "keys", "since"])
         let (space, principal) = (try context.space, try context.principal)
         let wanted = LiveRequest(
             collection: try context.collection, filter: try request.filter, keys: try request.keys)

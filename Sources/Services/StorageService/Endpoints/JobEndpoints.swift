@@ -9,10 +9,19 @@ import NIOCore
 
 /// `GET /jobs?limit=&before=`: the environment's jobs, newest first; master key.
 struct ListJobs: Endpoint {
+    static let route = Route(
+        .get, "/jobs", "listJobs", "The app's jobs, newest first.", callers: .server,
+        parameters: [
+            .query("limit", .integer.range(1, 100).defaulting(to: 20), "How many."),
+            .query("before", .uuid, "Continues behind this job."),
+        ],
+        answers: [
+            .answer(200, "`count` and `data`, an array of jobs.")
+        ])
+
     let transfers: TransferStores
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        try request.allowParameters(["limit", "before"])
         let space = try context.managedSpace
         let parameters = request.uri.queryParameters
         let limit = try parameters["limit"].map { try ListQuery.integer($0, "limit", in: 1...100) } ?? 20
@@ -31,10 +40,18 @@ struct ListJobs: Endpoint {
 
 /// `GET /jobs/{id}`; master key.
 struct ReadJob: Endpoint {
+    static let route = Route(
+        .get, "/jobs/{id}", "readJob", "A job.", callers: .server,
+        parameters: [
+            .path("id", .uuid, "The job's id.")
+        ],
+        answers: [
+            .answer(200, "The job.", .json(.job))
+        ])
+
     let transfers: TransferStores
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        try request.allowParameters()
         let space = try context.managedSpace
         return try await .job(context.jobID, transfers, space)
     }
@@ -43,10 +60,18 @@ struct ReadJob: Endpoint {
 /// `DELETE /jobs/{id}`: cancels it, 202 with the job as it is; a running one ends a little later, a finished one stays.
 /// Master key.
 struct CancelJob: Endpoint {
+    static let route = Route(
+        .delete, "/jobs/{id}", "cancelJob", "Cancels a job; a finished one stays as it is.", callers: .server,
+        parameters: [
+            .path("id", .uuid, "The job's id.")
+        ],
+        answers: [
+            .answer(202, "The job as it is.", .json(.job))
+        ])
+
     let transfers: TransferStores
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        try request.allowParameters()
         let space = try context.managedSpace
         guard let job = try await transfers.jobs.cancel(context.jobID, scope: space.jobScope) else {
             throw HTTPProblem(.jobNotFound)
@@ -58,10 +83,18 @@ struct CancelJob: Endpoint {
 
 /// `GET /jobs/{id}/result`: the file that an export has written; master key.
 struct FetchJobResult: Endpoint {
+    static let route = Route(
+        .get, "/jobs/{id}/result", "fetchJobResult", "The file that an export's job has written.", callers: .server,
+        parameters: [
+            .path("id", .uuid, "The job's id.")
+        ],
+        answers: [
+            .answer(200, "The file.", .type("application/json"), .type("application/x-ndjson"), .type("text/csv"))
+        ])
+
     let transfers: TransferStores
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        try request.allowParameters()
         let space = try context.managedSpace
         guard let job = try await transfers.jobs.job(context.jobID, scope: space.jobScope) else {
             throw HTTPProblem(.jobNotFound)
@@ -82,10 +115,7 @@ struct FetchJobResult: Endpoint {
 extension ServiceContext {
     /// - Throws: `job-not-found` for what can be no job's id.
     fileprivate var jobID: UUID {
-        get throws {
-            guard let id = UUID(uuidString: component("id")) else { throw HTTPProblem(.jobNotFound) }
-            return id
-        }
+        get throws { try uuid("id", else: .jobNotFound) }
     }
 }
 

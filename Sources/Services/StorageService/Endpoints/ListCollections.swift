@@ -4,10 +4,22 @@ import MartletHTTP
 
 /// `GET /collections`: `{"count":n,"data":[{"name","estimatedCount","sizeInBytes"}]}`; master key.
 struct ListCollections: Endpoint {
+    static let route = Route(
+        .get, "/collections", "listCollections", "The app's collections.", callers: .server,
+        answers: [
+            .answer(
+                200, "By name.",
+                .json(
+                    .object(
+                        [
+                            "count": .integer,
+                            "data": .array(of: .collection),
+                        ], required: ["count", "data"])))
+        ])
+
     let collections: CollectionStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        try request.allowParameters()
         return try .list(try await collections.list(of: context.managedSpace))
     }
 }

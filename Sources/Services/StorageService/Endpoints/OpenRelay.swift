@@ -11,12 +11,13 @@ import ServiceLifecycle
 ///
 /// For our own processes only. The shape of what comes: the gateway's `Relay`.
 struct OpenRelay: Endpoint {
+    static let route = Route.betweenProcesses(.get, "/internal/live/relay")
+
     static let header = HTTPField.Name(HeaderName.relay)!
 
     let relays: LiveRelays
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        guard try context.principal.kind == .service else { throw HTTPProblem(.forbidden) }
         guard let id = request.headers[Self.header], id.utf8.count == 32, id.allSatisfy(\.isHexDigit) else {
             throw HTTPProblem(.invalidParameter, "The header must name a relay.", field: HeaderName.relay)
         }

@@ -40,10 +40,4 @@ extension ServiceContext {
         let known = try await rights.rights(of: try principal, in: space, to: [collection])
         return QueryScope(space: space, collection: collection, rights: known)
     }
-
-    /// One component of the path with percent-encoding removed, which the router does not do; empty if it is not valid
-    /// text.
-    func component(_ name: String) -> String {
-        parameters.get(name)?.removingPercentEncoding ?? ""
-    }
 }

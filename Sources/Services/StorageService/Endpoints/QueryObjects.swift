@@ -6,6 +6,53 @@ import MartletHTTP
 /// `POST /storage/query/{collection}[/{skip}/{limit}]`: the body is the filter, the parameters are those of
 /// `ListObjects`.
 struct QueryObjects: Endpoint {
+    static let route = Route(
+        .post, "/storage/query/{collection}", "queryObjects", "A page of the objects that match a filter.",
+        callers: .client,
+        parameters: [
+            .path(
+                "collection", .collectionName,
+                "Name of a collection; not `all`, `query`, `remove`, `batch`, `aggregate` or `distinct`."),
+            .filter,
+            .order,
+            .limit,
+            .skip,
+            .cursor,
+            .keys,
+            .excludeKeys,
+            .include,
+            .count,
+            .deleted,
+        ],
+        body: .json(.filter, text: "At most 64 KiB."),
+        answers: [
+            .page
+        ])
+    static let queryObjectsPage = Route(
+        .post, "/storage/query/{collection}/{skip}/{limit}", "queryObjectsPage",
+        "A page of the objects that match a filter, the page given in the path.", callers: .client,
+        parameters: [
+            .path(
+                "collection", .collectionName,
+                "Name of a collection; not `all`, `query`, `remove`, `batch`, `aggregate` or `distinct`."),
+            .path("skip", .integer.range(0, 1_000_000)),
+            .path("limit", .integer.range(0, 1_000)),
+            .filter,
+            .order,
+            .limit,
+            .skip,
+            .cursor,
+            .keys,
+            .excludeKeys,
+            .include,
+            .count,
+            .deleted,
+        ],
+        body: .json(.filter, text: "At most 64 KiB."),
+        answers: [
+            .page
+        ])
+
     static let maximumFilterSizeInBytes = 64 << 10
 
     let objects: ObjectStore
@@ -15,7 +62,7 @@ struct QueryObjects: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let scope = try await context.scope(rights)
         var query = try ListQuery(request.uri.queryParameters, in: scope)
-        if let skip = context.parameters.get("id"), let limit = context.parameters.get("limit") {
+        if let skip = context.parameters.get("skip"), let limit = context.parameters.get("limit") {
             try query.setPage(skip: skip, limit: limit)
         }
         let filter = try await request.json(upTo: Self.maximumFilterSizeInBytes)

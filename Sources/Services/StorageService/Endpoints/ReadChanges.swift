@@ -10,11 +10,40 @@ import NIOCore
 /// Answers `{"changed":[…],"deleted":[ids…],"cursor":"…","more":bool}`. Without `since` it begins with all objects.
 /// `wait` holds the answer back up to that many seconds until there is something.
 struct ReadChanges: Endpoint {
+    static let route = Route(
+        .get, "/changes/{collection}", "readChanges",
+        "What changed in a collection since a cursor; without one, all objects first.", callers: .client,
+        parameters: [
+            .path(
+                "collection", .collectionName,
+                "Name of a collection; not `all`, `query`, `remove`, `batch`, `aggregate` or `distinct`."),
+            .query("since", .string, "A cursor."),
+            .filter,
+            .keys,
+            .query("limit", .integer.range(1, 1_000).defaulting(to: 100)),
+            .query("wait", .integer.range(0, 30).defaulting(to: 0), "Seconds to wait for something to tell."),
+        ],
+        details: """
+            410 `cursor-expired` means to start over without a cursor. A cursor that did not come from an \
+            earlier answer for this collection, app and environment is 400 `invalid-parameter`.
+            """,
+        answers: [
+            .answer(
+                200, "The objects in their latest state, and the ids of those that went.",
+                .json(
+                    .object(
+                        [
+                            "changed": .array(of: .storedObject),
+                            "deleted": .array(of: .string),
+                            "cursor": .string,
+                            "more": .boolean,
+                        ], required: ["changed", "deleted", "cursor", "more"])))
+        ])
+
     let feed: SyncFeed
     let rights: RightsStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        try request.allowParameters(["since", "where", "keys", "limit", "wait"])
         let scope = try await context.scope(rights)
         try scope.access.require(.find)
         let parameters = request.uri.queryParameters

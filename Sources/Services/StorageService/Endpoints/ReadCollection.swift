@@ -3,6 +3,23 @@ import MartletHTTP
 
 /// `GET /collections/{collection}`: count, sizes, fields with their types, and indexes; master key.
 struct ReadCollection: Endpoint {
+    static let route = Route(
+        .get, "/collections/{collection}", "readCollection", "Count, sizes, fields and indexes of a collection.",
+        callers: .server,
+        parameters: [
+            .path(
+                "collection", .collectionName,
+                "Name of a collection; not `all`, `query`, `remove`, `batch`, `aggregate` or `distinct`.")
+        ],
+        answers: [
+            .answer(
+                200,
+                """
+                `name`, `count`, `isCountExact`, `sizeInBytes`, `indexSizeInBytes`, `fields` (`name`, `types`, \
+                `sampled`), `indexes`.
+                """)
+        ])
+
     let collections: CollectionStore
     let indexes: IndexStore
     let rights: RightsStore
@@ -28,7 +45,6 @@ struct ReadCollection: Endpoint {
     }
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        try request.allowParameters()
         let (collection, space) = (try context.collection, try context.managedSpace)
         let summary = try await collections.details(of: collection, of: space)
         let known = try await rights.collections(of: space)[collection.text]?.fields ?? [:]

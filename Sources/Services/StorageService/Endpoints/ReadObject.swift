@@ -6,11 +6,30 @@ import MartletHTTP
 /// `GET /storage/{collection}/{id}?keys=&excludeKeys=&include=&deleted=`; 304 when `If-None-Match` names its entity
 /// tag, 412 when `If-Match` does not.
 struct ReadObject: Endpoint {
+    static let route = Route(
+        .get, "/storage/{collection}/{id}", "readObject", "One object.", callers: .client,
+        parameters: [
+            .path(
+                "collection", .collectionName,
+                "Name of a collection; not `all`, `query`, `remove`, `batch`, `aggregate` or `distinct`."),
+            .path("id", .objectID),
+            .keys,
+            .excludeKeys,
+            .include,
+            .deleted,
+        ],
+        answers: [
+            .answer(200, "The object as it is stored.", .json(.storedObject))
+        ],
+        errors: [
+            404: "There is no such object (`object-not-found`), in no or in this collection.",
+            412: "If-Match is not met.",
+        ])
+
     let objects: ObjectStore
     let rights: RightsStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        try request.allowParameters(["keys", "excludeKeys", "include", "deleted"])
         let (scope, id) = (try await context.scope(rights), try context.objectID)
         let query = try ListQuery(request.uri.queryParameters, in: scope)
         guard let found = try await objects.find(id, query, in: scope) else {

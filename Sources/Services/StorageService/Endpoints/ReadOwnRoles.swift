@@ -6,10 +6,23 @@ import MartletHTTP
 /// `GET /auth/me/roles`: `{"count":n,"data":["<role>"]}`, the roles that the signed-in user has, also through other
 /// roles, by name.
 struct ReadOwnRoles: Endpoint {
+    static let route = Route(
+        .get, "/auth/me/roles", "readOwnRoles",
+        "The roles that the signed-in user has, also through other roles, by name.", callers: .client,
+        answers: [
+            .answer(
+                200, "Done.",
+                .json(
+                    .object(
+                        [
+                            "count": .integer,
+                            "data": .array(of: .string).maxItems(1_000),
+                        ])))
+        ])
+
     let rights: RightsStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        try request.allowParameters()
         guard
             case .user(_, let roles) = try await rights.rights(of: try context.principal, in: try context.space)
                 .identity
@@ -22,10 +35,11 @@ struct ReadOwnRoles: Endpoint {
 
 /// `POST /internal/users/roles` with `UserDataRequest`: 200 with `UserRoles`. For our own processes only.
 struct ReadRolesOfUser: Endpoint {
+    static let route = Route.betweenProcesses(.post, "/internal/users/roles")
+
     let rights: RightsStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        guard try context.principal.kind == .service else { throw HTTPProblem(.forbidden) }
         let owner = try StoredUserData.Owner(try await request.decoded(UserDataRequest.self))
         guard let user = UserID(owner.id) else { throw HTTPProblem(.userNotFound) }
         return try .encoding(UserRoles(roles: try await rights.roles(of: user, in: owner.space)))

@@ -7,12 +7,30 @@ import MartletHTTP
 ///
 /// `If-Match` holds it back when the object has another entity tag, 412. Answers the object as it is stored.
 struct ReplaceObject: Endpoint {
+    static let route = Route(
+        .put, "/storage/{collection}/{id}", "replaceObject", "Puts a new document in place of the stored one.",
+        callers: .client,
+        parameters: [
+            .path(
+                "collection", .collectionName,
+                "Name of a collection; not `all`, `query`, `remove`, `batch`, `aggregate` or `distinct`."),
+            .path("id", .objectID),
+        ],
+        details: "The object must exist and not be removed. The body may name the same `_id`.",
+        body: .json(.document, text: "At most 1 MiB."),
+        answers: [
+            .answer(200, "The object as it is stored.", .json(.storedObject))
+        ],
+        errors: [
+            404: "There is no such object (`object-not-found`), in no or in this collection.",
+            409: "The name is taken, or a unique index forbids it (`conflict`).", 412: "If-Match is not met.",
+        ])
+
     let idempotency: Idempotency
     let rights: RightsStore
     let before: BeforeHooks
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        try request.allowParameters()
         let (scope, id) = (try await context.scope(rights), try context.objectID)
         let precondition = try Precondition(request)
         let body = try await request.wholeBody(upTo: Document.maximumSizeInBytes)

@@ -11,12 +11,48 @@ import NIOCore
 /// carried out on its own and a failure's body is its problem; with it the first failure is the answer, and nothing was
 /// written.
 struct RunBatch: Endpoint {
+    static let route = Route(
+        .post, "/storage/batch", "runBatch", "Up to 100 writes in one request, each on its own or all or none.",
+        callers: .client,
+        details: """
+            With `transaction` the first failure is the answer, its `field` begins with `requests.<number>`, and \
+            nothing was written. Else each has a status of its own. An `Idempotency-Key` needs `transaction`.
+            """,
+        body: .json(
+            .object(
+                [
+                    "transaction": .boolean.defaulting(to: false),
+                    "requests": .array(
+                        of: .object(
+                            [
+                                "method": .values("POST", "PUT", "PATCH", "DELETE"),
+                                "path": .string.examples("storage/Note", "storage/Note/a"),
+                                "body": .object,
+                                "ifMatch": .string,
+                            ], required: ["method", "path"])
+                    ).maxItems(100),
+                ], required: ["requests"])),
+        answers: [
+            .answer(
+                200, "What each request was answered, in order.",
+                .json(
+                    .object(
+                        [
+                            "count": .integer,
+                            "data": .array(
+                                of: .object(
+                                    [
+                                        "status": .integer,
+                                        "body": .object,
+                                    ], required: ["status"])),
+                        ], required: ["count", "data"])))
+        ])
+
     let batch: Batch
     let idempotency: Idempotency
     let rights: RightsStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        try request.allowParameters()
         let space = try context.space
         let body = try await request.wholeBody(upTo: Document.maximumBatchSizeInBytes)
         let (items, isTransaction) = try Self.items(Array(body.readableBytesView))

@@ -12,6 +12,28 @@ import NIOCore
 ///
 /// The body is the file. It goes to the spool as it comes in; what it holds is looked at by the job.
 struct StartImport: Endpoint {
+    static let route = Route(
+        .post, "/imports/{collection}", "startImport", "Imports a file by a job.", callers: .server,
+        parameters: [
+            .path(
+                "collection", .collectionName,
+                "Name of a collection; not `all`, `query`, `remove`, `batch`, `aggregate` or `distinct`."),
+            .query("format", .oneOf("json", "jsonl", "csv"), isRequired: true),
+            .query("dryRun", .boolean.defaulting(to: false), "Only look, and tell."),
+            .query("skipBad", .boolean.defaulting(to: false), "Store the good records although there are bad ones."),
+            .query(
+                "existing", .oneOf("refuse", "replace", "skip").defaulting(to: "refuse"),
+                "What becomes of a record whose id the collection has."),
+            .query("delimiter", .oneOf(",", ";", "tab"), "CSV; found out by default."),
+            .query("types", .string, "CSV; `age:number,zip:string`."),
+            .query("emptyIsNull", .boolean.defaulting(to: false), "CSV; an empty cell is null instead of no value."),
+            .query("idField", .string, "The field that holds the id instead of `_id`."),
+        ],
+        body: .contents(.type("application/json"), .type("application/x-ndjson"), .type("text/csv"), text: "The file."),
+        answers: [
+            .answer(202, "The job.", .json(.job))
+        ])
+
     let transfers: TransferStores
     let maximumSizeInBytes: Int
 

@@ -10,6 +10,19 @@ import MartletPostgres
 /// An error behind the first byte cuts the answer off, which HTTP tells the reader. Takes no longer than `timeLimit`; a
 /// job does.
 struct StreamExport: Endpoint {
+    static let route = Route(
+        .get, "/exports/{collection}", "streamExport", "The collection as a file, of one moment.", callers: .server,
+        parameters: [
+            .path(
+                "collection", .collectionName,
+                "Name of a collection; not `all`, `query`, `remove`, `batch`, `aggregate` or `distinct`."),
+            .query("format", .oneOf("json", "jsonl", "csv"), isRequired: true),
+            .query("types", .boolean.defaulting(to: true), "CSV; whether each header names its column's type."),
+        ],
+        answers: [
+            .answer(200, "The file.", .type("application/json"), .type("application/x-ndjson"), .type("text/csv"))
+        ])
+
     static let timeLimit: Duration = .seconds(1_800)
 
     let transfers: TransferStores
@@ -37,7 +50,6 @@ struct StreamExport: Endpoint {
 extension TransferStores {
     /// - Throws: `invalid-parameter`, `collection-not-found`.
     func export(_ request: Request, _ collection: CollectionName, _ space: AppSpace) async throws -> CollectionExport {
-        try request.allowParameters(["format", "types"])
         let parameters = request.uri.queryParameters
         let format = try TransferFormat(parameter: parameters["format"])
         let areTyped = try parameters["types"].map { try ListQuery.flag($0, "types") } ?? true

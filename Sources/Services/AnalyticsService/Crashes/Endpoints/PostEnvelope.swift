@@ -14,6 +14,37 @@ import NIOCore
 /// 400 for an invalid envelope, 413, 415 for a compression other than gzip, deflate, br and zstd, 429 with
 /// `X-Sentry-Rate-Limits`; never a 5xx.
 struct PostEnvelope: Endpoint {
+    static let route = Route(
+        .post, "/crash/api/{project}/envelope", "postEnvelope",
+        """
+        An envelope as Sentry's clients send it, perhaps packed by gzip, deflate, br or zstd; with or \
+        without a slash at the end of the path.
+        """, callers: .ingestKeys,
+        parameters: [
+            .path("project", .integer, "The app's number, as in `sentryDSN` of connection.json.")
+        ],
+        allowsOtherParameters: true,
+        body: .contents(.type("application/x-sentry-envelope", .bytes)),
+        answers: [
+            .answer(
+                200, "It outlives a loss of power. `id`: of the event, where there is one.",
+                .json(
+                    .object(
+                        [
+                            "id": .string
+                        ]))),
+            .answer(
+                400, "No envelope: `detail`, `causes`, and the first cause in `X-Sentry-Error`.", .json(.sentryError)),
+            .answer(413, "Larger than it may be.", .json(.sentryError)),
+            .answer(415, "Packed in another way than gzip, deflate, br or zstd.", .json(.sentryError)),
+            .answer(
+                429,
+                """
+                Over the quota, or nothing can be kept right now: `X-Sentry-Rate-Limits` says what to keep for how \
+                many seconds.
+                """, .json(.sentryError)),
+        ])
+
     let intake: CrashIntake
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
@@ -27,6 +58,28 @@ struct PostEnvelope: Endpoint {
 
 /// `POST /crash/api/{project}/store/`: one event as JSON, from older clients.
 struct PostStoredEvent: Endpoint {
+    static let route = Route(
+        .post, "/crash/api/{project}/store", "postStoredEvent", "One event as Sentry's older clients send it.",
+        callers: .ingestKeys,
+        parameters: [
+            .path("project", .integer, "The app's number, as in `sentryDSN` of connection.json.")
+        ],
+        allowsOtherParameters: true,
+        body: .json(.object),
+        answers: [
+            .answer(
+                200, "It outlives a loss of power.",
+                .json(
+                    .object(
+                        [
+                            "id": .string
+                        ]))),
+            .answer(400, "Packed in another way than it says.", .json(.sentryError)),
+            .answer(413, "More than 1 MiB.", .json(.sentryError)),
+            .answer(415, "Packed in another way than gzip, deflate, br or zstd.", .json(.sentryError)),
+            .answer(429, "As of envelopes.", .json(.sentryError)),
+        ])
+
     let intake: CrashIntake
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {

@@ -12,6 +12,27 @@ import NIOCore
 /// releases new`: creates a release before its first report arrives. 201; master key. An existing release stays as it
 /// is. May have `commits`, as for `FinishSentryRelease`.
 struct CreateSentryRelease: Endpoint {
+    static let route = Route(
+        .post, "/crash/api/0/organizations/{organization}/releases", "createSentryRelease",
+        "`sentry-cli releases new`: makes a release known before a report comes from it.", callers: .server,
+        parameters: [
+            .path("organization", .string, "Any.")
+        ],
+        allowsOtherParameters: true,
+        refusal: SentryAPI.refusal,
+        body: .json(
+            .object(
+                [
+                    "version": .string.maxLength(250),
+                    "projects": .array(of: .types("string", "integer")).described("The app's number or id."),
+                    "dateReleased": .time.nullable,
+                    "commits": .releaseCommits,
+                ], required: ["version"])),
+        answers: [
+            .answer(201, "The release.", .json(.object))
+        ],
+        errors: [403: "The key or the rights do not open this.", 404: "A project is not the key's (`app-not-found`)."])
+
     let releases: SentryReleases
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
@@ -33,6 +54,30 @@ struct CreateSentryRelease: Endpoint {
 /// by `sentry-cli releases finalize`, sets the release date. With `{"commits":[…]}`, as sent by `sentry-cli releases
 /// set-commits`, it replaces the release's commits. Master key.
 struct FinishSentryRelease: Endpoint {
+    static let route = Route(
+        .put, "/crash/api/0/organizations/{organization}/releases/{version}", "finishSentryRelease",
+        """
+        `sentry-cli releases finalize`: says when the release came out; `set-commits`: what went into it. \
+        One that is not known is made.
+        """, callers: .server,
+        parameters: [
+            .path("organization", .string, "Any."),
+            .path("version", .string, "As reports name the release."),
+        ],
+        allowsOtherParameters: true,
+        refusal: SentryAPI.refusal,
+        body: .json(
+            .object(
+                [
+                    "projects": .array(of: .types("string", "integer")),
+                    "dateReleased": .time.nullable,
+                    "commits": .releaseCommits,
+                ])),
+        answers: [
+            .answer(200, "The release.", .json(.object))
+        ],
+        errors: [403: "The key or the rights do not open this.", 404: "A project is not the key's (`app-not-found`)."])
+
     let releases: SentryReleases
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
@@ -44,6 +89,20 @@ struct FinishSentryRelease: Endpoint {
 
 /// `GET /crash/api/0/organizations/{organization}/releases/{version}/`: a release. Master key.
 struct ReadSentryRelease: Endpoint {
+    static let route = Route(
+        .get, "/crash/api/0/organizations/{organization}/releases/{version}", "readSentryRelease",
+        "`sentry-cli releases info`.", callers: .server,
+        parameters: [
+            .path("organization", .string, "Any."),
+            .path("version", .string, "As reports name the release."),
+        ],
+        allowsOtherParameters: true,
+        refusal: SentryAPI.refusal,
+        answers: [
+            .answer(200, "The release.", .json(.object))
+        ],
+        errors: [403: "The key or the rights do not open this.", 404: "There is no such release."])
+
     let releases: SentryReleases
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {

@@ -11,6 +11,18 @@ import MartletSentry
 /// 100, in the format of `TBAnalyticsException`; a list is stored as a whole or not at all. 200 with `{"_id":…}`, or
 /// `{"count":n,"data":[{"_id":…},…]}`; an app.
 struct PostTBAnalyticsException: Endpoint {
+    static let route = Route(
+        .post, "/thesis/exceptions", "sendTBAnalyticsException",
+        "One exception in the form of TBException, or a list of at most 100.", callers: .client,
+        allowsOtherParameters: true,
+        body: .json(
+            .exactlyOne(
+                .object,
+                .array(of: .object).maxItems(100))),
+        answers: [
+            .answer(200, "`_id`, or `count` and `data` with one for each.", .json(.object))
+        ])
+
     private static let maximumCount = 100
     private static let maximumSizeInBytes = 1 << 20
 
@@ -64,11 +76,22 @@ extension JSONValue {
 /// `GET /thesis/exceptions?skip=&limit=`: the latest reports as exceptions, newest first: `{"count":n,"data":[…]}`.
 /// Needs the master key, because the reports are from all users of the app.
 struct ListTBAnalyticsExceptions: Endpoint {
+    static let route = Route(
+        .get, "/thesis/exceptions", "listTBAnalyticsExceptions",
+        "The latest reports in the same form, newest first; for the app's own server only.", callers: .server,
+        parameters: [
+            .query("skip", .integer.range(0, 10_000).defaulting(to: 0)),
+            .query("limit", .integer.range(1, 100).defaulting(to: 100)),
+        ],
+        allowsOtherParameters: true,
+        answers: [
+            .answer(200, "`count` and `data`.", .json(.object))
+        ])
+
     let spaces: Spaces
     let thesis: TBAnalyticsExceptionStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        try request.allowParameters(["skip", "limit"])
         let space = try await spaces.space(of: try context.master)
         let (skip, limit) = (
             try request.number("skip", default: 0, in: 0...10_000),

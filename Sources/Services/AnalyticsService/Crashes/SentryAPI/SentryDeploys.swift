@@ -12,6 +12,32 @@ import NIOCore
 /// `{"environment","name"?,"url"?,"dateStarted"?,"dateFinished"?}`, as sent by `sentry-cli deploys new`: records where
 /// and when a release was deployed. 201; master key. The last 100 deploys of a release are kept.
 struct CreateSentryDeploy: Endpoint {
+    static let route = Route(
+        .post, "/crash/api/0/organizations/{organization}/releases/{version}/deploys", "createSentryDeploy",
+        """
+        `sentry-cli deploys new`: says where and when a release was put. The hundred last of a release are \
+        kept.
+        """, callers: .server,
+        parameters: [
+            .path("organization", .string, "Any."),
+            .path("version", .string, "As reports name the release."),
+        ],
+        allowsOtherParameters: true,
+        refusal: SentryAPI.refusal,
+        body: .json(
+            .object(
+                [
+                    "environment": .string.maxLength(64),
+                    "name": .string.maxLength(64).nullable,
+                    "url": .string.maxLength(500).nullable,
+                    "dateStarted": .time.nullable,
+                    "dateFinished": .time.nullable.described("Now, if nothing is said."),
+                ], required: ["environment"])),
+        answers: [
+            .answer(201, "The deploy.", .json(.object))
+        ],
+        errors: [404: "There is no such release.", 403: "The key or the rights do not open this."])
+
     private static let maximumBodySizeInBytes = 64 << 10
 
     let releases: SentryReleases
@@ -34,6 +60,20 @@ struct CreateSentryDeploy: Endpoint {
 /// `GET /crash/api/0/organizations/{organization}/releases/{version}/deploys/`: the deploys of a release, newest first.
 /// Master key.
 struct ListSentryDeploys: Endpoint {
+    static let route = Route(
+        .get, "/crash/api/0/organizations/{organization}/releases/{version}/deploys", "listSentryDeploys",
+        "`sentry-cli deploys list`: the newest first.", callers: .server,
+        parameters: [
+            .path("organization", .string, "Any."),
+            .path("version", .string, "As reports name the release."),
+        ],
+        allowsOtherParameters: true,
+        refusal: SentryAPI.refusal,
+        answers: [
+            .answer(200, "The deploys.", .json(.array(of: .object)))
+        ],
+        errors: [404: "There is no such release.", 403: "The key or the rights do not open this."])
+
     let releases: SentryReleases
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {

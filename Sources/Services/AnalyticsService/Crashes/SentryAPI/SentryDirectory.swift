@@ -7,6 +7,22 @@ import NIOCore
 /// `GET /crash/api/0/users/me/regions/`: an empty list, so that `sentry-cli` asks this server for organizations. Master
 /// key.
 struct ListSentryRegions: Endpoint {
+    static let route = Route(
+        .get, "/crash/api/0/users/me/regions", "listSentryRegions",
+        "None, so that `sentry-cli` asks this server for organizations.", callers: .server,
+        allowsOtherParameters: true,
+        refusal: SentryAPI.refusal,
+        answers: [
+            .answer(
+                200, "None.",
+                .json(
+                    .object(
+                        [
+                            "regions": .array.maxItems(0)
+                        ])))
+        ],
+        errors: [403: "The key or the rights do not open this."])
+
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         _ = try context.master
         return .json(#"{"regions":[]}"#)
@@ -16,6 +32,18 @@ struct ListSentryRegions: Endpoint {
 /// `GET /crash/api/0/organizations/`: a single organization that stands for this server. Other calls accept any name
 /// for it. Master key.
 struct ListSentryOrganizations: Endpoint {
+    static let route = Route(
+        .get, "/crash/api/0/organizations", "listSentryOrganizations",
+        """
+        `sentry-cli organizations list`: one, which stands for this server. Any other name is as good.
+        """, callers: .server,
+        allowsOtherParameters: true,
+        refusal: SentryAPI.refusal,
+        answers: [
+            .answer(200, "The organization.", .json(.array(of: .object)))
+        ],
+        errors: [403: "The key or the rights do not open this."])
+
     let postgres: PostgresClient
     let spaces: Spaces
 
@@ -34,6 +62,19 @@ struct ListSentryOrganizations: Endpoint {
 
 /// `GET /crash/api/0/organizations/{organization}/projects/`: the key's app. Master key.
 struct ListSentryProjects: Endpoint {
+    static let route = Route(
+        .get, "/crash/api/0/organizations/{organization}/projects", "listSentryProjects",
+        "`sentry-cli projects list`: the app of the key.", callers: .server,
+        parameters: [
+            .path("organization", .string, "Any.")
+        ],
+        allowsOtherParameters: true,
+        refusal: SentryAPI.refusal,
+        answers: [
+            .answer(200, "The app.", .json(.array(of: .object)))
+        ],
+        errors: [403: "The key or the rights do not open this."])
+
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let principal = try context.master
         let number = principal.appNumber

@@ -8,6 +8,31 @@ import MartletPostgres
 /// `GET /crash/api/0/projects/{organization}/{project}/issues/?query=&cursor=`: pages of 100 issues, last seen first,
 /// as read by `sentry-cli issues list`. A query may contain `is:`, `level:`, `release:` and words. Master key.
 struct ListSentryIssues: Endpoint {
+    static let route = Route(
+        .get, "/crash/api/0/projects/{organization}/{project}/issues", "listSentryIssues",
+        """
+        `sentry-cli issues list`: the last seen first, a hundred a page; `Link` leads to the next.
+        """, callers: .server,
+        parameters: [
+            .path("organization", .string, "Any."),
+            .path("project", .string, "The app's number or id."),
+            .query(
+                "query", .string.maxLength(500),
+                """
+                `is:unresolved`, `is:resolved`, `is:ignored`, `level:error`, `release:…` and words of title or \
+                place.
+                """),
+            .query("cursor", .string, "Of the `Link` of the page before."),
+        ],
+        allowsOtherParameters: true,
+        refusal: SentryAPI.refusal,
+        answers: [
+            .answer(200, "The issues.", .json(.array(of: .object)))
+        ],
+        errors: [
+            404: "The project is not the key's (`app-not-found`).", 403: "The key or the rights do not open this.",
+        ])
+
     private static let pageLength = 100
     private static let link = HTTPField.Name("Link")!
 
@@ -33,6 +58,34 @@ struct ListSentryIssues: Endpoint {
 /// issues resolve`, `mute` and `unresolve`: changes the issues with these ids (all, or none if one does not exist),
 /// those with the status, or all; at most 1,000. Master key.
 struct ChangeSentryIssues: Endpoint {
+    static let route = Route(
+        .put, "/crash/api/0/projects/{organization}/{project}/issues", "changeSentryIssues",
+        "`sentry-cli issues resolve`, `mute`, `unresolve`: changes up to a thousand.",
+        callers: .manager(.update, .crashes),
+        parameters: [
+            .path("organization", .string, "Any."),
+            .path("project", .string, "The app's number or id."),
+            .query(
+                "id", .array(of: .integer).maxItems(100),
+                "Numbers of issues, a hundred at the most: all are changed, or none."),
+            .query(
+                "status", .oneOf("unresolved", "resolved", "muted", "ignored"),
+                "Those of this status, where there is no `id`; neither: all."),
+        ],
+        allowsOtherParameters: true,
+        refusal: SentryAPI.refusal,
+        body: .json(
+            .object(
+                [
+                    "status": .oneOf("resolved", "resolvedInNextRelease", "muted", "ignored", "unresolved")
+                ], required: ["status"])),
+        answers: [
+            .answer(200, "Done.", .json(.object))
+        ],
+        errors: [
+            404: "The project is not the key's (`app-not-found`).", 403: "The key or the rights do not open this.",
+        ])
+
     private static let maximumBodySizeInBytes = 64 << 10
     private static let maximumIssues = 1_000
 
@@ -42,7 +95,6 @@ struct ChangeSentryIssues: Endpoint {
         let principal = try context.symbolProject("project")
         let (space, author) = try await context.crashes(may: .update, life.spaces)
         // A parameter that would narrow the selection in Sentry must not change all issues here.
-        try request.allowParameters(["id", "status"])
         let value = try await request.json(upTo: Self.maximumBodySizeInBytes)
         let change = try Self.change(value["status"]?.plainText ?? "")
         let numbers = try await numbers(request, in: space)

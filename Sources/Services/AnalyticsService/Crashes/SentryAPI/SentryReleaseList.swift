@@ -8,6 +8,34 @@ import MartletSentry
 /// `GET /crash/api/0/projects/{organization}/{project}/releases/` and `…/organizations/{organization}/releases/`: the
 /// newest 100 releases, as read by `sentry-cli releases list`. Master key.
 struct ListSentryReleases: Endpoint {
+    static let route = Route(
+        .get, "/crash/api/0/organizations/{organization}/releases", "listSentryReleases",
+        "The hundred newest releases.", callers: .server,
+        parameters: [
+            .path("organization", .string, "Any.")
+        ],
+        allowsOtherParameters: true,
+        refusal: SentryAPI.refusal,
+        answers: [
+            .answer(200, "The releases.", .json(.array(of: .object)))
+        ],
+        errors: [403: "The key or the rights do not open this."])
+    static let listSentryReleasesOfProject = Route(
+        .get, "/crash/api/0/projects/{organization}/{project}/releases", "listSentryReleasesOfProject",
+        "`sentry-cli releases list`: the hundred newest.", callers: .server,
+        parameters: [
+            .path("organization", .string, "Any."),
+            .path("project", .string, "The app's number or id."),
+        ],
+        allowsOtherParameters: true,
+        refusal: SentryAPI.refusal,
+        answers: [
+            .answer(200, "The releases.", .json(.array(of: .object)))
+        ],
+        errors: [
+            404: "The project is not the key's (`app-not-found`).", 403: "The key or the rights do not open this.",
+        ])
+
     let releases: SentryReleases
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
@@ -19,6 +47,23 @@ struct ListSentryReleases: Endpoint {
 /// `DELETE /crash/api/0/organizations/{organization}/releases/{version}/`: 204, or 409 if reports, sessions or issues
 /// refer to the release. Master key.
 struct DeleteSentryRelease: Endpoint {
+    static let route = Route(
+        .delete, "/crash/api/0/organizations/{organization}/releases/{version}", "deleteSentryRelease",
+        "`sentry-cli releases delete`: with its commits and deploys.", callers: .server,
+        parameters: [
+            .path("organization", .string, "Any."),
+            .path("version", .string, "As reports name the release."),
+        ],
+        allowsOtherParameters: true,
+        refusal: SentryAPI.refusal,
+        answers: [
+            .answer(204, "Gone.")
+        ],
+        errors: [
+            404: "There is no such release.", 409: "Reports, sessions or issues are of it (`conflict`).",
+            403: "The key or the rights do not open this.",
+        ])
+
     let releases: SentryReleases
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {

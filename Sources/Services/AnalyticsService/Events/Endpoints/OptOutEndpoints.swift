@@ -15,6 +15,50 @@ import MartletPostgres
 /// A device's id proves nothing, as whoever knows it can send it. A device that opts out sends a secret of its own,
 /// `Opt-Out-Secret`; only whoever shows that secret again, or the app's own server, ends the opt-out.
 struct OptOutEndpoint: Endpoint {
+    static let route = Route(
+        .get, "/events/opt-out", "readOptOut", "Whether events of whoever asks are not taken.", callers: .client,
+        parameters: [
+            .query(
+                "anonymousId", .string.maxLength(512),
+                "The device; without: `X-Device-Id`. A user who is signed in counts as well."),
+            .header("X-Device-Id", .string.maxLength(128)),
+        ],
+        answers: [
+            .answer(200, "`isOptedOut`, and `since` when.", .json(.optOut))
+        ])
+    static let optOut = Route(
+        .put, "/events/opt-out", "optOut", "Events of whoever asks are no longer taken.", callers: .client,
+        parameters: [
+            .query(
+                "anonymousId", .string.maxLength(512),
+                "The device; without: `X-Device-Id`. A user who is signed in counts as well."),
+            .header("X-Device-Id", .string.maxLength(128)),
+            .header(
+                "Opt-Out-Secret", .string.length(43, 43),
+                """
+                The device's own secret: 32 random bytes in base64url. `DELETE` needs the one that `PUT` sent.
+                """),
+        ],
+        answers: [
+            .answer(200, "`isOptedOut`, and `since` when.", .json(.optOut))
+        ])
+    static let optIn = Route(
+        .delete, "/events/opt-out", "optIn", "They are taken again.", callers: .client,
+        parameters: [
+            .query(
+                "anonymousId", .string.maxLength(512),
+                "The device; without: `X-Device-Id`. A user who is signed in counts as well."),
+            .header("X-Device-Id", .string.maxLength(128)),
+            .header(
+                "Opt-Out-Secret", .string.length(43, 43),
+                """
+                The device's own secret: 32 random bytes in base64url. `DELETE` needs the one that `PUT` sent.
+                """),
+        ],
+        answers: [
+            .answer(200, "`isOptedOut`, and `since` when.", .json(.optOut))
+        ])
+
     enum Act: Sendable {
         case read, optOut, optIn
     }
@@ -25,12 +69,10 @@ struct OptOutEndpoint: Endpoint {
     let events: Events
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        try request.allowParameters(["anonymousId"])
         let principal = try context.principal
         guard principal.kind == .client || principal.kind == .master else { throw HTTPProblem(.forbidden) }
         let space = try await events.spaces.space(of: principal)
         let opting = try Self.opting(request, principal, space)
-        try await request.allowNoBody()
         switch act {
         case .read: break
         case .optOut: try await events.people.optOut(opting, in: space)

@@ -11,6 +11,14 @@ import MartletPostgres
 /// Without `apiHost`: where the app was told to send stays where it sends. analytics.js sends with `apiKey`, the others
 /// with their own. `metrics` keeps clients from telling Segment how they do.
 struct ReadProjectSettings: Endpoint {
+    static let route = Route(
+        .get, "/segment/v1/settings/{key}", "segmentSettings",
+        "Segment: what mobile and browser clients ask for when they start.", callers: .ingestKeys,
+        allowsOtherParameters: true,
+        answers: [
+            .answer(200, "`integrations` is empty where events are not collected.", .json(.object))
+        ])
+
     let events: Events
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {

@@ -7,10 +7,16 @@ import MartletPostgres
 
 /// `GET /analytics/settings`: how events are taken and kept.
 struct ReadSettings: Endpoint {
+    static let route = Route(
+        .get, "/analytics/settings", "readAnalyticsSettings", "How events are taken and kept.",
+        callers: .manager(.read, .analytics),
+        answers: [
+            .answer(200, "All settings.", .json(.analyticsSettings))
+        ])
+
     let events: Events
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        try request.allowParameters()
         _ = try context.author(may: .read, .analytics)
         return try .encoding(
             SettingsBody(
@@ -20,10 +26,17 @@ struct ReadSettings: Endpoint {
 
 /// `PUT /analytics/settings`: sets those that are in the body, and leaves the others; 200 with all.
 struct ChangeSettings: Endpoint {
+    static let route = Route(
+        .put, "/analytics/settings", "changeAnalyticsSettings", "Sets what is in the body and leaves the rest.",
+        callers: .manager(.update, .analytics),
+        body: .json(.analyticsSettings),
+        answers: [
+            .answer(200, "All settings.", .json(.analyticsSettings))
+        ])
+
     let events: Events
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        try request.allowParameters()
         let author = try context.author(may: .update, .analytics)
         let fields = try await BodyFields(request, ["retentionDays", "privacy", "isCollecting", "timeZone"])
         let timeZone = try fields.string("timeZone")

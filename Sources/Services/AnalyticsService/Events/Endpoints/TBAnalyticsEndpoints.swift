@@ -9,6 +9,15 @@ import MartletPostgres
 /// `POST /thesis/events`, of the gateway's `/api/{appKey}/storage/TBAnalytics`: one event in the thesis's form; 201
 /// with the object as storage would answer it. With an `_id` that has come before nothing changes.
 struct TakeTBAnalyticsEvent: Endpoint {
+    static let route = Route(
+        .post, "/thesis/events", "sendTBAnalyticsEvent", "One event in the form of TBAnalytics.", callers: .client,
+        allowsOtherParameters: true,
+        body: .json(.tbAnalyticsEvent),
+        answers: [
+            .answer(201, "The object as storage would answer it.", .json(.tbAnalyticsEvent))
+        ],
+        errors: [415: "Packed in another way than gzip, deflate, br or zstd (`unsupported-media-type`)."])
+
     let intake: EventIntake
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
@@ -64,12 +73,25 @@ struct TakeTBAnalyticsEvent: Endpoint {
 ///
 /// Not for apps: whoever has one would read what all its users do.
 struct ReadTBAnalyticsEvents: Endpoint {
+    static let route = Route(
+        .get, "/thesis/events", "listTBAnalyticsEvents",
+        "Events as they were sent, the latest first; for the app's own server only.", callers: .server,
+        parameters: [
+            .query("from", .time, "Received at or after; without: a day before `to`."),
+            .query("to", .time, "Received before; a day behind `from` at most; without: now."),
+            .query("limit", .integer.range(1, 1_000).defaulting(to: 100)),
+            .query("cursor", .string, "The answer's `next` before."),
+        ],
+        allowsOtherParameters: true,
+        answers: [
+            .answer(200, "`count`, `data`, and `next` where there are more.", .json(.object))
+        ])
+
     private static let longest: TimeInterval = 86_400
 
     let events: Events
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        try request.allowParameters(["from", "to", "limit", "cursor"])
         let space = try await events.spaces.space(of: try context.master)
         let to = try request.time("to") ?? Date() + 60
         let from = try request.time("from") ?? to - Self.longest

@@ -10,6 +10,30 @@ import MartletPostgres
 /// A batch that comes again changes nothing. Of a user who is signed in everything is theirs, whatever the messages
 /// say.
 struct TakeBatch: Endpoint {
+    static let route = Route(
+        .post, "/segment/v1/batch", "segmentBatch",
+        "Segment: a batch of messages, perhaps packed by gzip, deflate, br or zstd.", callers: .ingestKeys,
+        allowsOtherParameters: true,
+        body: .json(.eventBatch),
+        answers: [
+            .answer(200, "What is good is stored for good; `rejected` lists the others.", .json(.takenEvents))
+        ],
+        errors: [415: "Packed in another way than gzip, deflate, br or zstd (`unsupported-media-type`)."])
+    static let segmentMobileBatch = route.at(
+        "/segment/v1/b", "segmentMobileBatch",
+        """
+        The same, as mobile clients call it; those that name their key in the body only, at \
+        `/segment/v1/projects/{ingestKey}/b`. Every path of these exists there.
+        """)
+    static let sendEvents = Route(
+        .post, "/events", "sendEvents",
+        "A batch of messages by the app itself. Of a user who is signed in all are theirs.", callers: .client,
+        body: .json(.eventBatch),
+        answers: [
+            .answer(200, "What is good is stored for good; `rejected` lists the others.", .json(.takenEvents))
+        ],
+        errors: [415: "Packed in another way than gzip, deflate, br or zstd (`unsupported-media-type`)."])
+
     let intake: EventIntake
     /// Whom it is for.
     let kinds: Set<Principal.Kind>

@@ -7,12 +7,52 @@ import MartletPostgres
 /// `POST /analytics/funnel?from=&to=&timeZone=&format=` with `{"steps":["Opened","Bought"],"windowSeconds":86400}`: how
 /// many persons came as far as each step.
 struct AskFunnel: Endpoint {
+    static let route = Route(
+        .post, "/analytics/funnel", "askFunnel", "How many persons came as far as each of some events in order.",
+        callers: .manager(.read, .analytics),
+        parameters: [
+            .query("from", .day, "The first day; without: 29 days before the last."),
+            .query("to", .day, "The last day; without: today."),
+            .query("timeZone", .string, "As the IANA names it; without: the app's."),
+            .query("format", .oneOf("json", "csv").defaulting(to: "json")),
+        ],
+        body: .json(
+            .object(
+                [
+                    "steps": .array(of: .string).items(2, 10).keyword("uniqueItems", true),
+                    "windowSeconds": .integer.range(60, 7_776_000).defaulting(to: 604800),
+                ], required: ["steps"])),
+        answers: [
+            .answer(
+                200, "Done.",
+                .json(
+                    .object(
+                        [
+                            "from": .string,
+                            "to": .string,
+                            "interval": .string,
+                            "timeZone": .string,
+                            "asOf": .time.nullable,
+                            "windowSeconds": .integer,
+                            "count": .integer,
+                            "data": .array(
+                                of: .object(
+                                    [
+                                        "step": .integer,
+                                        "event": .string,
+                                        "people": .integer,
+                                        "ofFirst": .number.nullable,
+                                        "ofPrevious": .number.nullable,
+                                    ])),
+                        ], required: ["count", "data"])), .type("text/csv", .string))
+        ],
+        errors: [422: "It takes too long (`question-too-large`)."])
+
     let spaces: Spaces
     let store: QuestionStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let space = try await context.askedSpace(spaces)
-        try request.allowParameters(["from", "to", "timeZone", "format"])
         let format = try request.format()
         let spanRequest = try request.spanRequest(intervals: [.none], default: .none)
         let question = try Self.question(try await BodyFields(request, ["steps", "windowSeconds"]))

@@ -11,6 +11,101 @@ import MartletPostgres
 /// Others may be asked for with `release`, `os`, `device`, `country`, `configuration`, `variants` or `where`
 /// (`plan=pro`): only events with them count.
 struct CountEvents: Endpoint {
+    static let route = Route(
+        .get, "/analytics/counts", "countEvents",
+        "How many events, and how many persons had them, by interval and value.", callers: .manager(.read, .analytics),
+        parameters: [
+            .query("from", .day, "The first day; without: 29 days before the last."),
+            .query("to", .day, "The last day; without: today."),
+            .query("timeZone", .string, "As the IANA names it; without: the app's."),
+            .query("interval", .oneOf("hour", "day", "week", "month", "none").defaulting(to: "day")),
+            .query("event", .string, "Only events of this name."),
+            .query(
+                "group",
+                .oneOf("event", "screen", "release", "os", "device", "country", "configuration", "variants", "property")
+            ),
+            .query("property", .string, "Of `group=property`: its name, or a path with points."),
+            .query("people", .boolean.defaulting(to: false), "Whether persons are counted, too."),
+            .query("limit", .integer.range(1, 100).defaulting(to: 10)),
+            .query("release", .string, "Only events with it."),
+            .query("os", .string, "Only events with it."),
+            .query("device", .string, "Only events with it."),
+            .query("country", .string, "Only events with it."),
+            .query("configuration", .string, "Only events with it."),
+            .query("variants", .string, "Only events with it."),
+            .query("where", .string, "Only events with this property: `plan=pro`."),
+            .query("format", .oneOf("json", "csv").defaulting(to: "json")),
+        ],
+        answers: [
+            .answer(
+                200, "Done.",
+                .json(
+                    .object(
+                        [
+                            "from": .string,
+                            "to": .string,
+                            "interval": .string,
+                            "timeZone": .string,
+                            "asOf": .time.nullable,
+                            "source": .oneOf("rolled", "events"),
+                            "count": .integer,
+                            "data": .array(
+                                of: .object(
+                                    [
+                                        "interval": .string,
+                                        "value": .string.nullable,
+                                        "other": .boolean,
+                                        "events": .integer,
+                                        "people": .integer.nullable,
+                                    ])),
+                        ], required: ["count", "data"])), .type("text/csv", .string))
+        ],
+        errors: [422: "It takes too long (`question-too-large`)."])
+    static let countScreens = Route(
+        .get, "/analytics/screens", "countScreens", "The screens and pages that were seen most.",
+        callers: .manager(.read, .analytics),
+        parameters: [
+            .query("from", .day, "The first day; without: 29 days before the last."),
+            .query("to", .day, "The last day; without: today."),
+            .query("timeZone", .string, "As the IANA names it; without: the app's."),
+            .query("interval", .oneOf("hour", "day", "week", "month", "none").defaulting(to: "none")),
+            .query("event", .string, "Only events of this name."),
+            .query("limit", .integer.range(1, 100).defaulting(to: 10)),
+            .query("release", .string, "Only events with it."),
+            .query("os", .string, "Only events with it."),
+            .query("device", .string, "Only events with it."),
+            .query("country", .string, "Only events with it."),
+            .query("configuration", .string, "Only events with it."),
+            .query("variants", .string, "Only events with it."),
+            .query("where", .string, "Only events with this property: `plan=pro`."),
+            .query("format", .oneOf("json", "csv").defaulting(to: "json")),
+        ],
+        answers: [
+            .answer(
+                200, "Done.",
+                .json(
+                    .object(
+                        [
+                            "from": .string,
+                            "to": .string,
+                            "interval": .string,
+                            "timeZone": .string,
+                            "asOf": .time.nullable,
+                            "source": .oneOf("rolled", "events"),
+                            "count": .integer,
+                            "data": .array(
+                                of: .object(
+                                    [
+                                        "interval": .string,
+                                        "value": .string.nullable,
+                                        "other": .boolean,
+                                        "events": .integer,
+                                        "people": .integer.nullable,
+                                    ])),
+                        ], required: ["count", "data"])), .type("text/csv", .string))
+        ],
+        errors: [422: "It takes too long (`question-too-large`)."])
+
     /// Nil: as the query has it.
     var group: Dimension?
     let spaces: Spaces

@@ -8,12 +8,39 @@ import MartletPostgres
 
 /// `GET /analytics/live?format=`: the last 30 minutes, from the events themselves.
 struct ReadLive: Endpoint {
+    static let route = Route(
+        .get, "/analytics/live", "readLive", "The last 30 minutes.", callers: .manager(.read, .analytics),
+        parameters: [
+            .query("format", .oneOf("json", "csv").defaulting(to: "json"))
+        ],
+        answers: [
+            .answer(
+                200, "Done.",
+                .json(
+                    .object(
+                        [
+                            "minutes": .integer,
+                            "events": .integer,
+                            "people": .integer,
+                            "topEvents": .array(of: .object),
+                            "topScreens": .array(of: .object),
+                            "count": .integer,
+                            "data": .array(
+                                of: .object(
+                                    [
+                                        "minute": .string,
+                                        "events": .integer,
+                                        "people": .integer,
+                                    ])),
+                        ], required: ["count", "data"])), .type("text/csv", .string))
+        ],
+        errors: [422: "It takes too long (`question-too-large`)."])
+
     let spaces: Spaces
     let store: QuestionStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let space = try await context.askedSpace(spaces)
-        try request.allowParameters(["format"])
         let format = try request.format()
         let live = try await store.live(space)
         func named(_ list: [(name: String, events: Int)]) -> JSONValue {
@@ -35,6 +62,47 @@ struct ReadLive: Endpoint {
 /// `GET /analytics/events?from=&to=&event=&person=&limit=&after=&format=`: events as they are, in the order in which
 /// they were received. `next` (in CSV the header `X-Next-Cursor`) is `after` of the next page.
 struct ListEvents: Endpoint {
+    static let route = Route(
+        .get, "/analytics/events", "listEvents", "Events as they are, in the order of receiving.",
+        callers: .manager(.read, .analytics),
+        parameters: [
+            .query("from", .time, "Of receiving; without: a day before the end."),
+            .query("to", .time),
+            .query("event"),
+            .query("person", .string.pattern(#"^[0-9a-f]{16}$"#)),
+            .query("limit", .integer.range(1, 1_000).defaulting(to: 100)),
+            .query("after", .string, "`next` of the page before."),
+            .query("format", .oneOf("json", "csv").defaulting(to: "json")),
+        ],
+        answers: [
+            .answer(
+                200, "Done.",
+                .json(
+                    .object(
+                        [
+                            "next": .string,
+                            "count": .integer,
+                            "data": .array(
+                                of: .object(
+                                    [
+                                        "id": .string,
+                                        "received": .string,
+                                        "at": .string,
+                                        "type": .string,
+                                        "name": .string.nullable,
+                                        "person": .string.nullable,
+                                        "release": .string.nullable,
+                                        "os": .string.nullable,
+                                        "device": .string.nullable,
+                                        "configuration": .string.nullable,
+                                        "variants": .string.nullable,
+                                        "country": .string.nullable,
+                                        "properties": .object,
+                                    ])),
+                        ], required: ["count", "data"])), .type("text/csv", .string))
+        ],
+        errors: [422: "It takes too long (`question-too-large`)."])
+
     private static let nextCursor = HTTPField.Name("X-Next-Cursor")
 
     let spaces: Spaces
@@ -42,7 +110,6 @@ struct ListEvents: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let space = try await context.askedSpace(spaces)
-        try request.allowParameters(["from", "to", "event", "person", "limit", "after", "format"])
         let format = try request.format()
         let question = try self.question(request)
         let events = try await store.events(question, in: space)

@@ -7,6 +7,44 @@ import MartletPostgres
 /// `GET /analytics/people?from=&to=&interval=&timeZone=&format=`: how many persons were active in each interval, and
 /// how many of them for the first time ever.
 struct CountPeople: Endpoint {
+    static let route = Route(
+        .get, "/analytics/people", "countPeople", "How many persons were active, and how many for the first time.",
+        callers: .manager(.read, .analytics),
+        parameters: [
+            .query("from", .day, "The first day; without: 29 days before the last."),
+            .query("to", .day, "The last day; without: today."),
+            .query("timeZone", .string, "As the IANA names it; without: the app's."),
+            .query("interval", .oneOf("hour", "day", "week", "month", "none").defaulting(to: "day")),
+            .query("format", .oneOf("json", "csv").defaulting(to: "json")),
+        ],
+        answers: [
+            .answer(
+                200, "Done.",
+                .json(
+                    .object(
+                        [
+                            "from": .string,
+                            "to": .string,
+                            "interval": .string,
+                            "timeZone": .string,
+                            "asOf": .time.nullable,
+                            "total": .object(
+                                [
+                                    "active": .integer,
+                                    "new": .integer,
+                                ]),
+                            "count": .integer,
+                            "data": .array(
+                                of: .object(
+                                    [
+                                        "interval": .string,
+                                        "active": .integer,
+                                        "new": .integer,
+                                    ])),
+                        ], required: ["count", "data"])), .type("text/csv", .string))
+        ],
+        errors: [422: "It takes too long (`question-too-large`)."])
+
     let spaces: Spaces
     let store: QuestionStore
 
@@ -29,6 +67,38 @@ struct CountPeople: Endpoint {
 /// `GET /analytics/sessions?from=&to=&interval=&timeZone=&format=`: how many sessions began in each interval, and how
 /// long they were on average.
 struct CountSessions: Endpoint {
+    static let route = Route(
+        .get, "/analytics/sessions", "countSessions", "How many sessions began, and how long they were.",
+        callers: .manager(.read, .analytics),
+        parameters: [
+            .query("from", .day, "The first day; without: 29 days before the last."),
+            .query("to", .day, "The last day; without: today."),
+            .query("timeZone", .string, "As the IANA names it; without: the app's."),
+            .query("interval", .oneOf("hour", "day", "week", "month", "none").defaulting(to: "day")),
+            .query("format", .oneOf("json", "csv").defaulting(to: "json")),
+        ],
+        answers: [
+            .answer(
+                200, "Done.",
+                .json(
+                    .object(
+                        [
+                            "from": .string,
+                            "to": .string,
+                            "interval": .string,
+                            "timeZone": .string,
+                            "asOf": .time.nullable,
+                            "count": .integer,
+                            "data": .array(
+                                of: .object(
+                                    [
+                                        "interval": .string,
+                                        "sessions": .integer,
+                                        "averageSeconds": .number.nullable,
+                                    ])),
+                        ], required: ["count", "data"])), .type("text/csv", .string))
+        ])
+
     let spaces: Spaces
     let store: QuestionStore
 
@@ -49,6 +119,40 @@ struct CountSessions: Endpoint {
 /// `GET /analytics/retention?from=&to=&interval=day|week&format=`: of the persons who were there for the first time in
 /// an interval, how many came back in each one behind it.
 struct ReadRetention: Endpoint {
+    static let route = Route(
+        .get, "/analytics/retention", "readRetention",
+        "Of those who were there for the first time in an interval, who came back.",
+        callers: .manager(.read, .analytics),
+        parameters: [
+            .query("from", .day, "The first day; without: 29 days before the last."),
+            .query("to", .day, "The last day; without: today."),
+            .query("timeZone", .string, "As the IANA names it; without: the app's."),
+            .query("interval", .oneOf("day", "week", "month").defaulting(to: "day")),
+            .query("format", .oneOf("json", "csv").defaulting(to: "json")),
+        ],
+        answers: [
+            .answer(
+                200, "Done.",
+                .json(
+                    .object(
+                        [
+                            "from": .string,
+                            "to": .string,
+                            "interval": .string,
+                            "timeZone": .string,
+                            "asOf": .time.nullable,
+                            "count": .integer,
+                            "data": .array(
+                                of: .object(
+                                    [
+                                        "cohort": .string,
+                                        "size": .integer,
+                                        "period": .integer,
+                                        "people": .integer,
+                                    ])),
+                        ], required: ["count", "data"])), .type("text/csv", .string))
+        ])
+
     static let maximumIntervals = 90
 
     let spaces: Spaces

@@ -6,10 +6,11 @@ import MartletHTTP
 
 /// `POST /internal/requests` with `RequestCounts`: 204, also for a minute that is known. For processes of ours.
 struct AddRequestCounts: Endpoint {
+    static let route = Route.betweenProcesses(.post, "/internal/requests")
+
     let store: RequestCountStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        guard try context.principal.kind == .service else { throw HTTPProblem(.forbidden) }
         let report = try await request.decoded(RequestCounts.self)
         guard report.counts.count <= RequestCounts.maximumCounts else {
             throw HTTPProblem(
@@ -39,6 +40,39 @@ struct AddRequestCounts: Endpoint {
 /// `GET /admin/requests?from=&to=&interval=minute|hour|day&format=`: requests at the gateways by interval (UTC),
 /// service and first digit of the status; for staff with the right to read the server's status.
 struct ListRequestCounts: Endpoint {
+    static let route = Route(
+        .get, "/admin/requests", "listRequestCounts",
+        "Requests at the gateways by interval (UTC), service and first digit of the status.",
+        callers: .staff(.read, .status),
+        parameters: [
+            .query("from", .time, "Without: an hour, a day or 30 days before the end, by the interval."),
+            .query("to", .time),
+            .query("interval", .oneOf("minute", "hour", "day").defaulting(to: "hour")),
+            .query("format", .oneOf("json", "csv").defaulting(to: "json")),
+        ],
+        details: "Needs `status` read.",
+        answers: [
+            .answer(
+                200, "Done.",
+                .json(
+                    .object(
+                        [
+                            "from": .string,
+                            "to": .string,
+                            "interval": .string,
+                            "count": .integer,
+                            "data": .array(
+                                of: .object(
+                                    [
+                                        "interval": .time,
+                                        "service": .string,
+                                        "statusClass": .integer,
+                                        "count": .integer,
+                                        "averageMicroseconds": .integer.nullable,
+                                    ])),
+                        ], required: ["count", "data"])), .type("text/csv", .string))
+        ])
+
     enum Interval: String, CaseIterable {
         case minute, hour, day
 
@@ -57,7 +91,6 @@ struct ListRequestCounts: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         try context.staff(may: .read, .status)
-        try request.allowParameters(["from", "to", "interval", "format"])
         let format: AnswerTable.Format = try request.format()
         let interval = try request.choice("interval", of: Interval.allCases, default: .hour)
         let to = try request.time("to") ?? Date()

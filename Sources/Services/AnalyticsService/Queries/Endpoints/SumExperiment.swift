@@ -6,11 +6,12 @@ import MartletPostgres
 
 /// `POST /internal/analytics/experiments` with an `ExperimentQuestion`: an `ExperimentSums`. For processes of ours.
 struct SumExperiment: Endpoint {
+    static let route = Route.betweenProcesses(.post, "/internal/analytics/experiments")
+
     let spaces: Spaces
     let store: QuestionStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        guard try context.principal.kind == .service else { throw HTTPProblem(.forbidden) }
         let question = try await request.decoded(ExperimentQuestion.self)
         try Self.check(question)
         let space = try await spaces.space(of: question.appID, question.environment)

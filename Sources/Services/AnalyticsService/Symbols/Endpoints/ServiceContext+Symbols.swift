@@ -20,10 +20,7 @@ extension ServiceContext {
 
     /// - Throws: `debug-file-not-found` if the path has no valid id.
     var debugFileID: UUID {
-        get throws {
-            guard let id = UUID(uuidString: parameters.get("file") ?? "") else { throw HTTPProblem(.debugFileNotFound) }
-            return id
-        }
+        get throws { try uuid("file", else: .debugFileNotFound) }
     }
 }
 

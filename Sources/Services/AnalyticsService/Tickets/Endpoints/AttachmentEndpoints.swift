@@ -9,6 +9,19 @@ import NIOCore
 
 /// `POST /tickets/{ticket}/attachments?name=` with the file as the body: 201 with its record.
 struct AddAttachment: Endpoint {
+    static let route = Route(
+        .post, "/tickets/{ticket}/attachments", "addAttachment", "A file of at most 20 MiB.",
+        callers: .manager(.update, .tickets),
+        parameters: [
+            .path("ticket", .string, "A number, or `APP-12`."),
+            .query("name", .string.maxLength(200), isRequired: true),
+        ],
+        body: .contents(.type("*/*", .bytes)),
+        answers: [
+            .answer(201, "Its record.", .json(.object))
+        ],
+        errors: [404: "There is no such ticket (`ticket-not-found`).", 413: "More than 20 MiB (`payload-too-large`)."])
+
     let access: TicketAccess
     let attachments: AttachmentStore
 
@@ -45,6 +58,19 @@ extension Request {
 /// `GET /tickets/{ticket}/attachments/{attachment}`: the bytes. Only pictures and the like are shown in place;
 /// everything else is saved.
 struct ReadAttachment: Endpoint {
+    static let route = Route(
+        .get, "/tickets/{ticket}/attachments/{attachment}", "readAttachment", "The bytes.",
+        callers: .manager(.read, .tickets),
+        parameters: [
+            .path("ticket", .string, "A number, or `APP-12`."),
+            .path("attachment", .integer),
+        ],
+        answers: [
+            .answer(200, "The file; its type is told from the bytes.", .type("*/*", .bytes)),
+            .answer(304, "As `If-None-Match` has it."),
+        ],
+        errors: [404: "There is no such ticket or attachment (`ticket-not-found`, `file-not-found`)."])
+
     let access: TicketAccess
     let attachments: AttachmentStore
 
@@ -76,6 +102,18 @@ struct ReadAttachment: Endpoint {
 
 /// `DELETE /tickets/{ticket}/attachments/{attachment}`. 204.
 struct DeleteAttachment: Endpoint {
+    static let route = Route(
+        .delete, "/tickets/{ticket}/attachments/{attachment}", "deleteAttachment", "Takes the file away.",
+        callers: .manager(.update, .tickets),
+        parameters: [
+            .path("ticket", .string, "A number, or `APP-12`."),
+            .path("attachment", .integer),
+        ],
+        answers: [
+            .answer(204, "Done.")
+        ],
+        errors: [404: "There is no such ticket or attachment (`ticket-not-found`, `file-not-found`)."])
+
     let access: TicketAccess
     let attachments: AttachmentStore
 

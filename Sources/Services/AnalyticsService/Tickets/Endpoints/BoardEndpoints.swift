@@ -10,6 +10,43 @@ import NIOCore
 /// with their counts and first tickets. More of one: `GET /tickets?status=…&sort=position&cursor=<next>` with the same
 /// filter.
 struct ReadBoard: Endpoint {
+    static let route = Route(
+        .get, "/tickets/board", "readBoard", "The columns by status, with counts and their first tickets.",
+        callers: .manager(.read, .tickets),
+        parameters: [
+            .query("status", .string, "`todo`, `inProgress`, `onHold`, `complete`; several with commas."),
+            .query("type", .string, "`bug`, `feature`, `improvement`, `task`, `feedback`."),
+            .query("priority", .string, "`low`, `medium`, `high`, `urgent`."),
+            .query("assignee", .string, "Ids of staff, `me`, `none`."),
+            .query("label", .string, "Names, `none`."),
+            .query("sprint", .string, "Numbers, `active`, `none`."),
+            .query("version", .string, "App versions."),
+            .query("issue", .string, "Numbers of crash issues."),
+            .query("search", .string, "Beginnings of words, all of which occur; or a number."),
+            .query("createdBy", .string, "`staff:<id>` or the id alone, `me`, `key:<id>`, `client`."),
+            .query("updatedAfter", .string, "RFC 3339."),
+            .query("blocked", .string, "`true` or `false`."),
+            .query("limit", .integer, "Of each column."),
+        ],
+        answers: [
+            .answer(
+                200, "The board.",
+                .json(
+                    .object(
+                        [
+                            "generation": .integer,
+                            "columns": .array(
+                                of: .object(
+                                    [
+                                        "status": .string,
+                                        "title": .string,
+                                        "count": .integer,
+                                        "tickets": .array(of: .ticket),
+                                        "next": .string,
+                                    ])),
+                        ])))
+        ])
+
     let access: TicketAccess
     let tickets: TicketStore
 
@@ -43,6 +80,18 @@ extension TicketStore.Column {
 /// `GET /tickets/events`: server-sent events, each with the numbers of tickets that changed. `after`, or
 /// `Last-Event-ID`, is the generation from which on; a board has one.
 struct FollowTickets: Endpoint {
+    static let route = Route(
+        .get, "/tickets/events", "followTickets", "Server-sent events: which tickets changed.",
+        callers: .manager(.read, .tickets),
+        parameters: [
+            .query("after", .integer, "A generation, such as a board has; `Last-Event-ID` stands for it.")
+        ],
+        answers: [
+            .answer(
+                200, "`changed` with `{\"generation\",\"tickets\":[…]}` or `{\"generation\",\"all\":true}`.",
+                .type("text/event-stream", .string))
+        ])
+
     private static let lastEvent = HTTPField.Name("Last-Event-ID")!
 
     let access: TicketAccess
@@ -65,6 +114,27 @@ struct FollowTickets: Endpoint {
 ///
 /// An error behind the first byte cuts the answer off, which HTTP tells the reader.
 struct ExportTickets: Endpoint {
+    static let route = Route(
+        .get, "/tickets/export", "exportTickets", "Tickets as CSV.", callers: .manager(.read, .tickets),
+        parameters: [
+            .query("status", .string, "`todo`, `inProgress`, `onHold`, `complete`; several with commas."),
+            .query("type", .string, "`bug`, `feature`, `improvement`, `task`, `feedback`."),
+            .query("priority", .string, "`low`, `medium`, `high`, `urgent`."),
+            .query("assignee", .string, "Ids of staff, `me`, `none`."),
+            .query("label", .string, "Names, `none`."),
+            .query("sprint", .string, "Numbers, `active`, `none`."),
+            .query("version", .string, "App versions."),
+            .query("issue", .string, "Numbers of crash issues."),
+            .query("search", .string, "Beginnings of words, all of which occur; or a number."),
+            .query("createdBy", .string, "`staff:<id>` or the id alone, `me`, `key:<id>`, `client`."),
+            .query("updatedAfter", .string, "RFC 3339."),
+            .query("blocked", .string, "`true` or `false`."),
+            .query("deleted", .boolean, "`true`: what is in the bin."),
+        ],
+        answers: [
+            .answer(200, "The file.", .type("text/csv", .string))
+        ])
+
     /// Descriptions may be long.
     private static let pageLength = 100
 
@@ -95,6 +165,21 @@ struct ExportTickets: Endpoint {
 
 /// `GET /tickets/people`: `{"id","name"}` of staff who have worked with the tickets.
 struct ListTicketPeople: Endpoint {
+    static let route = Route(
+        .get, "/tickets/people", "listTicketPeople", "Names of staff who have worked with the tickets.",
+        callers: .manager(.read, .tickets),
+        answers: [
+            .answer(
+                200, "`{\"id\",\"name\"}`.",
+                .json(
+                    .object(
+                        [
+                            "count": .integer,
+                            "data": .array(of: .object),
+                            "next": .string,
+                        ])))
+        ])
+
     let access: TicketAccess
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
@@ -105,6 +190,35 @@ struct ListTicketPeople: Endpoint {
 
 /// `GET /tickets/settings`: `{"prefix"}`, and `PATCH`: another prefix, at once before all numbers.
 struct TicketSettings: Endpoint {
+    static let route = Route(
+        .get, "/tickets/settings", "readTicketSettings", "What stands before numbers.",
+        callers: .manager(.read, .tickets),
+        answers: [
+            .answer(
+                200, "The settings.",
+                .json(
+                    .object(
+                        [
+                            "prefix": .string
+                        ])))
+        ])
+    static let changeTicketSettings = Route(
+        .patch, "/tickets/settings", "changeTicketSettings", "Another prefix.", callers: .manager(.update, .tickets),
+        body: .json(
+            .object(
+                [
+                    "prefix": .string.pattern(#"^[A-Z][A-Z0-9]{0,9}$"#)
+                ])),
+        answers: [
+            .answer(
+                200, "The settings.",
+                .json(
+                    .object(
+                        [
+                            "prefix": .string
+                        ])))
+        ])
+
     let access: TicketAccess
     let tickets: TicketStore
     let isChange: Bool

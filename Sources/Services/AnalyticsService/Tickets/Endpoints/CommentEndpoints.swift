@@ -7,6 +7,47 @@ import NIOCore
 /// `GET /tickets/{ticket}/comments` and `GET /tickets/{ticket}/history` with `after` and `limit` (1…500, 100): in their
 /// order.
 struct ListOfTicket: Endpoint {
+    static let route = Route(
+        .get, "/tickets/{ticket}/history", "readTicketHistory", "Who did what, oldest first.",
+        callers: .manager(.read, .tickets),
+        parameters: [
+            .path("ticket", .string, "A number, or `APP-12`."),
+            .query("after", .integer, "`next` of the page before."),
+            .query("limit", .integer, "Of the page."),
+        ],
+        answers: [
+            .answer(
+                200, "A page.",
+                .json(
+                    .object(
+                        [
+                            "count": .integer,
+                            "data": .array(of: .object),
+                            "next": .string,
+                        ])))
+        ],
+        errors: [404: "There is no such ticket (`ticket-not-found`)."])
+    static let listComments = Route(
+        .get, "/tickets/{ticket}/comments", "listComments", "Comments in their order.",
+        callers: .manager(.read, .tickets),
+        parameters: [
+            .path("ticket", .string, "A number, or `APP-12`."),
+            .query("after", .integer, "`next` of the page before."),
+            .query("limit", .integer, "Of the page."),
+        ],
+        answers: [
+            .answer(
+                200, "A page.",
+                .json(
+                    .object(
+                        [
+                            "count": .integer,
+                            "data": .array(of: .ticketComment),
+                            "next": .string,
+                        ])))
+        ],
+        errors: [404: "There is no such ticket (`ticket-not-found`)."])
+
     enum What: Sendable {
         case comments, history
     }
@@ -32,6 +73,21 @@ struct ListOfTicket: Endpoint {
 
 /// `POST /tickets/{ticket}/comments` with `{"text"}`: 201 with the comment.
 struct AddComment: Endpoint {
+    static let route = Route(
+        .post, "/tickets/{ticket}/comments", "addComment", "Adds a comment.", callers: .manager(.update, .tickets),
+        parameters: [
+            .path("ticket", .string, "A number, or `APP-12`.")
+        ],
+        body: .json(
+            .object(
+                [
+                    "text": .string.maxLength(20_000)
+                ], required: ["text"])),
+        answers: [
+            .answer(201, "The comment.", .json(.ticketComment))
+        ],
+        errors: [404: "There is no such ticket (`ticket-not-found`)."])
+
     let access: TicketAccess
     let tickets: TicketStore
 
@@ -46,6 +102,26 @@ struct AddComment: Endpoint {
 
 /// `PATCH /tickets/{ticket}/comments/{comment}` with `{"text"}`, by who wrote it.
 struct EditComment: Endpoint {
+    static let route = Route(
+        .patch, "/tickets/{ticket}/comments/{comment}", "editComment", "By who wrote it.",
+        callers: .manager(.update, .tickets),
+        parameters: [
+            .path("ticket", .string, "A number, or `APP-12`."),
+            .path("comment", .integer),
+        ],
+        body: .json(
+            .object(
+                [
+                    "text": .string.maxLength(20_000)
+                ], required: ["text"])),
+        answers: [
+            .answer(200, "The comment.", .json(.ticketComment))
+        ],
+        errors: [
+            403: "It is of somebody else (`forbidden`).",
+            404: "There is no such ticket or comment (`ticket-not-found`, `comment-not-found`).",
+        ])
+
     let access: TicketAccess
     let tickets: TicketStore
 
@@ -59,6 +135,21 @@ struct EditComment: Endpoint {
 
 /// `DELETE /tickets/{ticket}/comments/{comment}`, by who wrote it or may delete tickets. 204.
 struct DeleteComment: Endpoint {
+    static let route = Route(
+        .delete, "/tickets/{ticket}/comments/{comment}", "deleteComment", "By who wrote it, or may delete tickets.",
+        callers: .manager(.update, .tickets),
+        parameters: [
+            .path("ticket", .string, "A number, or `APP-12`."),
+            .path("comment", .integer),
+        ],
+        answers: [
+            .answer(204, "Done.")
+        ],
+        errors: [
+            403: "It is of somebody else (`forbidden`).",
+            404: "There is no such ticket or comment (`ticket-not-found`, `comment-not-found`).",
+        ])
+
     let access: TicketAccess
     let tickets: TicketStore
 

@@ -6,6 +6,21 @@ import NIOCore
 
 /// `GET /tickets/labels`: by name, with how many tickets have them.
 struct ListLabels: Endpoint {
+    static let route = Route(
+        .get, "/tickets/labels", "listLabels", "Labels, with how many tickets have them.",
+        callers: .manager(.read, .tickets),
+        answers: [
+            .answer(
+                200, "All of them.",
+                .json(
+                    .object(
+                        [
+                            "count": .integer,
+                            "data": .array(of: .object),
+                            "next": .string,
+                        ])))
+        ])
+
     let access: TicketAccess
     let labels: LabelStore
 
@@ -17,6 +32,19 @@ struct ListLabels: Endpoint {
 
 /// `POST /tickets/labels` with `name`, and perhaps `color` as `#rrggbb`. 201.
 struct CreateLabel: Endpoint {
+    static let route = Route(
+        .post, "/tickets/labels", "createLabel", "Makes a label.", callers: .manager(.create, .tickets),
+        body: .json(
+            .object(
+                [
+                    "name": .string.maxLength(40),
+                    "color": .string.pattern(#"^#[0-9A-Fa-f]{6}$"#),
+                ])),
+        answers: [
+            .answer(201, "The label.", .json(.object))
+        ],
+        errors: [409: "There is one of this name (`conflict`)."])
+
     let access: TicketAccess
     let labels: LabelStore
 
@@ -34,6 +62,23 @@ struct CreateLabel: Endpoint {
 
 /// `PATCH /tickets/labels/{label}` with another `name` or `color`.
 struct ChangeLabel: Endpoint {
+    static let route = Route(
+        .patch, "/tickets/labels/{label}", "changeLabel", "Another name or color, wherever it is used.",
+        callers: .manager(.update, .tickets),
+        parameters: [
+            .path("label", .string, "Its name, in any case.")
+        ],
+        body: .json(
+            .object(
+                [
+                    "name": .string.maxLength(40),
+                    "color": .string.pattern(#"^#[0-9A-Fa-f]{6}$"#),
+                ])),
+        answers: [
+            .answer(200, "The label.", .json(.object))
+        ],
+        errors: [404: "There is no such label (`label-not-found`).", 409: "There is one of this name (`conflict`)."])
+
     let access: TicketAccess
     let labels: LabelStore
 
@@ -49,6 +94,17 @@ struct ChangeLabel: Endpoint {
 
 /// `DELETE /tickets/labels/{label}`: no ticket has it any more. 204.
 struct DeleteLabel: Endpoint {
+    static let route = Route(
+        .delete, "/tickets/labels/{label}", "deleteLabel", "Takes a label away from all tickets.",
+        callers: .manager(.delete, .tickets),
+        parameters: [
+            .path("label", .string, "Its name, in any case.")
+        ],
+        answers: [
+            .answer(204, "Done.")
+        ],
+        errors: [404: "There is no such label (`label-not-found`)."])
+
     let access: TicketAccess
     let labels: LabelStore
 

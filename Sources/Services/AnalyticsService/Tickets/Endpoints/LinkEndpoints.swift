@@ -6,6 +6,25 @@ import MartletPostgres
 /// `POST /tickets/{ticket}/links` with `{"kind","ticket"}`: `blocks`, `blockedBy`, `duplicates`, `duplicatedBy` or
 /// `relates`. 200 with the ticket.
 struct AddLink: Endpoint {
+    static let route = Route(
+        .post, "/tickets/{ticket}/links", "addLink", "Says how two tickets hang together.",
+        callers: .manager(.update, .tickets),
+        parameters: [
+            .path("ticket", .string, "A number, or `APP-12`.")
+        ],
+        body: .json(
+            .object(
+                [
+                    "kind": .oneOf("blocks", "blockedBy", "duplicates", "duplicatedBy", "relates"),
+                    "ticket": .integer,
+                ], required: ["kind", "ticket"])),
+        answers: [
+            .answer(200, "The ticket.", .json(.ticket))
+        ],
+        errors: [
+            404: "There is no such ticket (`ticket-not-found`).", 409: "They would be linked in a circle (`conflict`).",
+        ])
+
     let access: TicketAccess
     let tickets: TicketStore
 
@@ -25,6 +44,18 @@ struct AddLink: Endpoint {
 
 /// `DELETE /tickets/{ticket}/links/{kind}/{other}`. 204.
 struct DeleteLink: Endpoint {
+    static let route = Route(
+        .delete, "/tickets/{ticket}/links/{kind}/{other}", "deleteLink", "Takes a link away.",
+        callers: .manager(.update, .tickets),
+        parameters: [
+            .path("ticket", .string, "A number, or `APP-12`."),
+            .path("kind", .oneOf("blocks", "blockedBy", "duplicates", "duplicatedBy", "relates")),
+        ],
+        answers: [
+            .answer(204, "Done.")
+        ],
+        errors: [404: "There is no such ticket (`ticket-not-found`) or link (`not-found`)."])
+
     let access: TicketAccess
     let tickets: TicketStore
 
@@ -40,6 +71,22 @@ struct DeleteLink: Endpoint {
 
 /// `POST /tickets/{ticket}/issues` with `{"issues":[…]}`, numbers of crash issues. 200 with the ticket.
 struct AttachIssues: Endpoint {
+    static let route = Route(
+        .post, "/tickets/{ticket}/issues", "attachIssues", "Attaches crash issues.",
+        callers: .manager(.update, .tickets),
+        parameters: [
+            .path("ticket", .string, "A number, or `APP-12`.")
+        ],
+        body: .json(
+            .object(
+                [
+                    "issues": .array(of: .integer).maxItems(100)
+                ], required: ["issues"])),
+        answers: [
+            .answer(200, "The ticket.", .json(.ticket))
+        ],
+        errors: [404: "There is no such ticket (`ticket-not-found`)."])
+
     let access: TicketAccess
     let tickets: TicketStore
 
@@ -56,6 +103,22 @@ struct AttachIssues: Endpoint {
 
 /// `DELETE /tickets/{ticket}/issues/{issue}`. 204.
 struct DetachIssue: Endpoint {
+    static let route = Route(
+        .delete, "/tickets/{ticket}/issues/{issue}", "detachIssue", "Takes a crash issue off.",
+        callers: .manager(.update, .tickets),
+        parameters: [
+            .path("ticket", .string, "A number, or `APP-12`."),
+            .path("issue", .integer),
+        ],
+        answers: [
+            .answer(204, "Done.")
+        ],
+        errors: [
+            404: """
+            There is no such ticket (`ticket-not-found`), or it does not have the issue (`not-found`).
+            """
+        ])
+
     let access: TicketAccess
     let tickets: TicketStore
 

@@ -9,6 +9,42 @@ import MartletPostgres
 /// `GET /tickets` with the parameters of `TicketFilter`, `sort`, `limit` (1…500, 50) and `cursor`: a page of tickets,
 /// the newest first.
 struct ListTickets: Endpoint {
+    static let route = Route(
+        .get, "/tickets", "listTickets", "A page of tickets.", callers: .manager(.read, .tickets),
+        parameters: [
+            .query("status", .string, "`todo`, `inProgress`, `onHold`, `complete`; several with commas."),
+            .query("type", .string, "`bug`, `feature`, `improvement`, `task`, `feedback`."),
+            .query("priority", .string, "`low`, `medium`, `high`, `urgent`."),
+            .query("assignee", .string, "Ids of staff, `me`, `none`."),
+            .query("label", .string, "Names, `none`."),
+            .query("sprint", .string, "Numbers, `active`, `none`."),
+            .query("version", .string, "App versions."),
+            .query("issue", .string, "Numbers of crash issues."),
+            .query("search", .string, "Beginnings of words, all of which occur; or a number."),
+            .query("createdBy", .string, "`staff:<id>` or the id alone, `me`, `key:<id>`, `client`."),
+            .query("updatedAfter", .string, "RFC 3339."),
+            .query("blocked", .string, "`true` or `false`."),
+            .query("deleted", .boolean, "`true`: what is in the bin."),
+            .query(
+                "sort", .string,
+                """
+                `number`, `created`, `updated`, `priority`, `position`, perhaps with `-` in front; `-number`.
+                """),
+            .query("limit", .integer, "Of the page."),
+            .query("cursor", .string, "`next` of the page before."),
+        ],
+        answers: [
+            .answer(
+                200, "A page.",
+                .json(
+                    .object(
+                        [
+                            "count": .integer,
+                            "data": .array(of: .ticket),
+                            "next": .string,
+                        ])))
+        ])
+
     let access: TicketAccess
     let tickets: TicketStore
 
@@ -27,6 +63,19 @@ struct ListTickets: Endpoint {
 /// `POST /tickets`: `title`, and whatever else of `TicketChange`; `issues` has numbers of crash issues. 201 with the
 /// ticket.
 struct CreateTicket: Endpoint {
+    static let route = Route(
+        .post, "/tickets", "createTicket", "Makes a ticket.", callers: .manager(.create, .tickets),
+        body: .json(
+            .all(
+                .ticketChange,
+                .object(
+                    [
+                        "issues": .array(of: .integer).maxItems(100).described("Numbers of crash issues.")
+                    ], required: ["title"]))),
+        answers: [
+            .answer(201, "The ticket.", .json(.ticket))
+        ])
+
     let access: TicketAccess
     let tickets: TicketStore
 
@@ -44,6 +93,17 @@ struct CreateTicket: Endpoint {
 
 /// `GET /tickets/{ticket}`, by `12` or `APP-12`. Its revision is the `ETag`.
 struct ReadTicket: Endpoint {
+    static let route = Route(
+        .get, "/tickets/{ticket}", "readTicket", "A ticket with what belongs to it.",
+        callers: .manager(.read, .tickets),
+        parameters: [
+            .path("ticket", .string, "A number, or `APP-12`.")
+        ],
+        answers: [
+            .answer(200, "The ticket; `ETag` is its revision.", .json(.ticket))
+        ],
+        errors: [404: "There is no such ticket (`ticket-not-found`)."])
+
     let access: TicketAccess
     let tickets: TicketStore
 
@@ -56,6 +116,30 @@ struct ReadTicket: Endpoint {
 /// `PATCH /tickets/{ticket}` with `If-Match`: the fields that shall be different; `resolveIssues` where it is complete
 /// then.
 struct ChangeTicket: Endpoint {
+    static let route = Route(
+        .patch, "/tickets/{ticket}", "changeTicket", "The fields that shall be different.",
+        callers: .manager(.update, .tickets),
+        parameters: [
+            .path("ticket", .string, "A number, or `APP-12`."),
+            .header("If-Match", isRequired: true),
+        ],
+        body: .json(
+            .all(
+                .ticketChange,
+                .object(
+                    [
+                        "resolveIssues": .boolean.described(
+                            "With status `complete`: marks its crash issues resolved, too.")
+                    ]))),
+        answers: [
+            .answer(200, "The ticket.", .json(.ticket))
+        ],
+        errors: [
+            404: "There is no such ticket (`ticket-not-found`).",
+            412: "It was changed meanwhile (`precondition-failed`).",
+            428: "Without `If-Match` (`precondition-required`).",
+        ])
+
     let access: TicketAccess
     let tickets: TicketStore
 
@@ -80,6 +164,29 @@ struct ChangeTicket: Endpoint {
 /// `POST /tickets/update` with `tickets`, up to 100 numbers, and what shall be different in all of them (but title and
 /// description); `resolveIssues` as in `ChangeTicket`. All are changed, whatever they are, or none; 200 with them.
 struct ChangeTickets: Endpoint {
+    static let route = Route(
+        .post, "/tickets/update", "changeTickets", "The same change to several tickets, or to none.",
+        callers: .manager(.update, .tickets),
+        details: "Without `title` and `description`, and whatever their `ETag`.",
+        body: .json(
+            .all(
+                .ticketChange,
+                .object(
+                    [
+                        "tickets": .array(of: .integer).items(1, 100).described("Numbers."),
+                        "resolveIssues": .boolean,
+                    ], required: ["tickets"]))),
+        answers: [
+            .answer(
+                200, "The tickets.",
+                .json(
+                    .object(
+                        [
+                            "count": .integer,
+                            "data": .array(of: .ticket),
+                        ])))
+        ])
+
     private static let fields = TicketChange.fields.subtracting(["title", "description"])
 
     let access: TicketAccess
@@ -110,6 +217,30 @@ struct ChangeTickets: Endpoint {
 /// A neighbour that has left the column meanwhile counts as not said, so that what was dragged stays where it was
 /// dropped as far as that is possible. `If-Match` is taken where it is sent; `resolveIssues` as in `ChangeTicket`.
 struct MoveTicket: Endpoint {
+    static let route = Route(
+        .post, "/tickets/{ticket}/move", "moveTicket", "Drops it somewhere in a column.",
+        callers: .manager(.update, .tickets),
+        parameters: [
+            .path("ticket", .string, "A number, or `APP-12`."),
+            .header("If-Match"),
+        ],
+        body: .json(
+            .object(
+                [
+                    "status": .string,
+                    "after": .integer.described("Directly behind this ticket."),
+                    "before": .integer.described("Else directly before this one."),
+                    "end": .oneOf("top", "bottom"),
+                    "resolveIssues": .boolean,
+                ]), isRequired: false),
+        answers: [
+            .answer(200, "The ticket.", .json(.ticket))
+        ],
+        errors: [
+            404: "There is no such ticket (`ticket-not-found`).",
+            412: "It was changed meanwhile (`precondition-failed`).",
+        ])
+
     private enum End: String, CaseIterable {
         case top, bottom
     }
@@ -134,6 +265,21 @@ struct MoveTicket: Endpoint {
 /// `DELETE /tickets/{ticket}`: into the bin, from which it is gone after 30 days. `If-Match` is taken where it is sent.
 /// 204.
 struct DeleteTicket: Endpoint {
+    static let route = Route(
+        .delete, "/tickets/{ticket}", "deleteTicket", "Puts it into the bin for 30 days.",
+        callers: .manager(.delete, .tickets),
+        parameters: [
+            .path("ticket", .string, "A number, or `APP-12`."),
+            .header("If-Match"),
+        ],
+        answers: [
+            .answer(204, "Done.")
+        ],
+        errors: [
+            404: "There is no such ticket (`ticket-not-found`).",
+            412: "It was changed meanwhile (`precondition-failed`).",
+        ])
+
     let access: TicketAccess
     let tickets: TicketStore
 
@@ -146,12 +292,22 @@ struct DeleteTicket: Endpoint {
 
 /// `POST /tickets/{ticket}/restore`: out of the bin.
 struct RestoreTicket: Endpoint {
+    static let route = Route(
+        .post, "/tickets/{ticket}/restore", "restoreTicket", "Takes it out of the bin.",
+        callers: .manager(.delete, .tickets),
+        parameters: [
+            .path("ticket", .string, "A number, or `APP-12`.")
+        ],
+        answers: [
+            .answer(200, "The ticket.", .json(.ticket))
+        ],
+        errors: [404: "There is no such ticket (`ticket-not-found`)."])
+
     let access: TicketAccess
     let tickets: TicketStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (visitor, number) = try await access.admitToTicket(request, context, to: .delete)
-        try await request.allowNoBody()
         try await tickets.restore(number, in: visitor.space, by: visitor.author)
         return try await access.answer(with: number, of: tickets, in: visitor.space)
     }

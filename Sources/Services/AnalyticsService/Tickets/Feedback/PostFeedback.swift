@@ -10,6 +10,25 @@ import NIOCore
 /// `POST /feedback` from an app: `{"message"}`, and perhaps `name`, `email`, `appVersion`, `eventId` of a crash report,
 /// `id` (sent again, it counts once) and `screenshot` (base64). 204; who works on the app finds it as a ticket.
 struct PostFeedback: Endpoint {
+    static let route = Route(
+        .post, "/feedback", "sendFeedback", "What somebody who uses the app says; it becomes a ticket.",
+        callers: .client,
+        body: .json(
+            .object(
+                [
+                    "message": .string.maxLength(8_000),
+                    "name": .string.maxLength(200),
+                    "email": .string.maxLength(254),
+                    "appVersion": .string.maxLength(64),
+                    "eventId": .string.described("Of a crash report: 32 hexadecimal digits."),
+                    "id": .string.maxLength(90).described("What is sent again with the same counts once."),
+                    "screenshot": .string.format("byte").described("A picture of at most 4 MiB."),
+                ], required: ["message"])),
+        answers: [
+            .answer(204, "Taken, or taken before.")
+        ],
+        errors: [413: "The picture is too large (`payload-too-large`)."])
+
     private static let fields: Set<String> = ["message", "name", "email", "appVersion", "eventId", "id", "screenshot"]
     private static let maximumSizeInBytes = Feedback.maximumFileInBytes * 4 / 3 + (64 << 10)
 
@@ -19,7 +38,6 @@ struct PostFeedback: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let principal = try context.principal
         guard [.client, .master].contains(principal.kind) else { throw HTTPProblem(.forbidden) }
-        try request.allowParameters()
         let fields = try await BodyFields(request, Self.fields, upTo: Self.maximumSizeInBytes)
         var said = Feedback(
             message: try TicketInput.text(fields, "message", from: 1, upTo: Feedback.maximumMessage) ?? "")

@@ -9,11 +9,37 @@ import MartletHTTP
 ///
 /// `next`, where there are more, is the `after` of the next page.
 struct ListApps: Endpoint {
+    static let route = Route(
+        .get, "/admin/apps", "listApps",
+        "The apps in which the staff member has any right, in the order in which they were made.",
+        callers: .signedInStaff,
+        parameters: [
+            .query("archived", .boolean.defaulting(to: false), "Those out of use instead."),
+            .query("after", .integer, "`next` of the page before."),
+            .query("limit", .integer.range(1, 1_000).defaulting(to: 100)),
+        ],
+        details: """
+            Of an app whose `applications` the member may not read: `id`, `number`, `name` and `archived`.
+            """,
+        answers: [
+            .answer(
+                200, "Done.",
+                .json(
+                    .object(
+                        [
+                            "count": .integer,
+                            "data": .array(
+                                of: .anyOf(
+                                    .app,
+                                    .appName)),
+                            "next": .string.described("`after` of the next page."),
+                        ], required: ["count", "data"])))
+        ])
+
     let apps: AppStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let staff = try context.signedInStaff
-        try request.allowParameters(["archived", "after", "limit"])
         let limit = try request.number("limit", default: 100, in: 1...1000)
         let after = try request.number("after", default: 0, in: 0...Int(Int32.max))
         let list = try await apps.list(
@@ -37,6 +63,29 @@ extension StaffGrant {
 /// `POST /admin/apps` with `name` and perhaps `bundleIds`, `storeId`, `settings`: 201 with `{"app":…,"keys":…}`, a
 /// first set of keys that is shown this once.
 struct CreateApp: Endpoint {
+    static let route = Route(
+        .post, "/admin/apps", "createApp", "Makes an app with its first keys, which are shown this once.",
+        callers: .staff(.create, .applications),
+        details: "Needs the right to create for every app.",
+        body: .json(
+            .object(
+                [
+                    "name": .string.length(1, 200),
+                    "bundleIds": .array(of: .string).maxItems(20),
+                    "storeId": .string.pattern(#"^[0-9]{1,20}$"#).nullable,
+                    "settings": .object,
+                ], required: ["name"])),
+        answers: [
+            .answer(
+                201, "The app is made.",
+                .json(
+                    .object(
+                        [
+                            "app": .app,
+                            "keys": .object.keyword("additionalProperties", true),
+                        ], required: ["app", "keys"])))
+        ])
+
     let apps: AppStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
@@ -51,6 +100,15 @@ struct CreateApp: Endpoint {
 
 /// `GET /admin/apps/{app}`; archived ones, too.
 struct ReadApp: Endpoint {
+    static let route = Route(
+        .get, "/admin/apps/{app}", "readApp", "An app, archived ones too.", callers: .staffOfApp(.read, .applications),
+        parameters: [
+            .path("app", .string, "The app's id.")
+        ],
+        answers: [
+            .answer(200, "Done.", .json(.app))
+        ])
+
     let apps: AppStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
@@ -62,6 +120,25 @@ struct ReadApp: Endpoint {
 /// `PATCH /admin/apps/{app}` with `name`, `bundleIds`, `storeId`, `settings`; each takes the place of what was there.
 /// 200 with the app.
 struct ChangeApp: Endpoint {
+    static let route = Route(
+        .patch, "/admin/apps/{app}", "changeApp", "Changes an app; each field takes the place of what was there.",
+        callers: .staffOfApp(.update, .applications),
+        parameters: [
+            .path("app", .string, "The app's id.")
+        ],
+        body: .json(
+            .object(
+                [
+                    "name": .string.length(1, 200),
+                    "bundleIds": .array(of: .string).maxItems(20),
+                    "storeId": .string.pattern(#"^[0-9]{1,20}$"#).nullable,
+                    "settings": .object,
+                ])),
+        answers: [
+            .answer(200, "Done.", .json(.app))
+        ],
+        errors: [409: "The name is taken, or a unique index forbids it (`conflict`)."])
+
     let apps: AppStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
@@ -73,13 +150,25 @@ struct ChangeApp: Endpoint {
 /// `POST /admin/apps/{app}/archive` and `…/restore`: takes the app out of use, its keys within two seconds, or back
 /// into it; its data stay. 200 with the app.
 struct ArchiveApp: Endpoint {
+    static let route = Route(
+        .post, "/admin/apps/{app}/archive", "archiveApp",
+        "Takes an app out of use: its keys end within two seconds, its data stay.",
+        callers: .staffOfApp(.delete, .applications),
+        parameters: [
+            .path("app", .string, "The app's id.")
+        ],
+        details: "Needs the right to delete.",
+        answers: [
+            .answer(200, "Done.", .json(.app))
+        ])
+    static let restoreApp = route.at("/admin/apps/{app}/restore", "restoreApp", "Brings an archived app back into use.")
+
     let apps: AppStore
     /// Whether it is archived then.
     let archives: Bool
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (id, author) = try context.changeableApp(request, .delete)
-        try await request.allowNoBody()
         return .json(try await apps.setArchived(archives, id, by: author))
     }
 }

@@ -7,12 +7,30 @@ import MartletHTTP
 /// `GET /admin/apps/{app}/keys?revoked=true`: keys and secrets without their text, newest first; with `revoked` those
 /// too that have ended.
 struct ListKeys: Endpoint {
+    static let route = Route(
+        .get, "/admin/apps/{app}/keys", "listKeys", "Keys and secrets without their text, newest first.",
+        callers: .staffOfApp(.read, .applications),
+        parameters: [
+            .path("app", .string, "The app's id."),
+            .query("revoked", .boolean.defaulting(to: false), "With the last 1,000 that have ended."),
+        ],
+        answers: [
+            .answer(
+                200, "Done.",
+                .json(
+                    .object(
+                        [
+                            "count": .integer,
+                            "data": .array(of: .key),
+                            "next": .string.described("`after` of the next page."),
+                        ], required: ["count", "data"])))
+        ])
+
     let credentials: CredentialStore
     let apps: AppStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let id = try context.readableApp()
-        try request.allowParameters(["revoked"])
         guard try await apps.read(id) != nil else { throw HTTPProblem(.appNotFound) }
         return .page(try await credentials.list(of: id, withRevoked: try request.flag("revoked")))
     }
@@ -21,6 +39,36 @@ struct ListKeys: Endpoint {
 /// `POST /admin/apps/{app}/keys` with `kind` and perhaps `environment`, `label`, `expires`, `networks`, `scopes`: 201
 /// with `{"key":"…","record":…}`. The text is shown this once.
 struct CreateKey: Endpoint {
+    static let route = Route(
+        .post, "/admin/apps/{app}/keys", "createKey", "Makes a key or secret; its text is shown this once.",
+        callers: .staffOfApp(.update, .applications),
+        parameters: [
+            .path("app", .string, "The app's id.")
+        ],
+        details: "A master key needs every right in the areas that it opens.",
+        body: .json(
+            .object(
+                [
+                    "kind": .oneOf("client", "secret", "ingest", "evaluation", "master"),
+                    "environment": .oneOf("live", "test").defaulting(to: "live"),
+                    "label": .string.maxLength(200),
+                    "expires": .time.nullable,
+                    "networks": .array(of: .string).nullable.described("CIDR blocks."),
+                    "scopes": .array(of: .string).nullable.described(
+                        "Areas such as storage, or storage:read; of secrets and master keys."),
+                ], required: ["kind"])),
+        answers: [
+            .answer(
+                201, "The key is made.",
+                .json(
+                    .object(
+                        [
+                            "key": .string.described("Shown this once."),
+                            "record": .key,
+                        ], required: ["key", "record"])))
+        ],
+        errors: [409: "The name is taken, or a unique index forbids it (`conflict`)."])
+
     let credentials: CredentialStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
@@ -44,6 +92,28 @@ struct CreateKey: Endpoint {
 /// `PATCH /admin/apps/{app}/keys/{id}` with `label`, `expires`, `networks`, `scopes`; null takes the last three away.
 /// 200 with the record; 409 for another `expires` of one that has expired.
 struct ChangeKey: Endpoint {
+    static let route = Route(
+        .patch, "/admin/apps/{app}/keys/{id}", "changeKey",
+        "Changes label, expiry, networks and scopes, in force within two seconds.",
+        callers: .staffOfApp(.update, .applications),
+        parameters: [
+            .path("app", .string, "The app's id."),
+            .path("id", .uuid),
+        ],
+        body: .json(
+            .object(
+                [
+                    "label": .string.maxLength(200),
+                    "expires": .time.nullable,
+                    "networks": .array(of: .string).nullable.described("CIDR blocks."),
+                    "scopes": .array(of: .string).nullable.described(
+                        "Areas such as storage, or storage:read; of secrets and master keys."),
+                ])),
+        answers: [
+            .answer(200, "Done.", .json(.key))
+        ],
+        errors: [409: "The name is taken, or a unique index forbids it (`conflict`)."])
+
     let credentials: CredentialStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
@@ -63,11 +133,25 @@ struct ChangeKey: Endpoint {
 /// `DELETE /admin/apps/{app}/keys/{id}?force=true`, 204: refused at every gateway within two seconds. 409 for the last
 /// app key of an environment and the last secret, unless `force` says so.
 struct RevokeKey: Endpoint {
+    static let route = Route(
+        .delete, "/admin/apps/{app}/keys/{id}", "revokeKey", "Ends a key, at every gateway within two seconds.",
+        callers: .staffOfApp(.update, .applications),
+        parameters: [
+            .path("app", .string, "The app's id."),
+            .path("id", .uuid),
+            .query(
+                "force", .boolean.defaulting(to: false), "Also the last app key of an environment, and the last secret."
+            ),
+        ],
+        answers: [
+            .answer(204, "Done.")
+        ],
+        errors: [409: "The name is taken, or a unique index forbids it (`conflict`)."])
+
     let credentials: CredentialStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (app, author) = try context.changeableApp(request)
-        try request.allowParameters(["force"])
         guard try await credentials.revoke(try context.keyID, isForced: try request.flag("force"), of: app, by: author)
         else {
             throw HTTPProblem(.keyNotFound)
@@ -79,6 +163,31 @@ struct RevokeKey: Endpoint {
 /// `POST /admin/apps/{app}/keys/{id}/rotate` with `graceSeconds` (0 to 30 days; a day where it is not said): 201 with
 /// `{"key":"…","record":…,"old":…}`. The new one is like the old one, which ends when the grace is over.
 struct RotateKey: Endpoint {
+    static let route = Route(
+        .post, "/admin/apps/{app}/keys/{id}/rotate", "rotateKey",
+        "Makes a like key at once, and ends the old one after a grace.", callers: .staffOfApp(.update, .applications),
+        parameters: [
+            .path("app", .string, "The app's id."),
+            .path("id", .uuid),
+        ],
+        body: .json(
+            .object(
+                [
+                    "graceSeconds": .integer.range(0, 2_592_000).defaulting(to: 86400)
+                ])),
+        answers: [
+            .answer(
+                201, "The key is made.",
+                .json(
+                    .object(
+                        [
+                            "key": .string.described("Shown this once."),
+                            "record": .key,
+                            "old": .key,
+                        ], required: ["key", "record"])))
+        ],
+        errors: [409: "The name is taken, or a unique index forbids it (`conflict`)."])
+
     let credentials: CredentialStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
@@ -104,12 +213,7 @@ extension CredentialStore.Made {
 
 extension ServiceContext {
     fileprivate var keyID: UUID {
-        get throws {
-            guard let id = parameters.get("id").flatMap({ UUID(uuidString: $0) }) else {
-                throw HTTPProblem(.keyNotFound)
-            }
-            return id
-        }
+        get throws { try uuid("id", else: .keyNotFound) }
     }
 }
 

@@ -12,16 +12,39 @@ import MartletPostgres
 /// With `apply` name, store id, bundle id, icon and version with its notes (in `language`, `en` where it is not said)
 /// are taken over; `applied` says which.
 struct LookUpApp: Endpoint {
+    static let route = Route(
+        .post, "/admin/apps/{app}/lookup", "lookUpApp",
+        "What the store's public record says of the app, as a proposal or taken over.",
+        callers: .staffOfApp(.update, .applications),
+        parameters: [
+            .path("app", .string, "The app's id."),
+            .query("storeId", .string, "Instead of the app's own."),
+            .query("bundleId", .string, "Instead of the app's own."),
+            .query("country", .string.defaulting(to: "us")),
+            .query("language", .string.defaulting(to: "en"), "Of the notes."),
+            .query("apply", .boolean.defaulting(to: false)),
+        ],
+        answers: [
+            .answer(
+                200, "Done.",
+                .json(
+                    .object(
+                        [
+                            "found": .boolean,
+                            "record": .object.nullable,
+                            "applied": .array(of: .oneOf("name", "storeId", "bundleId", "icon", "version")),
+                        ], required: ["found", "record", "applied"])))
+        ],
+        errors: [409: "The name is taken, or a unique index forbids it (`conflict`)."])
+
     let apps: AppStore
     let lookup: StoreLookup
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (id, author) = try context.changeableApp(request)
-        try request.allowParameters(["storeId", "bundleId", "country", "language", "apply"])
         let applies = try request.flag("apply")
         let country = try request.country()
         let language = try request.language()
-        try await request.allowNoBody()
         guard let text = try await apps.read(id) else { throw HTTPProblem(.appNotFound) }
         let key = try request.lookupKey() ?? Self.key(of: try JSONValue(parsing: text.utf8))
         guard let key else {

@@ -8,12 +8,31 @@ import MartletHTTP
 ///
 /// `next`, where there are more, is the `after` of the next page.
 struct ListVersions: Endpoint {
+    static let route = Route(
+        .get, "/admin/apps/{app}/versions", "listVersions", "Versions, the newest first: 1.10 before 1.9.",
+        callers: .staffOfApp(.read, .applications),
+        parameters: [
+            .path("app", .string, "The app's id."),
+            .query("after", .string, "`next` of the page before."),
+            .query("limit", .integer.range(1, 1_000).defaulting(to: 100)),
+        ],
+        answers: [
+            .answer(
+                200, "Done.",
+                .json(
+                    .object(
+                        [
+                            "count": .integer,
+                            "data": .array(of: .version),
+                            "next": .string.described("`after` of the next page."),
+                        ], required: ["count", "data"])))
+        ])
+
     let versions: VersionStore
     let apps: AppStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let id = try context.readableApp()
-        try request.allowParameters(["after", "limit"])
         let limit = try request.number("limit", default: 100, in: 1...1000)
         var after: VersionNumber?
         if let text = request.uri.queryParameters["after"] {
@@ -30,6 +49,26 @@ struct ListVersions: Endpoint {
 /// `POST /admin/apps/{app}/versions` with `number` and perhaps `build`, `state` (`planned` or `released`),
 /// `releaseDate`, `notes`: 201.
 struct CreateVersion: Endpoint {
+    static let route = Route(
+        .post, "/admin/apps/{app}/versions", "createVersion", "Makes a version.",
+        callers: .staffOfApp(.update, .applications),
+        parameters: [
+            .path("app", .string, "The app's id.")
+        ],
+        body: .json(
+            .object(
+                [
+                    "number": .string,
+                    "build": .string.maxLength(64),
+                    "state": .oneOf("planned", "released"),
+                    "releaseDate": .day.nullable,
+                    "notes": .map(of: .string.maxLength(4_000)).described("Language (BCP 47) to text."),
+                ], required: ["number"])),
+        answers: [
+            .answer(201, "The version is made.", .json(.version))
+        ],
+        errors: [409: "The name is taken, or a unique index forbids it (`conflict`)."])
+
     let versions: VersionStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
@@ -42,6 +81,17 @@ struct CreateVersion: Endpoint {
 
 /// `GET /admin/apps/{app}/versions/{version}`
 struct ReadVersion: Endpoint {
+    static let route = Route(
+        .get, "/admin/apps/{app}/versions/{version}", "readVersion", "A version.",
+        callers: .staffOfApp(.read, .applications),
+        parameters: [
+            .path("app", .string, "The app's id."),
+            .path("version", .string, "The version's number, such as 2.10."),
+        ],
+        answers: [
+            .answer(200, "Done.", .json(.version))
+        ])
+
     let versions: VersionStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
@@ -56,6 +106,28 @@ struct ReadVersion: Endpoint {
 /// `PATCH /admin/apps/{app}/versions/{version}` with what `CreateVersion` takes; each takes the place of what was
 /// there. 200 with the version.
 struct ChangeVersion: Endpoint {
+    static let route = Route(
+        .patch, "/admin/apps/{app}/versions/{version}", "changeVersion",
+        "Changes a version; each field takes the place of what was there.",
+        callers: .staffOfApp(.update, .applications),
+        parameters: [
+            .path("app", .string, "The app's id."),
+            .path("version", .string, "The version's number, such as 2.10."),
+        ],
+        body: .json(
+            .object(
+                [
+                    "number": .string,
+                    "build": .string.maxLength(64),
+                    "state": .oneOf("planned", "released"),
+                    "releaseDate": .day.nullable,
+                    "notes": .map(of: .string.maxLength(4_000)).described("Language (BCP 47) to text."),
+                ])),
+        answers: [
+            .answer(200, "Done.", .json(.version))
+        ],
+        errors: [409: "The name is taken, or a unique index forbids it (`conflict`)."])
+
     let versions: VersionStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
@@ -70,6 +142,18 @@ struct ChangeVersion: Endpoint {
 
 /// `DELETE /admin/apps/{app}/versions/{version}`, 204. Its pictures go with it.
 struct DeleteVersion: Endpoint {
+    static let route = Route(
+        .delete, "/admin/apps/{app}/versions/{version}", "deleteVersion", "Deletes a version with its pictures.",
+        callers: .staffOfApp(.update, .applications),
+        parameters: [
+            .path("app", .string, "The app's id."),
+            .path("version", .string, "The version's number, such as 2.10."),
+        ],
+        answers: [
+            .answer(204, "Done.")
+        ],
+        errors: [409: "The name is taken, or a unique index forbids it (`conflict`)."])
+
     let versions: VersionStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
@@ -83,6 +167,20 @@ struct DeleteVersion: Endpoint {
 
 /// `POST /admin/apps/{app}/versions/{version}/pictures` with the picture as its body: 201, behind those that are there.
 struct AddPicture: Endpoint {
+    static let route = Route(
+        .post, "/admin/apps/{app}/versions/{version}/pictures", "addPicture",
+        "Adds a picture: PNG, JPEG or WebP of at most 4 MiB, told by its bytes; 20 of a version.",
+        callers: .staffOfApp(.update, .applications),
+        parameters: [
+            .path("app", .string, "The app's id."),
+            .path("version", .string, "The version's number, such as 2.10."),
+        ],
+        body: .contents(.type("image/png", .bytes), .type("image/jpeg", .bytes), .type("image/webp", .bytes)),
+        answers: [
+            .answer(201, "The picture is added.", .json(.picture))
+        ],
+        errors: [409: "The name is taken, or a unique index forbids it (`conflict`)."])
+
     let pictures: PictureStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
@@ -96,6 +194,23 @@ struct AddPicture: Endpoint {
 /// `PUT /admin/apps/{app}/versions/{version}/pictures` with `pictures`, the ids of all of them in the order they shall
 /// have. 200 with the version.
 struct OrderPictures: Endpoint {
+    static let route = Route(
+        .put, "/admin/apps/{app}/versions/{version}/pictures", "orderPictures", "Puts the pictures in an order.",
+        callers: .staffOfApp(.update, .applications),
+        parameters: [
+            .path("app", .string, "The app's id."),
+            .path("version", .string, "The version's number, such as 2.10."),
+        ],
+        body: .json(
+            .object(
+                [
+                    "pictures": .array(of: .uuid).described("The ids of all of them.")
+                ], required: ["pictures"])),
+        answers: [
+            .answer(200, "The version.", .json(.version))
+        ],
+        errors: [409: "The name is taken, or a unique index forbids it (`conflict`)."])
+
     let pictures: PictureStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
@@ -114,6 +229,21 @@ struct OrderPictures: Endpoint {
 
 /// `GET /admin/apps/{app}/versions/{version}/pictures/{id}`
 struct ReadPicture: Endpoint {
+    static let route = Route(
+        .get, "/admin/apps/{app}/versions/{version}/pictures/{id}", "readPicture", "A picture of a version.",
+        callers: .staffOfApp(.read, .applications),
+        parameters: [
+            .path("app", .string, "The app's id."),
+            .path("version", .string, "The version's number, such as 2.10."),
+            .path("id", .uuid),
+        ],
+        answers: [
+            .answer(
+                200, "The picture.", .type("image/png", .bytes), .type("image/jpeg", .bytes),
+                .type("image/webp", .bytes)),
+            .answer(304, "Not modified."),
+        ])
+
     let pictures: PictureStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
@@ -127,6 +257,19 @@ struct ReadPicture: Endpoint {
 
 /// `DELETE /admin/apps/{app}/versions/{version}/pictures/{id}`, 204.
 struct DeletePicture: Endpoint {
+    static let route = Route(
+        .delete, "/admin/apps/{app}/versions/{version}/pictures/{id}", "deletePicture", "Deletes a picture.",
+        callers: .staffOfApp(.update, .applications),
+        parameters: [
+            .path("app", .string, "The app's id."),
+            .path("version", .string, "The version's number, such as 2.10."),
+            .path("id", .uuid),
+        ],
+        answers: [
+            .answer(204, "Done.")
+        ],
+        errors: [409: "The name is taken, or a unique index forbids it (`conflict`)."])
+
     let pictures: PictureStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
@@ -150,12 +293,7 @@ extension ServiceContext {
     }
 
     fileprivate var pictureID: UUID {
-        get throws {
-            guard let id = parameters.get("id").flatMap({ UUID(uuidString: $0) }) else {
-                throw HTTPProblem(.pictureNotFound)
-            }
-            return id
-        }
+        get throws { try uuid("id", else: .pictureNotFound) }
     }
 }
 

@@ -5,6 +5,20 @@ import MartletHTTP
 
 /// `GET /auth/me/identities`: where the user can sign in from.
 struct ListIdentities: Endpoint {
+    static let route = Route(
+        .get, "/auth/me/identities", "listIdentities", "Where the user can sign in from.", callers: .user,
+        answers: [
+            .answer(
+                200, "Done.",
+                .json(
+                    .object(
+                        [
+                            "count": .integer,
+                            "data": .array(of: .identity),
+                        ])))
+        ],
+        errors: [409: "The name is taken, or a unique index forbids it (`conflict`)."])
+
     let federation: Federation
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
@@ -19,6 +33,30 @@ struct ListIdentities: Endpoint {
 /// An anonymous user is none any more, and keeps id, sessions and all data. Whoever has no address gets the provider's,
 /// when it is verified and free.
 struct LinkIdentity: Endpoint {
+    static let route = Route(
+        .post, "/auth/me/identities", "linkIdentity", "Another way to sign in, by id token or finished code flow.",
+        callers: .user,
+        body: .json(
+            .object(
+                [
+                    "provider": .string,
+                    "idToken": .string.maxLength(16_384),
+                    "nonce": .string.described(
+                        """
+                        The token has its SHA-256 in hexadecimal digits. Required unless the provider has `nonceRequired: \
+                        false`.
+                        """),
+                    "authorizationCode": .string.described("Apple's, so that its token can be revoked."),
+                    "name": .string.described("Of a new user."),
+                    "code": .string,
+                    "codeVerifier": .string.length(43, 128),
+                    "password": .string.format("password"),
+                ]), isRequired: false),
+        answers: [
+            .answer(200, "Done.", .json(.user))
+        ],
+        errors: [409: "The name is taken, or a unique index forbids it (`conflict`)."])
+
     let federation: Federation
     let check: PasswordCheck
 
@@ -42,13 +80,29 @@ struct LinkIdentity: Endpoint {
 
 /// `DELETE /auth/me/identities/{provider}` with `password` where there is one, 204. 409 for the only way to sign in.
 struct UnlinkIdentity: Endpoint {
+    static let route = Route(
+        .delete, "/auth/me/identities/{name}", "unlinkIdentity", "Takes a way to sign in away, unless it is the last.",
+        callers: .user,
+        parameters: [
+            .path("name", .string.pattern(#"^[a-z0-9][a-z0-9-]{0,31}$"#), "The app's name for the provider.")
+        ],
+        body: .json(
+            .object(
+                [
+                    "password": .string.format("password")
+                ]), isRequired: false),
+        answers: [
+            .answer(204, "Done.")
+        ],
+        errors: [409: "The name is taken, or a unique index forbids it (`conflict`)."])
+
     let federation: Federation
     let check: PasswordCheck
     let outbox: MailOutbox
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (space, id) = (try context.userSpace, try context.signedInUser)
-        let provider = context.parameters.get("name") ?? ""
+        let provider = context.component("name")
         let fields = try await BodyFields(request, ["password"], isOptional: true)
         _ = try await check.confirm(try fields.secret("password"), of: id, in: space, session: try context.session)
         let isMailThere = try await outbox.isThere(in: space)

@@ -35,6 +35,54 @@ enum ProviderGuests: Sendable {
 /// 7636): `{"url","state"}`. The app opens `url` in the system's browser, and keeps `state` and the code verifier until
 /// it is called back.
 struct StartOAuth: Endpoint {
+    static let route = Route(
+        .post, "/auth/oauth/{name}/start", "startOAuth", "Begins a code flow: where to send the user.",
+        callers: .client,
+        parameters: [
+            .path("name", .string.pattern(#"^[a-z0-9][a-z0-9-]{0,31}$"#), "The app's name for the provider.")
+        ],
+        body: .json(
+            .object(
+                [
+                    "redirectURL": .uri,
+                    "codeChallenge": .string.described("S256 of RFC 7636."),
+                ]), isRequired: false),
+        answers: [
+            .answer(
+                200, "Done.",
+                .json(
+                    .object(
+                        [
+                            "url": .string,
+                            "state": .string,
+                        ])))
+        ],
+        errors: [409: "The name is taken, or a unique index forbids it (`conflict`)."])
+    static let startStaffOAuth = Route(
+        .post, "/admin/auth/oidc/{name}/start", "startStaffOAuth", "Begins a code flow: where to send the browser.",
+        callers: .staffSigningIn,
+        parameters: [
+            .path("name", .string.pattern(#"^[a-z0-9][a-z0-9-]{0,31}$"#))
+        ],
+        body: .json(
+            .object(
+                [
+                    "redirectURL": .uri.described("One of the provider's."),
+                    "codeChallenge": .string.described("S256 of RFC 7636."),
+                ], required: ["redirectURL", "codeChallenge"]
+            ).closed),
+        answers: [
+            .answer(
+                200, "Done.",
+                .json(
+                    .object(
+                        [
+                            "url": .string,
+                            "state": .string,
+                        ], required: ["url", "state"])))
+        ],
+        errors: [404: "Not found."])
+
     let federation: Federation
     let attempts: AttemptStore
     var guests = ProviderGuests.users
@@ -75,6 +123,38 @@ struct StartOAuth: Endpoint {
 ///
 /// The state says which flow it is; it counts once. What `code` is good for, only the app that began can use.
 struct OAuthCallback: Endpoint {
+    static let route = Route(
+        .get, "/auth/oauth/callback", "returnFromOAuth",
+        """
+        Where providers send the user back to: on to the app, with `code` or `error`, and `state`.
+        """, callers: .anyone,
+        allowsOtherParameters: true,
+        answers: [
+            .answer(303, "To the app.")
+        ],
+        errors: [409: "The name is taken, or a unique index forbids it (`conflict`)."])
+    static let returnFromOAuthByForm = route.by(.post, "returnFromOAuthByForm")
+    static let returnStaffFromOAuth = Route(
+        .get, "/admin/auth/oidc/callback", "returnStaffFromOAuth",
+        """
+        Where providers send the browser back to: on to the console, with `code` or `error`, and `state`.
+        """, callers: .staffSigningIn,
+        allowsOtherParameters: true,
+        answers: [
+            .answer(303, "To `redirectURL`.")
+        ],
+        errors: [404: "Not found."])
+    static let returnStaffFromOAuthByForm = Route(
+        .post, "/admin/auth/oidc/callback", "returnStaffFromOAuthByForm",
+        """
+        Where providers send the browser back to: on to the console, with `code` or `error`, and `state`.
+        """, callers: .staffSigningIn,
+        allowsOtherParameters: true,
+        answers: [
+            .answer(303, "To `redirectURL`.")
+        ],
+        errors: [404: "Not found."])
+
     static let maximumSizeInBytes = 64 << 10
 
     let federation: Federation
@@ -138,6 +218,23 @@ struct OAuthCallback: Endpoint {
 /// `POST /auth/oauth/finish` with `code` of the callback and `codeVerifier`, `secondFactorCode` and `device` if wanted;
 /// 200 signed in, 201 as a new user.
 struct FinishOAuth: Endpoint {
+    static let route = Route(
+        .post, "/auth/oauth/finish", "finishOAuth", "Signs in with the code that the app was called with.",
+        callers: .client,
+        body: .json(
+            .object(
+                [
+                    "code": .string,
+                    "codeVerifier": .string.length(43, 128),
+                    "secondFactorCode": .string,
+                    "device": .string,
+                ]), isRequired: false),
+        answers: [
+            .answer(200, "Done.", .json(.signIn)),
+            .answer(201, "A new user.", .json(.signIn)),
+        ],
+        errors: [409: "The name is taken, or a unique index forbids it (`conflict`)."])
+
     let federation: Federation
     let signIn: FederatedSignIn
 

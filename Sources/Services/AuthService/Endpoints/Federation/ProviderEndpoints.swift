@@ -6,6 +6,21 @@ import MartletHTTP
 
 /// `GET /auth/providers`: where users sign in from elsewhere, for the app's own server. Secrets are not shown.
 struct ListProviders: Endpoint {
+    static let route = Route(
+        .get, "/auth/providers", "listProviders", "Where users sign in from elsewhere.", callers: .server,
+        details: "Needs the master key.",
+        answers: [
+            .answer(
+                200, "Done.",
+                .json(
+                    .object(
+                        [
+                            "count": .integer,
+                            "data": .array(of: .identityProvider),
+                        ])))
+        ],
+        errors: [409: "The name is taken, or a unique index forbids it (`conflict`)."])
+
     let federation: Federation
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
@@ -17,6 +32,43 @@ struct ListProviders: Endpoint {
 /// `PUT /auth/providers/{name}`, for the app's own server; 200 with the provider. What is left out is as it is by
 /// default, but the secret, which stays.
 struct SaveProvider: Endpoint {
+    static let route = Route(
+        .put, "/auth/providers/{name}", "saveProvider", "Sets a provider up.", callers: .server,
+        parameters: [
+            .path("name", .string.pattern(#"^[a-z0-9][a-z0-9-]{0,31}$"#), "The app's name for the provider.")
+        ],
+        details: "Needs the master key. A secret that is left out stays.",
+        body: .json(
+            .object(
+                [
+                    "kind": .oneOf("google", "apple", "github", "facebook", "oidc"),
+                    "clientIDs": .array(of: .string).items(1, 20),
+                    "clientSecret": .string.format("password"),
+                    "privateKey": .string.format("password").described("Apple's .p8 file."),
+                    "teamID": .string,
+                    "keyID": .string,
+                    "issuer": .uri,
+                    "scopes": .array(of: .string).maxItems(20),
+                    "redirectURLs": .array(of: .uri).maxItems(20),
+                    "appKey": .string,
+                    "trustsEmail": .boolean.defaulting(to: true),
+                    "nonceRequired": .boolean.defaulting(to: true).described(
+                        "Whether `auth/idtoken` needs the nonce that the token was asked for with."),
+                    "endpoints": .object(
+                        [
+                            "authorization": .string,
+                            "token": .string,
+                            "userInfo": .string,
+                            "emails": .string,
+                            "keys": .string,
+                            "revocation": .string,
+                        ]),
+                ]), isRequired: false),
+        answers: [
+            .answer(200, "Done.", .json(.identityProvider))
+        ],
+        errors: [409: "The name is taken, or a unique index forbids it (`conflict`)."])
+
     private static let maximumCount = 20
 
     let federation: Federation
@@ -137,12 +189,24 @@ struct SaveProvider: Endpoint {
 /// `DELETE /auth/providers/{name}`, for the app's own server; 204. Users keep who they are there, and cannot sign in by
 /// it until it is set up again.
 struct DeleteProvider: Endpoint {
+    static let route = Route(
+        .delete, "/auth/providers/{name}", "deleteProvider", "Takes a provider away; users keep who they are there.",
+        callers: .server,
+        parameters: [
+            .path("name", .string.pattern(#"^[a-z0-9][a-z0-9-]{0,31}$"#), "The app's name for the provider.")
+        ],
+        details: "Needs the master key.",
+        answers: [
+            .answer(204, "Done.")
+        ],
+        errors: [409: "The name is taken, or a unique index forbids it (`conflict`)."])
+
     let federation: Federation
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         guard
             try await federation.providers.delete(
-                context.parameters.get("name") ?? "", in: try context.managedUserSpace)
+                context.component("name"), in: try context.managedUserSpace)
         else {
             throw HTTPProblem(.notFound, "The app has no such provider.")
         }

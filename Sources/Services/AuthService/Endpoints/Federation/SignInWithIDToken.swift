@@ -9,6 +9,30 @@ import MartletHTTP
 /// when the account goes; `name` for a new user, which Apple tells the app only; `secondFactorCode` and `device`. A
 /// token signs in once.
 struct SignInWithIDToken: Endpoint {
+    static let route = Route(
+        .post, "/auth/idtoken", "signInWithIDToken", "Signs in with an id token that the app got on the device.",
+        callers: .client,
+        body: .json(
+            .object(
+                [
+                    "provider": .string,
+                    "idToken": .string.maxLength(16_384),
+                    "nonce": .string.described(
+                        """
+                        The token has its SHA-256 in hexadecimal digits. Required unless the provider has `nonceRequired: \
+                        false`.
+                        """),
+                    "authorizationCode": .string.described("Apple's, so that its token can be revoked."),
+                    "name": .string.described("Of a new user."),
+                    "secondFactorCode": .string,
+                    "device": .string,
+                ]), isRequired: false),
+        answers: [
+            .answer(200, "Done.", .json(.signIn)),
+            .answer(201, "A new user.", .json(.signIn)),
+        ],
+        errors: [409: "The name is taken, or a unique index forbids it (`conflict`)."])
+
     let federation: Federation
     let signIn: FederatedSignIn
 

@@ -6,6 +6,20 @@ import MartletHTTP
 /// `POST /auth/email/change/confirm` with `token`, or with `mailCode` by the user who is signed in; 204. The new
 /// address is the user's, and verified; the former one is told.
 struct ConfirmEmailChange: Endpoint {
+    static let route = Route(
+        .post, "/auth/email/change/confirm", "confirmEmailChange",
+        "Puts the new address in place, by what was mailed to it.", callers: .user,
+        body: .json(
+            .object(
+                [
+                    "token": .string.described("Of the link."),
+                    "mailCode": .string.described("Eight digits, with `email`."),
+                ]), isRequired: false),
+        answers: [
+            .answer(204, "Done.")
+        ],
+        errors: [409: "The name is taken, or a unique index forbids it (`conflict`)."])
+
     let users: UserStore
     let attempts: AttemptStore
     let mailing: Mailing

@@ -6,6 +6,20 @@ import MartletMail
 /// `POST /auth/email/verify` with `language` and `link` if wanted; 202, and a mail to the address of who is signed in.
 /// 409 when there is none, or it is verified.
 struct RequestEmailVerification: Endpoint {
+    static let route = Route(
+        .post, "/auth/email/verify", "requestEmailVerification",
+        "Mails a code and a link to verify the address of who is signed in.", callers: .user,
+        body: .json(
+            .object(
+                [
+                    "language": .string.described("BCP 47; else Accept-Language."),
+                    "link": .string.described("One of the app's linkURLs; else the first."),
+                ]), isRequired: false),
+        answers: [
+            .answer(202, "A mail is on its way, if it is to be.")
+        ],
+        errors: [409: "The name is taken, or a unique index forbids it (`conflict`)."])
+
     let users: UserStore
     let attempts: AttemptStore
     let mailing: Mailing
@@ -29,6 +43,21 @@ struct RequestEmailVerification: Endpoint {
 /// `POST /auth/email/verify/confirm` with `token`, or with `email` and `mailCode`; 204. Needs no access token: the link
 /// may be opened elsewhere.
 struct ConfirmEmailVerification: Endpoint {
+    static let route = Route(
+        .post, "/auth/email/verify/confirm", "confirmEmailVerification", "Verifies an address by what was mailed.",
+        callers: .client,
+        body: .json(
+            .object(
+                [
+                    "token": .string.described("Of the link."),
+                    "email": .string.format("email"),
+                    "mailCode": .string.described("Eight digits, with `email`."),
+                ]), isRequired: false),
+        answers: [
+            .answer(204, "Done.")
+        ],
+        errors: [409: "The name is taken, or a unique index forbids it (`conflict`)."])
+
     let users: UserStore
     let attempts: AttemptStore
     let proofs: MailProofStore

@@ -9,6 +9,22 @@ import MartletMail
 /// if wanted, the code goes there by mail, without it is in the answer. 201 with
 /// `{"id","email","created","expires","used","code"}`.
 struct CreateInvitation: Endpoint {
+    static let route = Route(
+        .post, "/auth/invitations", "createInvitation",
+        "Invites an address by mail, or makes a code. Needs the master key.", callers: .server,
+        body: .json(
+            .object(
+                [
+                    "email": .string.format("email"),
+                    "days": .integer.range(1, 90).defaulting(to: 7),
+                    "language": .string.described("BCP 47; else Accept-Language."),
+                    "link": .string.described("One of the app's linkURLs; else the first."),
+                ]), isRequired: false),
+        answers: [
+            .answer(201, "Made.", .json(.object))
+        ],
+        errors: [409: "The name is taken, or a unique index forbids it (`conflict`)."])
+
     let mailing: Mailing
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
@@ -50,11 +66,22 @@ struct CreateInvitation: Endpoint {
 /// `GET /auth/invitations?before=&limit=`: the newest first, for the app's own server. `next`, where there are more, is
 /// the `before` of the next page.
 struct ListInvitations: Endpoint {
+    static let route = Route(
+        .get, "/auth/invitations", "listInvitations", "Invitations, the newest first. Needs the master key.",
+        callers: .server,
+        parameters: [
+            .query("before", .uuid, "`next` of the page before."),
+            .query("limit", .integer.range(1, 1_000).defaulting(to: 20)),
+        ],
+        answers: [
+            .answer(200, "A page.", .json(.object))
+        ],
+        errors: [409: "The name is taken, or a unique index forbids it (`conflict`)."])
+
     let invitations: InvitationStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let space = try context.managedUserSpace
-        try request.allowParameters(["before", "limit"])
         let limit = try request.number("limit", default: 20, in: 1...1_000)
         let list = try await invitations.list(before: try request.id("before"), limit: limit + 1, in: space)
         let page = list.prefix(limit)
@@ -65,6 +92,17 @@ struct ListInvitations: Endpoint {
 
 /// `DELETE /auth/invitations/{id}`, for the app's own server; 204. Who signed up by it stays.
 struct DeleteInvitation: Endpoint {
+    static let route = Route(
+        .delete, "/auth/invitations/{id}", "deleteInvitation", "Takes an invitation back. Needs the master key.",
+        callers: .server,
+        parameters: [
+            .path("id", .uuid)
+        ],
+        answers: [
+            .answer(204, "Done.")
+        ],
+        errors: [409: "The name is taken, or a unique index forbids it (`conflict`)."])
+
     let invitations: InvitationStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {

@@ -5,6 +5,13 @@ import MartletMail
 
 /// `GET /auth/mail`: whom the app's mail is from, for the app's own server. Never with the password.
 struct ReadMailSender: Endpoint {
+    static let route = Route(
+        .get, "/auth/mail", "readMailSender", "Whom mail is from. Needs the master key.", callers: .server,
+        answers: [
+            .answer(200, "The sender, without the password.", .json(.object))
+        ],
+        errors: [409: "The name is taken, or a unique index forbids it (`conflict`)."])
+
     let mailing: Mailing
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
@@ -18,6 +25,25 @@ struct ReadMailSender: Endpoint {
 /// (`starttls`, else `tls` or `off`), `port`, `user` and `password`. All of it takes the place of what was there. 200
 /// with it, without the password.
 struct ReplaceMailSender: Endpoint {
+    static let route = Route(
+        .put, "/auth/mail", "replaceMailSender",
+        "Sender, and perhaps a mail server of the app's own. Needs the master key.", callers: .server,
+        body: .json(
+            .object(
+                [
+                    "name": .string,
+                    "address": .string.format("email"),
+                    "host": .string,
+                    "port": .integer,
+                    "tls": .oneOf("starttls", "tls", "off"),
+                    "user": .string,
+                    "password": .string.format("password"),
+                ]), isRequired: false),
+        answers: [
+            .answer(200, "The sender, without the password.", .json(.object))
+        ],
+        errors: [409: "The name is taken, or a unique index forbids it (`conflict`)."])
+
     let mailing: Mailing
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
@@ -31,6 +57,14 @@ struct ReplaceMailSender: Endpoint {
 
 /// `DELETE /auth/mail`, for the app's own server; 204: the operator's address and server again.
 struct DeleteMailSender: Endpoint {
+    static let route = Route(
+        .delete, "/auth/mail", "deleteMailSender", "The operator's address and server again. Needs the master key.",
+        callers: .server,
+        answers: [
+            .answer(204, "Done.")
+        ],
+        errors: [409: "The name is taken, or a unique index forbids it (`conflict`)."])
+
     let mailing: Mailing
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {

@@ -8,6 +8,23 @@ import MartletMail
 ///
 /// Answer and work are the same whether somebody has the address.
 struct RequestMailSignIn: Endpoint {
+    static let route = Route(
+        .post, "/auth/login/mail", "requestMailSignIn",
+        """
+        Mails a code and a link to sign in by. The answer does not say whether somebody has the address.
+        """, callers: .client,
+        body: .json(
+            .object(
+                [
+                    "email": .string.format("email"),
+                    "language": .string.described("BCP 47; else Accept-Language."),
+                    "link": .string.described("One of the app's linkURLs; else the first."),
+                ]), isRequired: false),
+        answers: [
+            .answer(202, "A mail is on its way, if it is to be.")
+        ],
+        errors: [409: "The name is taken, or a unique index forbids it (`conflict`)."])
+
     let attempts: AttemptStore
     let mailing: Mailing
 
@@ -22,6 +39,23 @@ struct RequestMailSignIn: Endpoint {
 /// Who has a second factor also sends `code`; without one the answer is 401 `second-factor-required`, and the proof may
 /// come again with it.
 struct ConfirmMailSignIn: Endpoint {
+    static let route = Route(
+        .post, "/auth/login/mail/confirm", "confirmMailSignIn", "Signs in by what was mailed.", callers: .client,
+        body: .json(
+            .object(
+                [
+                    "token": .string.described("Of the link."),
+                    "email": .string.format("email"),
+                    "mailCode": .string.described("Eight digits, with `email`."),
+                    "code": .string.described("Of the second factor."),
+                    "device": .string,
+                ]), isRequired: false),
+        answers: [
+            .answer(200, "Signed in.", .json(.signIn)),
+            .answer(201, "Signed in, with a new account.", .json(.signIn)),
+        ],
+        errors: [409: "The name is taken, or a unique index forbids it (`conflict`)."])
+
     let users: UserStore
     let attempts: AttemptStore
     let completion: SignInCompletion

@@ -7,6 +7,14 @@ import MartletMail
 /// `GET /auth/mail/templates`: the app's own templates, for the app's own server:
 /// `{"count","data":[{"kind","language","subject"}]}`.
 struct ListMailTemplates: Endpoint {
+    static let route = Route(
+        .get, "/auth/mail/templates", "listMailTemplates", "The app's own templates. Needs the master key.",
+        callers: .server,
+        answers: [
+            .answer(200, "Kinds, languages and subjects.", .json(.object))
+        ],
+        errors: [409: "The name is taken, or a unique index forbids it (`conflict`)."])
+
     let templates: MailTemplateStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
@@ -16,6 +24,21 @@ struct ListMailTemplates: Endpoint {
 
 /// `GET /auth/mail/templates/{kind}/{language}`, for the app's own server; 404 where the app has none of its own.
 struct ReadMailTemplate: Endpoint {
+    static let route = Route(
+        .get, "/auth/mail/templates/{kind}/{language}", "readMailTemplate",
+        "A template of the app's own. Needs the master key.", callers: .server,
+        parameters: [
+            .path(
+                "kind",
+                .oneOf(
+                    "verify-email", "reset-password", "sign-in", "change-email", "invitation", "email-changed",
+                    "password-changed", "new-device"))
+        ],
+        answers: [
+            .answer(200, "The template.", .json(.object))
+        ],
+        errors: [409: "The name is taken, or a unique index forbids it (`conflict`)."])
+
     let templates: MailTemplateStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
@@ -29,6 +52,28 @@ struct ReadMailTemplate: Endpoint {
 /// `PUT /auth/mail/templates/{kind}/{language}` with `subject`, `text` and if wanted `html`, for the app's own server;
 /// 200 with the template.
 struct ReplaceMailTemplate: Endpoint {
+    static let route = Route(
+        .put, "/auth/mail/templates/{kind}/{language}", "replaceMailTemplate",
+        "Writes a template. Needs the master key.", callers: .server,
+        parameters: [
+            .path(
+                "kind",
+                .oneOf(
+                    "verify-email", "reset-password", "sign-in", "change-email", "invitation", "email-changed",
+                    "password-changed", "new-device"))
+        ],
+        body: .json(
+            .object(
+                [
+                    "subject": .string,
+                    "text": .string,
+                    "html": .string,
+                ]), isRequired: false),
+        answers: [
+            .answer(200, "The template.", .json(.object))
+        ],
+        errors: [409: "The name is taken, or a unique index forbids it (`conflict`)."])
+
     let templates: MailTemplateStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
@@ -46,6 +91,21 @@ struct ReplaceMailTemplate: Endpoint {
 
 /// `DELETE /auth/mail/templates/{kind}/{language}`, for the app's own server; 204.
 struct DeleteMailTemplate: Endpoint {
+    static let route = Route(
+        .delete, "/auth/mail/templates/{kind}/{language}", "deleteMailTemplate",
+        "Removes a template. Needs the master key.", callers: .server,
+        parameters: [
+            .path(
+                "kind",
+                .oneOf(
+                    "verify-email", "reset-password", "sign-in", "change-email", "invitation", "email-changed",
+                    "password-changed", "new-device"))
+        ],
+        answers: [
+            .answer(204, "Done.")
+        ],
+        errors: [409: "The name is taken, or a unique index forbids it (`conflict`)."])
+
     let templates: MailTemplateStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {

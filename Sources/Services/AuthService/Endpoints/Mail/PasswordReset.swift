@@ -9,6 +9,24 @@ import MartletMail
 ///
 /// Answer and work are the same whether somebody has.
 struct RequestPasswordReset: Endpoint {
+    static let route = Route(
+        .post, "/auth/password/reset", "requestPasswordReset",
+        """
+        Mails a code and a link to choose a new password. The answer does not say whether somebody has the \
+        address.
+        """, callers: .client,
+        body: .json(
+            .object(
+                [
+                    "email": .string.format("email"),
+                    "language": .string.described("BCP 47; else Accept-Language."),
+                    "link": .string.described("One of the app's linkURLs; else the first."),
+                ]), isRequired: false),
+        answers: [
+            .answer(202, "A mail is on its way, if it is to be.")
+        ],
+        errors: [409: "The name is taken, or a unique index forbids it (`conflict`)."])
+
     let attempts: AttemptStore
     let mailing: Mailing
 
@@ -21,6 +39,22 @@ struct RequestPasswordReset: Endpoint {
 ///
 /// The address is verified with it, and all sessions end. It signs nobody in: that still asks for the second factor.
 struct ConfirmPasswordReset: Endpoint {
+    static let route = Route(
+        .post, "/auth/password/reset/confirm", "confirmPasswordReset",
+        "A new password, by what was mailed. All sessions end.", callers: .client,
+        body: .json(
+            .object(
+                [
+                    "token": .string.described("Of the link."),
+                    "email": .string.format("email"),
+                    "mailCode": .string.described("Eight digits, with `email`."),
+                    "newPassword": .string.format("password").minLength(8),
+                ]), isRequired: false),
+        answers: [
+            .answer(204, "Done.")
+        ],
+        errors: [409: "The name is taken, or a unique index forbids it (`conflict`)."])
+
     let users: UserStore
     let attempts: AttemptStore
     let hasher: PasswordHasher

@@ -9,12 +9,19 @@ import MartletHTTP
 /// `PublicKeyCredentialRequestOptionsJSON`. The authenticator knows whom it has passkeys of: no name is asked for, and
 /// the answer is the same for everybody.
 struct OfferPasskeySignIn: Endpoint {
+    static let route = Route(
+        .post, "/auth/passkeys/options", "offerPasskeySignIn", "What an authenticator is asked to sign in with.",
+        callers: .client,
+        answers: [
+            .answer(
+                200, "Done.", .json(.object.described("`PublicKeyCredentialRequestOptionsJSON` (WebAuthn §5.1.9).")))
+        ])
+
     let passkeys: PasskeyStore
     let attempts: AttemptStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let space = try context.userSpace
-        try await request.allowNoBody()
         let party = try await passkeys.requiredParty(in: space)
         try await attempts.begin(context.challengeLimits(of: request))
         let challenge = try await passkeys.makeChallenge(for: .signIn, of: nil, in: space)
@@ -30,6 +37,19 @@ struct OfferPasskeySignIn: Endpoint {
 /// wrong `code` behind a good proof says so. All other refusals are the same, whether the passkey is unknown, the user
 /// disabled, or anything of the proof wrong; the log says which.
 struct LogInByPasskey: Endpoint {
+    static let route = Route(
+        .post, "/auth/passkeys/login", "logInByPasskey", "Signs in by a passkey.", callers: .client,
+        body: .json(
+            .object(
+                [
+                    "credential": .object.described("As `PublicKeyCredential.toJSON()` returns it."),
+                    "code": .string,
+                    "device": .string,
+                ]), isRequired: false),
+        answers: [
+            .answer(200, "Done.", .json(.signIn))
+        ])
+
     let users: UserStore
     let passkeys: PasskeyStore
     let attempts: AttemptStore

@@ -9,6 +9,20 @@ import MartletHTTP
 ///
 /// A passkey opens the account without password and code, so it asks for both.
 struct OfferPasskey: Endpoint {
+    static let route = Route(
+        .post, "/auth/me/passkeys/options", "offerPasskey", "What an authenticator is asked to make for the user.",
+        callers: .user,
+        body: .json(
+            .object(
+                [
+                    "password": .string.format("password"),
+                    "code": .string,
+                ]), isRequired: false),
+        answers: [
+            .answer(
+                200, "Done.", .json(.object.described("`PublicKeyCredentialCreationOptionsJSON` (WebAuthn §5.1.8).")))
+        ])
+
     let check: PasswordCheck
     let secondFactor: SecondFactorCheck
     let passkeys: PasskeyStore
@@ -35,6 +49,19 @@ struct OfferPasskey: Endpoint {
 /// The challenge is proof enough of what `OfferPasskey` asked for. 409 when the passkey is registered already, for
 /// whomever.
 struct AddPasskey: Endpoint {
+    static let route = Route(
+        .post, "/auth/me/passkeys", "addPasskey", "Adds a passkey.", callers: .user,
+        body: .json(
+            .object(
+                [
+                    "credential": .object.described("As `PublicKeyCredential.toJSON()` returns it."),
+                    "name": .string.maxLength(100),
+                ]), isRequired: false),
+        answers: [
+            .answer(201, "Done.", .json(.passkey))
+        ],
+        errors: [409: "The name is taken, or a unique index forbids it (`conflict`)."])
+
     let passkeys: PasskeyStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
@@ -53,6 +80,19 @@ struct AddPasskey: Endpoint {
 
 /// `GET /auth/me/passkeys`: the user's passkeys, the oldest first.
 struct ListPasskeys: Endpoint {
+    static let route = Route(
+        .get, "/auth/me/passkeys", "listPasskeys", "The user's passkeys.", callers: .user,
+        answers: [
+            .answer(
+                200, "Done.",
+                .json(
+                    .object(
+                        [
+                            "count": .integer,
+                            "data": .array(of: .passkey),
+                        ])))
+        ])
+
     let passkeys: PasskeyStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
@@ -63,6 +103,20 @@ struct ListPasskeys: Endpoint {
 
 /// `PATCH /auth/me/passkeys/{id}` with `name`; 200 with the passkey.
 struct RenamePasskey: Endpoint {
+    static let route = Route(
+        .patch, "/auth/me/passkeys/{id}", "renamePasskey", "Names a passkey.", callers: .user,
+        parameters: [
+            .path("id", .uuid)
+        ],
+        body: .json(
+            .object(
+                [
+                    "name": .string.maxLength(100)
+                ]), isRequired: false),
+        answers: [
+            .answer(200, "Done.", .json(.passkey))
+        ])
+
     let passkeys: PasskeyStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
@@ -80,6 +134,22 @@ struct RenamePasskey: Endpoint {
 /// `DELETE /auth/me/passkeys/{id}` with `password`, where there is one; 204. 409 when the user could not sign in any
 /// more.
 struct RemovePasskey: Endpoint {
+    static let route = Route(
+        .delete, "/auth/me/passkeys/{id}", "removePasskey",
+        "Deletes a passkey, unless nothing else is there to sign in by.", callers: .user,
+        parameters: [
+            .path("id", .uuid)
+        ],
+        body: .json(
+            .object(
+                [
+                    "password": .string.format("password")
+                ]), isRequired: false),
+        answers: [
+            .answer(204, "Done.")
+        ],
+        errors: [409: "The name is taken, or a unique index forbids it (`conflict`)."])
+
     let check: PasswordCheck
     let passkeys: PasskeyStore
     let outbox: MailOutbox
@@ -99,6 +169,16 @@ struct RemovePasskey: Endpoint {
 /// `DELETE /auth/users/{id}/passkeys`, for the app's own server, when a user's authenticator is lost or stolen; 204.
 /// Who then has nothing else to sign in by needs a password from the app's server (`ChangeUser`).
 struct RemovePasskeys: Endpoint {
+    static let route = Route(
+        .delete, "/auth/users/{id}/passkeys", "removePasskeys",
+        "Takes all of a user's passkeys away. Needs the master key.", callers: .server,
+        parameters: [
+            .path("id", .uuid)
+        ],
+        answers: [
+            .answer(204, "Done.")
+        ])
+
     let users: UserStore
     let passkeys: PasskeyStore
 
@@ -113,12 +193,7 @@ struct RemovePasskeys: Endpoint {
 extension ServiceContext {
     /// The passkey in the path. What is no id is none's.
     fileprivate var passkeyID: UUID {
-        get throws {
-            guard let id = parameters.get("id").flatMap({ UUID(uuidString: $0) }) else {
-                throw HTTPProblem(.passkeyNotFound)
-            }
-            return id
-        }
+        get throws { try uuid("id", else: .passkeyNotFound) }
     }
 
     /// What a challenge for somebody who is not signed in counts against.

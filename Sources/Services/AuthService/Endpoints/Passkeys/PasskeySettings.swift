@@ -5,6 +5,14 @@ import MartletHTTP
 /// `GET /auth/passkeys/settings`, for the app's own server: what the app's passkeys are bound to; 404 when the app has
 /// none.
 struct ReadPasskeySettings: Endpoint {
+    static let route = Route(
+        .get, "/auth/passkeys/settings", "readPasskeySettings", "What the app's passkeys are bound to.",
+        callers: .server,
+        details: "Needs the master key.",
+        answers: [
+            .answer(200, "Done.", .json(.passkeySettings))
+        ])
+
     let passkeys: PasskeyStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
@@ -16,6 +24,21 @@ struct ReadPasskeySettings: Endpoint {
 ///
 /// Passkeys are bound to `rpId`: with another one those that were made before are of no use.
 struct SetPasskeySettings: Endpoint {
+    static let route = Route(
+        .put, "/auth/passkeys/settings", "setPasskeySettings", "Binds the app's passkeys to a domain.",
+        callers: .server,
+        details: "Needs the master key.",
+        body: .json(
+            .object(
+                [
+                    "rpId": .string,
+                    "rpName": .string.maxLength(64),
+                    "origins": .array(of: .string).items(1, 20),
+                ]), isRequired: false),
+        answers: [
+            .answer(200, "Done.", .json(.passkeySettings))
+        ])
+
     let passkeys: PasskeyStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
@@ -29,6 +52,14 @@ struct SetPasskeySettings: Endpoint {
 /// `DELETE /auth/passkeys/settings`, for the app's own server, 204. Passkeys stay, and open nothing until there are
 /// settings again.
 struct RemovePasskeySettings: Endpoint {
+    static let route = Route(
+        .delete, "/auth/passkeys/settings", "removePasskeySettings",
+        "No passkey opens anything until there are settings again.", callers: .server,
+        details: "Needs the master key.",
+        answers: [
+            .answer(204, "Done.")
+        ])
+
     let passkeys: PasskeyStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {

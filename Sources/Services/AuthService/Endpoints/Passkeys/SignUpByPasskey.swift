@@ -8,6 +8,20 @@ import MartletMail
 /// `POST /auth/passkeys/signup/options` with `userName` or `email` or both: what an authenticator is asked to make,
 /// `PublicKeyCredentialCreationOptionsJSON`. Whether somebody has the name is told by `SignUpByPasskey`.
 struct OfferPasskeySignUp: Endpoint {
+    static let route = Route(
+        .post, "/auth/passkeys/signup/options", "offerPasskeySignUp",
+        "What an authenticator is asked to make for a new user.", callers: .client,
+        body: .json(
+            .object(
+                [
+                    "userName": .string,
+                    "email": .string.format("email"),
+                ]), isRequired: false),
+        answers: [
+            .answer(
+                200, "Done.", .json(.object.described("`PublicKeyCredentialCreationOptionsJSON` (WebAuthn §5.1.8).")))
+        ])
+
     let passkeys: PasskeyStore
     let attempts: AttemptStore
 
@@ -31,6 +45,34 @@ struct OfferPasskeySignUp: Endpoint {
 ///
 /// After 409 for a name that somebody has, the same credential may come again with another.
 struct SignUpByPasskey: Endpoint {
+    static let route = Route(
+        .post, "/auth/passkeys/signup", "signUpByPasskey", "Makes a user without a password, and signs them in.",
+        callers: .client,
+        body: .json(
+            .object(
+                [
+                    "credential": .object.described("As `PublicKeyCredential.toJSON()` returns it."),
+                    "userName": .string,
+                    "email": .string.format("email"),
+                    "name": .string.maxLength(100),
+                    "profile": .object,
+                    "private": .object,
+                    "device": .string,
+                    "invitation": .string,
+                    "language": .string,
+                ]), isRequired: false),
+        answers: [
+            .answer(201, "Done.", .json(.signIn)),
+            .answer(
+                202, "The app demands verified addresses: signing in is for after `email/verify/confirm`.",
+                .json(
+                    .object(
+                        [
+                            "user": .user
+                        ]))),
+        ],
+        errors: [409: "The name is taken, or a unique index forbids it (`conflict`)."])
+
     let passkeys: PasskeyStore
     let attempts: AttemptStore
     let signIns: SignIns

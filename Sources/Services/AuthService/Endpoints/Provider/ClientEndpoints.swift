@@ -6,10 +6,23 @@ import MartletHTTP
 
 /// `GET /auth/clients`: the clients of the app's OIDC provider, the oldest first; master key, as for all of them.
 struct ListClients: Endpoint {
+    static let route = Route(
+        .get, "/auth/clients", "listClients",
+        "The clients of the app's OIDC provider, the oldest first. Needs the master key.", callers: .server,
+        answers: [
+            .answer(
+                200, "Done.",
+                .json(
+                    .object(
+                        [
+                            "count": .integer,
+                            "data": .array(of: .oAuthClient),
+                        ])))
+        ])
+
     let clients: ClientStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        try request.allowParameters()
         let list = try await clients.list(in: try context.managedUserSpace)
         return .json(#"{"count":\#(list.count),"data":[\#(list.joined(separator: ","))]}"#)
     }
@@ -19,6 +32,23 @@ struct ListClients: Endpoint {
 /// (`confidential` or `public`) and `idTokenSignedResponseAlg` (`RS256` or `ES256`); 201. A confidential client's
 /// `secret` is in this answer only.
 struct CreateClient: Endpoint {
+    static let route = Route(
+        .post, "/auth/clients", "createClient", "Makes a client. Needs the master key.", callers: .server,
+        details: "A confidential client's `secret` is in this answer only.",
+        body: .json(
+            .object(
+                [
+                    "name": .string.length(1, 100),
+                    "redirectUris": .array(of: .uri).items(1, 20),
+                    "postLogoutRedirectUris": .array(of: .uri).maxItems(20),
+                    "scopes": .array(of: .values("openid", "profile", "email", "offline_access")).minItems(1),
+                    "type": .values("confidential", "public").defaulting(to: "confidential"),
+                    "idTokenSignedResponseAlg": .values("RS256", "ES256").defaulting(to: "RS256"),
+                ], required: ["name", "redirectUris"])),
+        answers: [
+            .answer(201, "Done.", .json(.oAuthClient))
+        ])
+
     let clients: ClientStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
@@ -43,6 +73,16 @@ struct CreateClient: Endpoint {
 
 /// `GET /auth/clients/{id}`
 struct ReadClient: Endpoint {
+    static let route = Route(
+        .get, "/auth/clients/{id}", "readClient", "A client. Needs the master key.", callers: .server,
+        parameters: [
+            .path("id", .uuid)
+        ],
+        answers: [
+            .answer(200, "Done.", .json(.oAuthClient))
+        ],
+        errors: [404: "Not found."])
+
     let clients: ClientStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
@@ -56,6 +96,25 @@ struct ReadClient: Endpoint {
 /// `PUT /auth/clients/{id}` with `name`, `redirectUris`, `postLogoutRedirectUris` and `scopes`, which take the place of
 /// what was there, and `idTokenSignedResponseAlg`, which stays as it is when left out.
 struct ChangeClient: Endpoint {
+    static let route = Route(
+        .put, "/auth/clients/{id}", "changeClient", "Changes a client. Needs the master key.", callers: .server,
+        parameters: [
+            .path("id", .uuid)
+        ],
+        body: .json(
+            .object(
+                [
+                    "name": .string.length(1, 100),
+                    "redirectUris": .array(of: .uri).items(1, 20),
+                    "postLogoutRedirectUris": .array(of: .uri).maxItems(20),
+                    "scopes": .array(of: .values("openid", "profile", "email", "offline_access")).minItems(1),
+                    "idTokenSignedResponseAlg": .values("RS256", "ES256").described("Left out, it stays."),
+                ], required: ["name", "redirectUris"])),
+        answers: [
+            .answer(200, "Done.", .json(.oAuthClient))
+        ],
+        errors: [404: "Not found."])
+
     let clients: ClientStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
@@ -70,11 +129,23 @@ struct ChangeClient: Endpoint {
 
 /// `POST /auth/clients/{id}/secret`: a new secret, shown once; the old one is refused from now on.
 struct RenewClientSecret: Endpoint {
+    static let route = Route(
+        .post, "/auth/clients/{id}/secret", "renewClientSecret",
+        """
+        Gives a confidential client a new secret; the old one is refused from now on. Needs the master key.
+        """, callers: .server,
+        parameters: [
+            .path("id", .uuid)
+        ],
+        answers: [
+            .answer(200, "Done.", .json(.oAuthClient))
+        ],
+        errors: [404: "Not found.", 409: "The name is taken, or a unique index forbids it (`conflict`)."])
+
     let clients: ClientStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (space, secret) = (try context.managedUserSpace, OAuthClient.makeSecret())
-        try await request.allowNoBody()
         switch try await clients.changeSecret(
             try context.clientID, digest: secret.withValue { Credential.hexDigest(of: $0) }, in: space)
         {
@@ -87,6 +158,17 @@ struct RenewClientSecret: Endpoint {
 
 /// `DELETE /auth/clients/{id}`, 204: it is forgotten with all that users allowed it, and its tokens are worth nothing.
 struct DeleteClient: Endpoint {
+    static let route = Route(
+        .delete, "/auth/clients/{id}", "deleteClient",
+        "Deletes a client with all that users allowed it. Needs the master key.", callers: .server,
+        parameters: [
+            .path("id", .uuid)
+        ],
+        answers: [
+            .answer(204, "Done.")
+        ],
+        errors: [404: "Not found."])
+
     let clients: ClientStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
@@ -108,12 +190,7 @@ extension OAuthClient {
 extension ServiceContext {
     /// What is no id is no client's.
     fileprivate var clientID: UUID {
-        get throws {
-            guard let id = parameters.get("id").flatMap({ UUID(uuidString: $0) }) else {
-                throw HTTPProblem(.clientNotFound)
-            }
-            return id
-        }
+        get throws { try uuid("id", else: .clientNotFound) }
     }
 }
 

@@ -7,6 +7,29 @@ import MartletHTTP
 ///
 /// Tokens of others are as inactive as those that never were.
 struct IntrospectToken: ProviderEndpoint {
+    static let route = Route(
+        .post, "/oidc/{app}/introspect", "introspectToken",
+        """
+        Whether a token of the client is good, and what for (RFC 7662). Confidential clients only.
+        """, callers: .anyone,
+        allowsOtherParameters: true,
+        body: .contents(
+            .type(
+                "application/x-www-form-urlencoded",
+                .object(
+                    [
+                        "token": .string,
+                        "token_type_hint": .string,
+                        "client_id": .string,
+                        "client_secret": .string,
+                    ], required: ["token"]))),
+        answers: [
+            .answer(200, "Done.", .json(.object)),
+            .oauthError(400),
+            .oauthError(401),
+        ],
+        errors: [404: "Not found."])
+
     let issuers: Issuers
     let authentication: ClientAuthentication
     let clientTokens: ClientTokens

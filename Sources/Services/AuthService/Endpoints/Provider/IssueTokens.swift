@@ -8,6 +8,35 @@ import MartletHTTP
 /// `POST /oidc/{app}/token` (RFC 6749 §4.1.3, §6): tokens for an authorization code, or for a refresh token, which is
 /// replaced.
 struct IssueTokens: ProviderEndpoint {
+    static let route = Route(
+        .post, "/oidc/{app}/token", "issueTokens", "Tokens for a code or a refresh token (RFC 6749 §4.1.3, §6).",
+        callers: .anyone,
+        allowsOtherParameters: true,
+        details: """
+            The client proves who it is by Basic, or by `client_id` and `client_secret`; a public one sends \
+            `client_id`.
+            """,
+        body: .contents(
+            .type(
+                "application/x-www-form-urlencoded",
+                .object(
+                    [
+                        "grant_type": .values("authorization_code", "refresh_token"),
+                        "code": .string,
+                        "redirect_uri": .string,
+                        "code_verifier": .string,
+                        "refresh_token": .string,
+                        "scope": .string,
+                        "client_id": .string,
+                        "client_secret": .string,
+                    ], required: ["grant_type"]))),
+        answers: [
+            .answer(200, "Done.", .json(.providerTokens)),
+            .oauthError(400),
+            .oauthError(401),
+        ],
+        errors: [404: "Not found."])
+
     static let grantTypes = ["authorization_code", "refresh_token"]
 
     let issuers: Issuers

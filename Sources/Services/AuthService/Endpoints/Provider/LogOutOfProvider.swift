@@ -7,6 +7,24 @@ import MartletHTTP
 /// clients have without `offline_access`; then back to the client. Who comes without an ID token of the user who is
 /// signed in is asked first: anybody can send a browser here.
 struct LogOutOfProvider: Endpoint {
+    static let route = Route(
+        .get, "/oidc/{app}/logout", "logOutOfProvider",
+        "Signs the browser out (OpenID Connect RP-Initiated Logout 1.0).", callers: .anyone,
+        parameters: [
+            .query("id_token_hint"),
+            .query("client_id", .uuid),
+            .query("post_logout_redirect_uri", .uri, "One of the client's, byte for byte."),
+            .query("state"),
+        ],
+        allowsOtherParameters: true,
+        details: "Without an ID token of the user who is signed in the person is asked first.",
+        answers: [
+            .answer(200, "A page.", .type("text/html", .string)),
+            .answer(303, "Back to the client, with `state`."),
+            .answer(400, "A page: the client or its address is not known.", .type("text/html", .string)),
+        ],
+        errors: [404: "Not found."])
+
     let flow: AuthorizationFlow
     let sessions: SessionStore
 
@@ -23,6 +41,29 @@ struct LogOutOfProvider: Endpoint {
 
 /// `POST /oidc/{app}/logout/confirm` with the client's request in the query and the form of the page that asks.
 struct ConfirmLogOut: Endpoint {
+    static let route = Route(
+        .post, "/oidc/{app}/logout/confirm", "confirmLogOut", "The form of the page that asks.", callers: .anyone,
+        parameters: [
+            .query("id_token_hint"),
+            .query("client_id", .uuid),
+            .query("post_logout_redirect_uri", .uri, "One of the client's, byte for byte."),
+            .query("state"),
+        ],
+        allowsOtherParameters: true,
+        body: .contents(
+            .type(
+                "application/x-www-form-urlencoded",
+                .object(
+                    [
+                        "form_token": .string
+                    ], required: ["form_token"]))),
+        answers: [
+            .answer(200, "A page.", .type("text/html", .string)),
+            .answer(303, "Back to the client, with `state`."),
+            .answer(400, "A page: it was not made for this browser, or is too old.", .type("text/html", .string)),
+        ],
+        errors: [404: "Not found."])
+
     let flow: AuthorizationFlow
     let sessions: SessionStore
 

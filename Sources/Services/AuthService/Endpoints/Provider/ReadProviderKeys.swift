@@ -4,6 +4,15 @@ import MartletHTTP
 
 /// `GET /oidc/{app}/jwks`: what ID tokens may be signed with now, as a JWK set (RFC 7517).
 struct ReadProviderKeys: Endpoint {
+    static let route = Route(
+        .get, "/oidc/{app}/jwks", "readProviderKeys", "What ID tokens may be signed with now (RFC 7517).",
+        callers: .anyone,
+        allowsOtherParameters: true,
+        answers: [
+            .answer(200, "Done.", .json(.keySet))
+        ],
+        errors: [404: "Not found."])
+
     let issuers: Issuers
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {

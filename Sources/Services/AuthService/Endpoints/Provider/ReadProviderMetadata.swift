@@ -5,6 +5,18 @@ import MartletHTTP
 /// `GET /oidc/{app}/.well-known/openid-configuration` (OpenID Connect Discovery 1.0 §3) and
 /// `…/oauth-authorization-server` (RFC 8414).
 struct ReadProviderMetadata: Endpoint {
+    static let route = Route(
+        .get, "/oidc/{app}/.well-known/openid-configuration", "readProviderMetadata",
+        "What the provider can do (OpenID Connect Discovery 1.0).", callers: .anyone,
+        allowsOtherParameters: true,
+        answers: [
+            .answer(200, "Done.", .json(.object))
+        ],
+        errors: [404: "Not found."])
+    static let readAuthorizationServerMetadata = route.at(
+        "/oidc/{app}/.well-known/oauth-authorization-server", "readAuthorizationServerMetadata",
+        "The same (RFC 8414); also at /.well-known/oauth-authorization-server/oidc/{app}.")
+
     let issuers: Issuers
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {

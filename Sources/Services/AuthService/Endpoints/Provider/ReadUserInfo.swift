@@ -5,6 +5,28 @@ import MartletHTTP
 /// `GET` and `POST /oidc/{app}/userinfo` with an access token (OpenID Connect Core 1.0 §5.3, RFC 6750): what its scopes
 /// open of its user.
 struct ReadUserInfo: ProviderEndpoint {
+    static let route = Route(
+        .get, "/oidc/{app}/userinfo", "readUserInfo",
+        "What the access token's scopes open of its user (OpenID Connect Core 1.0 §5.3).", callers: .anyone,
+        allowsOtherParameters: true,
+        details: "Authorization `Bearer` and the access token.",
+        answers: [
+            .answer(200, "Done.", .json(.object)),
+            .oauthError(401),
+            .oauthError(403),
+        ],
+        errors: [404: "Not found."])
+    static let readUserInfoByPost = Route(
+        .post, "/oidc/{app}/userinfo", "readUserInfoByPost", "The same; the token may be the form's `access_token`.",
+        callers: .anyone,
+        allowsOtherParameters: true,
+        answers: [
+            .answer(200, "Done.", .json(.object)),
+            .oauthError(401),
+            .oauthError(403),
+        ],
+        errors: [404: "Not found."])
+
     let issuers: Issuers
     let clientTokens: ClientTokens
 

@@ -8,6 +8,33 @@ import MartletHTTP
 ///
 /// Without a password one is made; `password` of the answer has it, this once.
 struct CreateStaff: Endpoint {
+    static let route = Route(
+        .post, "/admin/staff", "createStaff", "Makes a staff member.", callers: .staff(.create, .staff),
+        details: "Needs `staff` create, and every right that is given.",
+        body: .json(
+            .object(
+                [
+                    "userName": .string.pattern(#"^[a-z0-9][a-z0-9._@-]{0,99}$"#),
+                    "password": .string.format("password"),
+                    "isAdministrator": .boolean,
+                    "rights": .staffRights,
+                    "mustReset": .boolean,
+                    "email": .string.format("email").nullable,
+                ], required: ["userName"]
+            ).closed),
+        answers: [
+            .answer(
+                201, "Made. `password` is there when none was sent, this once.",
+                .json(
+                    .all(
+                        .staff,
+                        .object(
+                            [
+                                "password": .string
+                            ]))))
+        ],
+        errors: [409: "The name is taken, or a unique index forbids it (`conflict`)."])
+
     let staff: StaffStore
     let hasher: PasswordHasher
 

@@ -11,6 +11,23 @@ import NIOCore
 ///
 /// An error behind the first byte cuts the answer off, which HTTP tells the reader.
 struct ExportAuditLog: Endpoint {
+    static let route = Route(
+        .get, "/admin/audit/export", "exportAuditLog", "The audit log as a file, the oldest first.",
+        callers: .staff(.read, .audit),
+        parameters: [
+            .query("format", .oneOf("jsonl", "csv").defaulting(to: "jsonl")),
+            .query("staff", .uuid, "By whom."),
+            .query("area"),
+            .query("app"),
+            .query("action"),
+            .query("from", .time, "The first moment that counts."),
+            .query("to", .time, "The first that does not."),
+        ],
+        details: "Needs `audit` read.",
+        answers: [
+            .answer(200, "Up to 100,000 entries.", .type("application/jsonl", .string), .type("text/csv", .string))
+        ])
+
     static let maximumEntries = 100_000
     private static let pageSize = 500
 

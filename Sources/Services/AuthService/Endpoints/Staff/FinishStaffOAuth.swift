@@ -10,6 +10,24 @@ import MartletMail
 /// Who is linked signs in. Who is not becomes a staff member without rights, where the provider is set up to do so for
 /// the domain of their address; else the refusal is that of `StaffLogIn`.
 struct FinishStaffOAuth: Endpoint {
+    static let route = Route(
+        .post, "/admin/auth/oidc/finish", "finishStaffOAuth",
+        "Signs in with the code that the console was called with.", callers: .staffSigningIn,
+        body: .json(
+            .object(
+                [
+                    "code": .string,
+                    "codeVerifier": .string.length(43, 128),
+                    "secondFactorCode": .string,
+                    "device": .string.maxLength(200),
+                    "staySignedIn": .boolean.defaulting(to: false),
+                ], required: ["code", "codeVerifier"]
+            ).closed),
+        answers: [
+            .answer(200, "Signed in.", .json(.staffTokens))
+        ],
+        errors: [404: "Not found."])
+
     let federation: Federation
     let staff: StaffStore
     let hasher: PasswordHasher

@@ -6,11 +6,42 @@ import MartletHTTP
 /// `GET /admin/sign-ins?by=month&from=YYYY-MM&to=YYYY-MM`: how often staff signed in, in all and each, by months of
 /// UTC, the newest first; needs `staff` read. Without `from` and `to` the last twelve. Months without any are left out.
 struct ListSignIns: Endpoint {
+    static let route = Route(
+        .get, "/admin/sign-ins", "listSignIns", "How often staff signed in, by months of UTC, the newest first.",
+        callers: .staff(.read, .staff),
+        parameters: [
+            .query("by", .oneOf("month")),
+            .query("from", .string.pattern(#"^20[0-9]{2}-(0[1-9]|1[0-2])$"#), "Default: eleven months ago."),
+            .query("to", .string.pattern(#"^20[0-9]{2}-(0[1-9]|1[0-2])$"#), "Default: this month."),
+        ],
+        details: "Needs `staff` read.",
+        answers: [
+            .answer(
+                200, "Done.",
+                .json(
+                    .object(
+                        [
+                            "count": .integer,
+                            "data": .array(
+                                of: .object(
+                                    [
+                                        "month": .string,
+                                        "count": .integer,
+                                        "staff": .array(
+                                            of: .object(
+                                                [
+                                                    "id": .string,
+                                                    "userName": .string,
+                                                    "count": .integer,
+                                                ])),
+                                    ], required: ["month", "count", "staff"])),
+                        ], required: ["count", "data"])))
+        ])
+
     let sessions: StaffSessionStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         try context.staff(may: .read, .staff)
-        try request.allowParameters(["by", "from", "to"])
         guard request.uri.queryParameters["by"] ?? "month" == "month" else {
             throw HTTPProblem(.invalidParameter, "It can be month only.", field: "by")
         }

@@ -6,11 +6,29 @@ import MartletHTTP
 /// `GET /admin/staff?after=&limit=`: everybody, by name; needs `staff` read. `next`, where there are more, is the
 /// `after` of the next page.
 struct ListStaff: Endpoint {
+    static let route = Route(
+        .get, "/admin/staff", "listStaff", "Everybody, by name.", callers: .staff(.read, .staff),
+        parameters: [
+            .query("after", .string, "`next` of the page before."),
+            .query("limit", .integer.range(1, 1_000).defaulting(to: 100)),
+        ],
+        details: "Needs `staff` read.",
+        answers: [
+            .answer(
+                200, "Done.",
+                .json(
+                    .object(
+                        [
+                            "count": .integer,
+                            "data": .array(of: .staff),
+                            "next": .string.described("`after` of the next page."),
+                        ], required: ["count", "data"])))
+        ])
+
     let staff: StaffStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         try context.staff(may: .read, .staff)
-        try request.allowParameters(["after", "limit"])
         let limit = try request.number("limit", default: 100, in: 1...1000)
         let list = try await staff.list(after: String(request.uri.queryParameters["after"] ?? ""), limit: limit + 1)
         let page = list.prefix(limit)
@@ -21,6 +39,17 @@ struct ListStaff: Endpoint {
 
 /// `GET /admin/staff/{id}`; needs `staff` read.
 struct ReadStaff: Endpoint {
+    static let route = Route(
+        .get, "/admin/staff/{id}", "readStaff", "A staff member.", callers: .staff(.read, .staff),
+        parameters: [
+            .path("id", .uuid)
+        ],
+        details: "Needs `staff` read.",
+        answers: [
+            .answer(200, "Done.", .json(.staff))
+        ],
+        errors: [404: "Not found."])
+
     let staff: StaffStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {

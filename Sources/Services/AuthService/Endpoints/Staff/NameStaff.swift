@@ -8,6 +8,8 @@ import MartletHTTP
 /// `{"staff":[{"id","userName","email"?}]}` of those who are there and not disabled; with `app` and `area` of those who
 /// may read it. `email` is where mail reaches them. For our own processes only.
 struct NameStaff: Endpoint {
+    static let route = Route.betweenProcesses(.post, "/internal/staff/names")
+
     static let maximumStaff = 100
 
     let staff: StaffStore
@@ -29,7 +31,6 @@ struct NameStaff: Endpoint {
     }
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        guard try context.principal.kind == .service else { throw HTTPProblem(.forbidden) }
         let asked = try await request.decoded(Question.self)
         guard asked.staff.count <= Self.maximumStaff else { throw HTTPProblem(.limitExceeded, field: "staff") }
         // What is no id is nobody's.

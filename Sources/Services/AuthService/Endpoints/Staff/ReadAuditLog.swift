@@ -8,6 +8,31 @@ import MartletHTTP
 ///
 /// `next`, where there are more, is the `before` of the next page.
 struct ReadAuditLog: Endpoint {
+    static let route = Route(
+        .get, "/admin/audit", "readAuditLog", "What staff did, the newest first.", callers: .staff(.read, .audit),
+        parameters: [
+            .query("staff", .uuid, "By whom."),
+            .query("area"),
+            .query("app"),
+            .query("action"),
+            .query("from", .time, "The first moment that counts."),
+            .query("to", .time, "The first that does not."),
+            .query("before", .integer, "`next` of the page before."),
+            .query("limit", .integer.range(1, 1_000).defaulting(to: 100)),
+        ],
+        details: "Needs `audit` read.",
+        answers: [
+            .answer(
+                200, "Done.",
+                .json(
+                    .object(
+                        [
+                            "count": .integer,
+                            "data": .array(of: .auditEntry),
+                            "next": .integer.described("`before` of the next page."),
+                        ], required: ["count", "data"])))
+        ])
+
     let audit: AuditStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {

@@ -7,6 +7,19 @@ import MartletHTTP
 /// `POST /admin/auth/refresh` with `refreshToken`; 200 with new tokens. As `RefreshSession`: a token that was used up
 /// before ends the session.
 struct RefreshStaffSession: Endpoint {
+    static let route = Route(
+        .post, "/admin/auth/refresh", "refreshStaffSession", "New tokens for a refresh token, which is used up.",
+        callers: .staffSigningIn,
+        body: .json(
+            .object(
+                [
+                    "refreshToken": .string
+                ], required: ["refreshToken"]
+            ).closed),
+        answers: [
+            .answer(200, "Signed in.", .json(.staffTokens))
+        ])
+
     let staff: StaffStore
     let sessions: StaffSessionStore
     let signIns: StaffSignIns

@@ -7,6 +7,27 @@ import MartletHTTP
 /// verified: the member signs in by the provider. Needs `staff` update, and for oneself the `password`. 200 with the
 /// staff member.
 struct LinkStaffIdentity: Endpoint {
+    static let route = Route(
+        .put, "/admin/staff/{id}/identities/{provider}", "linkStaffIdentity",
+        """
+        Says who the member is at a provider: a subject, or whoever first comes with a verified address.
+        """, callers: .staff(.update, .staff),
+        parameters: [
+            .path("id", .uuid)
+        ],
+        details: "Needs `staff` update, and every right that the member has; for oneself the password.",
+        body: .json(
+            .object(
+                [
+                    "subject": .string.length(1, 255),
+                    "email": .string.format("email"),
+                    "password": .string.format("password"),
+                ]).closed),
+        answers: [
+            .answer(200, "Done.", .json(.staff))
+        ],
+        errors: [409: "The name is taken, or a unique index forbids it (`conflict`).", 404: "Not found."])
+
     let check: StaffPasswordCheck
     let providers: IdentityProviderStore
 
@@ -38,6 +59,18 @@ struct LinkStaffIdentity: Endpoint {
 /// `DELETE /admin/staff/{id}/identities/{provider}`: the member signs in by it no longer; their sessions go on. Needs
 /// `staff` update. 200 with the staff member.
 struct UnlinkStaffIdentity: Endpoint {
+    static let route = Route(
+        .delete, "/admin/staff/{id}/identities/{provider}", "unlinkStaffIdentity",
+        "The member signs in by the provider no longer.", callers: .staff(.update, .staff),
+        parameters: [
+            .path("id", .uuid)
+        ],
+        details: "Needs `staff` update, and every right that the member has.",
+        answers: [
+            .answer(200, "Done.", .json(.staff))
+        ],
+        errors: [404: "Not found."])
+
     let staff: StaffStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {

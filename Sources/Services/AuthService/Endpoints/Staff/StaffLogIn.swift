@@ -9,6 +9,22 @@ import MartletHTTP
 /// Refusals are those of `LogIn`: the same, and after the same work, whether the name is nobody's, disabled, or the
 /// password another one. Who must choose another password signs in, and can do nothing else before (`mustReset`).
 struct StaffLogIn: Endpoint {
+    static let route = Route(
+        .post, "/admin/auth/login", "logStaffIn", "Signs a staff member in.", callers: .staffSigningIn,
+        body: .json(
+            .object(
+                [
+                    "userName": .string,
+                    "password": .string.format("password"),
+                    "code": .string.described("Of the authenticator app, or a recovery code."),
+                    "device": .string.maxLength(200),
+                    "staySignedIn": .boolean.defaulting(to: false),
+                ], required: ["userName", "password"]
+            ).closed),
+        answers: [
+            .answer(200, "Signed in.", .json(.staffTokens))
+        ])
+
     let staff: StaffStore
     let hasher: PasswordHasher
     let completion: StaffSignInCompletion

@@ -5,6 +5,12 @@ import MartletHTTP
 
 /// `GET /admin/me`: the staff member who is signed in.
 struct ReadStaffMe: Endpoint {
+    static let route = Route(
+        .get, "/admin/me", "readStaffMe", "The staff member who is signed in.", callers: .signedInStaff,
+        answers: [
+            .answer(200, "Done.", .json(.staff))
+        ])
+
     let staff: StaffStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
@@ -16,6 +22,21 @@ struct ReadStaffMe: Endpoint {
 /// `PUT /admin/me/password` with `password` and `newPassword`: 200 as after signing in, the refresh token is the one
 /// that was. All other sessions end. The only way on for who must choose another password.
 struct ChangeStaffPassword: Endpoint {
+    static let route = Route(
+        .put, "/admin/me/password", "changeStaffPassword", "Another password; all other sessions end.",
+        callers: .staffBeforePasswordReset,
+        details: "The only call, beside `logout`, that is open to who must choose another password.",
+        body: .json(
+            .object(
+                [
+                    "password": .string.format("password"),
+                    "newPassword": .string.format("password"),
+                ], required: ["password", "newPassword"]
+            ).closed),
+        answers: [
+            .answer(200, "Signed in.", .json(.staffTokens))
+        ])
+
     let check: StaffPasswordCheck
     let sessions: StaffSessionStore
     let signIns: StaffSignIns

@@ -25,12 +25,7 @@ extension ServiceContext {
     ///
     /// - Throws: `staff-not-found` for a malformed id.
     var staffID: UUID {
-        get throws {
-            guard let id = parameters.get("id").flatMap({ UUID(uuidString: $0) }) else {
-                throw HTTPProblem(.staffNotFound)
-            }
-            return id
-        }
+        get throws { try uuid("id", else: .staffNotFound) }
     }
 
     /// The session of the calling staff member.

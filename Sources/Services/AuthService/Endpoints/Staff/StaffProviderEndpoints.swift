@@ -7,22 +7,55 @@ import MartletMail
 /// `GET /admin/auth/providers`: by which providers staff may sign in, for the page on which they do; nobody need be
 /// signed in.
 struct ListStaffSignInProviders: Endpoint {
+    static let route = Route(
+        .get, "/admin/auth/providers", "listStaffSignInProviders", "By which providers staff may sign in.",
+        callers: .staffSigningIn,
+        answers: [
+            .answer(
+                200, "Done.",
+                .json(
+                    .object(
+                        [
+                            "count": .integer,
+                            "data": .array(
+                                of: .object(
+                                    [
+                                        "name": .string
+                                    ], required: ["name"])),
+                        ], required: ["count", "data"])))
+        ],
+        errors: [404: "Not found."])
+
     let providers: IdentityProviderStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         try context.checkStaffRoute()
-        try request.allowParameters()
         return try .list(try await providers.list(in: .staff).map { ["name": $0.name] })
     }
 }
 
 /// `GET /admin/identity-providers`: where staff sign in from elsewhere, without secrets; needs `staff` read.
 struct ListStaffProviders: Endpoint {
+    static let route = Route(
+        .get, "/admin/identity-providers", "listStaffProviders", "Where staff sign in from elsewhere, without secrets.",
+        callers: .staff(.read, .staff),
+        details: "Needs `staff` read.",
+        answers: [
+            .answer(
+                200, "Done.",
+                .json(
+                    .object(
+                        [
+                            "count": .integer,
+                            "data": .array(of: .identityProvider),
+                        ], required: ["count", "data"])))
+        ],
+        errors: [404: "Not found."])
+
     let federation: Federation
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         try context.staff(may: .read, .staff)
-        try request.allowParameters()
         return try .list(try await federation.providers.list(in: .staff).map { ShownProvider($0, federation.codeFlow) })
     }
 }
@@ -30,6 +63,32 @@ struct ListStaffProviders: Endpoint {
 /// `PUT /admin/identity-providers/{name}`, for administrators; 200 with the provider. What is left out is as it is by
 /// default, but the secret, which stays.
 struct SaveStaffProvider: Endpoint {
+    static let route = Route(
+        .put, "/admin/identity-providers/{name}", "saveStaffProvider", "Sets a provider up.", callers: .signedInStaff,
+        parameters: [
+            .path("name", .string.pattern(#"^[a-z0-9][a-z0-9-]{0,31}$"#))
+        ],
+        details: "For administrators. A secret that is left out stays.",
+        body: .json(
+            .object(
+                [
+                    "kind": .oneOf("oidc", "google"),
+                    "clientIDs": .array(of: .string).items(1, 20),
+                    "clientSecret": .string.format("password"),
+                    "issuer": .uri,
+                    "scopes": .array(of: .string).maxItems(20),
+                    "redirectURLs": .array(of: .uri).maxItems(20),
+                    "trustsEmail": .boolean.defaulting(to: true),
+                    "allowedDomains": .array(of: .string).maxItems(20).described(
+                        "Whose verified addresses make a member without rights."),
+                    "endpoints": .map(of: .string),
+                ], required: ["kind", "clientIDs"]
+            ).closed),
+        answers: [
+            .answer(200, "Done.", .json(.identityProvider))
+        ],
+        errors: [404: "Not found."])
+
     private static let fields: Set<String> = [
         "kind", "clientIDs", "clientSecret", "issuer", "scopes", "redirectURLs", "trustsEmail", "endpoints",
         "allowedDomains",
@@ -82,6 +141,20 @@ struct SaveStaffProvider: Endpoint {
 /// `DELETE /admin/identity-providers/{name}`, for administrators; 204. Staff stay linked, and cannot sign in by it
 /// until it is set up again.
 struct DeleteStaffProvider: Endpoint {
+    static let route = Route(
+        .delete, "/admin/identity-providers/{name}", "deleteStaffProvider", "Takes a provider away.",
+        callers: .signedInStaff,
+        parameters: [
+            .path("name", .string.pattern(#"^[a-z0-9][a-z0-9-]{0,31}$"#))
+        ],
+        details: """
+            For administrators. Staff stay linked, and cannot sign in by it until it is set up again.
+            """,
+        answers: [
+            .answer(204, "Done.")
+        ],
+        errors: [404: "Not found."])
+
     let federation: Federation
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {

@@ -6,6 +6,26 @@ import MartletHTTP
 
 /// `POST /admin/me/totp` with `password`: a secret for an authenticator app, `{"secret","uri"}`; as `AddSecondFactor`.
 struct AddStaffSecondFactor: Endpoint {
+    static let route = Route(
+        .post, "/admin/me/totp", "addStaffSecondFactor", "A secret for an authenticator app.", callers: .signedInStaff,
+        body: .json(
+            .object(
+                [
+                    "password": .string.format("password")
+                ], required: ["password"]
+            ).closed),
+        answers: [
+            .answer(
+                200, "Done.",
+                .json(
+                    .object(
+                        [
+                            "secret": .string,
+                            "uri": .uri,
+                        ], required: ["secret", "uri"])))
+        ],
+        errors: [409: "The name is taken, or a unique index forbids it (`conflict`)."])
+
     let check: StaffPasswordCheck
     let secondFactors: SecondFactorStore
 
@@ -23,6 +43,25 @@ struct AddStaffSecondFactor: Endpoint {
 /// `POST /admin/me/totp/confirm` with `code`: from now on signing in asks for one. 200 with `{"recoveryCodes":[…]}`,
 /// shown this once.
 struct ConfirmStaffSecondFactor: Endpoint {
+    static let route = Route(
+        .post, "/admin/me/totp/confirm", "confirmStaffSecondFactor", "Puts the second factor in force.",
+        callers: .signedInStaff,
+        body: .json(
+            .object(
+                [
+                    "code": .string
+                ], required: ["code"]
+            ).closed),
+        answers: [
+            .answer(
+                200, "Done.",
+                .json(
+                    .object(
+                        [
+                            "recoveryCodes": .array(of: .string)
+                        ], required: ["recoveryCodes"])))
+        ])
+
     let attempts: AttemptStore
     let secondFactors: SecondFactorStore
     let audit: AuditStore
@@ -40,6 +79,27 @@ struct ConfirmStaffSecondFactor: Endpoint {
 
 /// `POST /admin/me/totp/recovery-codes` with `password` and `code`: ten new ones in place of the old.
 struct RenewStaffRecoveryCodes: Endpoint {
+    static let route = Route(
+        .post, "/admin/me/totp/recovery-codes", "renewStaffRecoveryCodes",
+        "Ten new recovery codes in place of the old.", callers: .signedInStaff,
+        body: .json(
+            .object(
+                [
+                    "password": .string.format("password"),
+                    "code": .string,
+                ], required: ["password", "code"]
+            ).closed),
+        answers: [
+            .answer(
+                200, "Done.",
+                .json(
+                    .object(
+                        [
+                            "recoveryCodes": .array(of: .string)
+                        ], required: ["recoveryCodes"])))
+        ],
+        errors: [409: "The name is taken, or a unique index forbids it (`conflict`)."])
+
     let check: StaffPasswordCheck
     let secondFactors: SecondFactorStore
 
@@ -58,6 +118,21 @@ struct RenewStaffRecoveryCodes: Endpoint {
 
 /// `DELETE /admin/me/totp` with `password` and `code`, 204: signing in asks for a password alone again.
 struct RemoveStaffSecondFactor: Endpoint {
+    static let route = Route(
+        .delete, "/admin/me/totp", "removeStaffSecondFactor", "Signing in asks for a password alone again.",
+        callers: .signedInStaff,
+        body: .json(
+            .object(
+                [
+                    "password": .string.format("password"),
+                    "code": .string,
+                ], required: ["password", "code"]
+            ).closed),
+        answers: [
+            .answer(204, "Done.")
+        ],
+        errors: [409: "The name is taken, or a unique index forbids it (`conflict`)."])
+
     let check: StaffPasswordCheck
     let secondFactors: SecondFactorStore
 

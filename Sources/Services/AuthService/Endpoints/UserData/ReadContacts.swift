@@ -7,11 +7,12 @@ import MartletMail
 
 /// `POST /internal/users/contacts` with `MailContacts.Request`: 200 with `MailContacts`. For our own processes only.
 struct ReadContacts: Endpoint {
+    static let route = Route.betweenProcesses(.post, "/internal/users/contacts")
+
     let users: UserStore
     let apps: AppStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        guard try context.principal.kind == .service else { throw HTTPProblem(.forbidden) }
         let asked = try await request.decoded(MailContacts.Request.self)
         guard asked.users.count <= MailContacts.Request.maximumUsers else {
             throw HTTPProblem(.limitExceeded, field: "users")

@@ -7,10 +7,11 @@ import MartletHTTP
 /// `POST /internal/users/profile` with `UserDataRequest`: `{"profile":{…},"emailVerified":…,"anonymous":…}`, what
 /// conditions look at; `{}` of who is not there. For our own processes only.
 struct ReadProfileOfUser: Endpoint {
+    static let route = Route.betweenProcesses(.post, "/internal/users/profile")
+
     let users: UserStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        guard try context.principal.kind == .service else { throw HTTPProblem(.forbidden) }
         let asked = try await request.decoded(UserDataRequest.self)
         guard (1...32).contains(asked.app.utf8.count) else {
             throw HTTPProblem(.invalidBody, "This is no app's id.", field: "app")

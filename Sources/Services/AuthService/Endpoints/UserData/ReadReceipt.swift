@@ -10,13 +10,24 @@ import MartletHTTP
 ///
 /// Needs no user, who is gone. 404 `not-found` for a wrong token, too.
 struct ReadReceipt: Endpoint {
+    static let route = Route(
+        .get, "/auth/receipts/{id}", "readReceipt", "How far the deletion of an account is, and what was erased.",
+        callers: .client,
+        parameters: [
+            .path("id", .uuid),
+            .header("Receipt-Token", .string, "As the deletion answered.", isRequired: true),
+        ],
+        details: "404 for a wrong token, too. Kept for 90 days behind the end.",
+        answers: [
+            .answer(200, "Done.", .json(.receipt))
+        ])
+
     private static let token = HTTPField.Name(HeaderName.receiptToken)!
 
     let deletions: DeletionStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let space = try context.userSpace
-        try request.allowParameters()
         guard let id = context.parameters.get("id").flatMap({ UUID(uuidString: $0) }),
             let token = request.headers[Self.token],
             let receipt = try await deletions.read(id, token: Secret(token), in: space)

@@ -7,6 +7,24 @@ import MartletMail
 /// address, which is the user's after `ConfirmEmailChange`. Whether somebody has it already is not told. On a server
 /// that sends no mail it is the user's at once, not verified: 200 with the user.
 struct ChangeEmail: Endpoint {
+    static let route = Route(
+        .put, "/auth/me/email", "changeEmail",
+        """
+        Another address, after a code that is mailed to it; at once, and not verified, where the server \
+        sends no mail.
+        """, callers: .user,
+        body: .json(
+            .object(
+                [
+                    "email": .string.format("email"),
+                    "password": .string.format("password"),
+                ]), isRequired: false),
+        answers: [
+            .answer(202, "A mail to the new address is on its way."),
+            .answer(200, "Done.", .json(.user)),
+        ],
+        errors: [409: "The name is taken, or a unique index forbids it (`conflict`)."])
+
     let check: PasswordCheck
     let mailing: Mailing
 

@@ -5,6 +5,22 @@ import MartletHTTP
 /// `PATCH /auth/me` with `profile`, `private`, or `userName` and (where there is one) `password`; each takes the place
 /// of what was there. 200 with the user.
 struct ChangeMe: Endpoint {
+    static let route = Route(
+        .patch, "/auth/me", "changeMe", "Changes name or profiles; each takes the place of what was there.",
+        callers: .user,
+        body: .json(
+            .object(
+                [
+                    "userName": .string,
+                    "password": .string.format("password").described("With `userName`, where there is one."),
+                    "profile": .object,
+                    "private": .object,
+                ]), isRequired: false),
+        answers: [
+            .answer(200, "Done.", .json(.user))
+        ],
+        errors: [409: "The name is taken, or a unique index forbids it (`conflict`)."])
+
     let check: PasswordCheck
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {

@@ -6,6 +6,19 @@ import MartletPostgres
 
 /// `PUT /auth/me/password` with `password` and `newPassword`, 204. All other sessions of the user end.
 struct ChangePassword: Endpoint {
+    static let route = Route(
+        .put, "/auth/me/password", "changePassword", "Another password; all other sessions end.", callers: .user,
+        body: .json(
+            .object(
+                [
+                    "password": .string.format("password"),
+                    "newPassword": .string.format("password").minLength(8),
+                ]), isRequired: false),
+        answers: [
+            .answer(204, "Done.")
+        ],
+        errors: [409: "The name is taken, or a unique index forbids it (`conflict`)."])
+
     let check: PasswordCheck
     let outbox: MailOutbox
 

@@ -7,6 +7,29 @@ import MartletPostgres
 /// `PATCH /auth/users/{id}` with `userName`, `email`, `emailVerified`, `password`, `profile`, `private`, `disabled`,
 /// for the app's own server. 200 with the user. A new password and disabling end all sessions.
 struct ChangeUser: Endpoint {
+    static let route = Route(
+        .patch, "/auth/users/{id}", "changeUser", "Changes a user. A new password and disabling end all sessions.",
+        callers: .server,
+        parameters: [
+            .path("id", .uuid)
+        ],
+        details: "Needs the master key.",
+        body: .json(
+            .object(
+                [
+                    "userName": .string,
+                    "email": .string.format("email"),
+                    "emailVerified": .boolean,
+                    "password": .string.format("password").minLength(8),
+                    "profile": .object,
+                    "private": .object,
+                    "disabled": .boolean,
+                ]), isRequired: false),
+        answers: [
+            .answer(200, "Done.", .json(.user))
+        ],
+        errors: [409: "The name is taken, or a unique index forbids it (`conflict`)."])
+
     let users: UserStore
     let hasher: PasswordHasher
 

@@ -7,6 +7,19 @@ import MartletHTTP
 /// `DELETE /auth/me` with `password`, which not everybody has; 202 with a receipt. Account, profile and sessions are
 /// gone at once, what other services hold of the user soon, and Apple is told.
 struct DeleteMe: Endpoint {
+    static let route = Route(
+        .delete, "/auth/me", "deleteMe",
+        "Deletes the account with its sessions, then what every service holds of the user.", callers: .user,
+        details: "Needs the password, where there is one. What of it is done can be read with the receipt.",
+        body: .json(
+            .object(
+                [
+                    "password": .string.format("password")
+                ]), isRequired: false),
+        answers: [
+            .answer(202, "It has begun; the token is shown this once.", .json(.newReceipt))
+        ])
+
     let check: PasswordCheck
     let deletions: DeletionStore
 

@@ -15,6 +15,51 @@ import MartletHTTP
 ///   {"row","state","field","reason"}]}`.
 /// - Throws: `invalid-body` with `rows`, where not all could be made.
 struct ImportUsers: Endpoint {
+    static let route = Route(
+        .post, "/auth/users/import", "importUsers",
+        "Brings users of another server, with the hashes of their passwords.", callers: .server,
+        body: .json(
+            .object(
+                [
+                    "users": .array(
+                        of: .object(
+                            [
+                                "id": .uuid,
+                                "userName": .string,
+                                "email": .string.format("email"),
+                                "emailVerified": .boolean,
+                                "passwordHash": .string,
+                                "profile": .object,
+                                "private": .object,
+                                "created": .time,
+                            ])
+                    ).items(1, 100),
+                    "dryRun": .boolean,
+                    "partial": .boolean,
+                ]), isRequired: false),
+        answers: [
+            .answer(
+                200, "Done.",
+                .json(
+                    .object(
+                        [
+                            "count": .integer,
+                            "created": .integer,
+                            "existing": .integer,
+                            "refused": .integer,
+                            "dryRun": .boolean,
+                            "data": .array(
+                                of: .object(
+                                    [
+                                        "row": .integer,
+                                        "id": .uuid,
+                                        "state": .oneOf("created", "existing", "refused"),
+                                        "field": .string,
+                                        "reason": .string,
+                                    ], required: ["row", "state"])),
+                        ])))
+        ])
+
     static let maximumCount = 100
     /// Each user's profiles may have 32 KiB.
     private static let maximumSize = 4 << 20

@@ -8,11 +8,23 @@ import MartletMail
 ///
 /// `next`, where there are more, is the `after` of the next page.
 struct ListUsers: Endpoint {
+    static let route = Route(
+        .get, "/auth/users", "listUsers", "Users in the order in which they came.", callers: .server,
+        parameters: [
+            .query("after", .uuid, "`next` of the page before."),
+            .query("limit", .integer.range(1, 1_000).defaulting(to: 20)),
+            .query("userName"),
+            .query("email"),
+        ],
+        details: "Needs the master key.",
+        answers: [
+            .answer(200, "Done.", .json(.users))
+        ])
+
     let users: UserStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let space = try context.managedUserSpace
-        try request.allowParameters(["after", "limit", "userName", "email"])
         let parameters = request.uri.queryParameters
         let limit = try request.number("limit", default: 20, in: 1...1_000)
         let list = try await users.list(

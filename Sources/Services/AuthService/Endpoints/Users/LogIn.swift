@@ -10,6 +10,24 @@ import MartletHTTP
 /// right password is 401 `second-factor-required`. Where the app demands verified addresses a right password without
 /// one is 403. All other refusals are one.
 struct LogIn: Endpoint {
+    static let route = Route(
+        .post, "/auth/login", "logIn", "Signs a user in by password.", callers: .client,
+        details: """
+            With `userName` or `email`. 401 `sign-in-failed` whatever is wrong; 429 after some failures.
+            """,
+        body: .json(
+            .object(
+                [
+                    "userName": .string,
+                    "email": .string.format("email"),
+                    "password": .string.format("password"),
+                    "code": .string.described("Of the second factor, or a recovery code."),
+                    "device": .string.maxLength(200),
+                ]), isRequired: false),
+        answers: [
+            .answer(200, "Done.", .json(.signIn))
+        ])
+
     let byPassword: PasswordSignIn
     let signIns: SignIns
 

@@ -4,6 +4,12 @@ import MartletHTTP
 
 /// `POST /auth/logout`, 204: the access token's session ends, with all its tokens.
 struct LogOut: Endpoint {
+    static let route = Route(
+        .post, "/auth/logout", "logOut", "Ends the session of the access token.", callers: .user,
+        answers: [
+            .answer(204, "Done.")
+        ])
+
     let sessions: SessionStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
@@ -11,7 +17,6 @@ struct LogOut: Endpoint {
         guard let session = try context.session else {
             throw HTTPProblem(.invalidToken, "There is no session without an access token.")
         }
-        try await request.allowNoBody()
         try await sessions.end(session, of: user, in: space)
         return Response(status: .noContent)
     }

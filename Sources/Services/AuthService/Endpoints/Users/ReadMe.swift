@@ -4,6 +4,12 @@ import MartletHTTP
 
 /// `GET /auth/me`: the user who is signed in, with the private part.
 struct ReadMe: Endpoint {
+    static let route = Route(
+        .get, "/auth/me", "readMe", "The user who is signed in.", callers: .user,
+        answers: [
+            .answer(200, "Done.", .json(.user))
+        ])
+
     let users: UserStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {

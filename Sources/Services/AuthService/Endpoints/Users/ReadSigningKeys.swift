@@ -6,6 +6,13 @@ import MartletHTTP
 
 /// `GET /auth/jwks`: what access tokens may be signed with now, as a JWK set (RFC 7517), for an app's own server.
 struct ReadSigningKeys: Endpoint {
+    static let route = Route(
+        .get, "/auth/jwks", "readSigningKeys", "What access tokens may be signed with now (RFC 7517).",
+        callers: .anyone,
+        answers: [
+            .answer(200, "Done.", .json(.keySet))
+        ])
+
     let feed: KeyRingFeed
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {

@@ -8,6 +8,20 @@ import MartletHTTP
 /// A token that was used up before ends the session with all its tokens (RFC 9700 §4.14.2), unless it was replaced less
 /// than ten seconds ago: then the answer was lost, and it comes again with the same refresh token.
 struct RefreshSession: Endpoint {
+    static let route = Route(
+        .post, "/auth/refresh", "refreshSession", "New tokens for a refresh token, which is used up.", callers: .client,
+        details: """
+            A token that was used up before ends the session, unless it was replaced less than ten seconds ago.
+            """,
+        body: .json(
+            .object(
+                [
+                    "refreshToken": .string
+                ]), isRequired: false),
+        answers: [
+            .answer(200, "Done.", .json(.signIn))
+        ])
+
     let sessions: SessionStore
     let signIns: SignIns
     let logger: Logger

@@ -8,6 +8,26 @@ import MartletHTTP
 /// is asked for from `ConfirmSecondFactor` on; until then another call makes another one. 409 when one is in force, and
 /// for who has nothing to sign in by.
 struct AddSecondFactor: Endpoint {
+    static let route = Route(
+        .post, "/auth/me/totp", "addSecondFactor",
+        "A secret for an authenticator app, not asked for until it is confirmed.", callers: .user,
+        body: .json(
+            .object(
+                [
+                    "password": .string.format("password")
+                ]), isRequired: false),
+        answers: [
+            .answer(
+                200, "Done.",
+                .json(
+                    .object(
+                        [
+                            "secret": .string,
+                            "uri": .string,
+                        ])))
+        ],
+        errors: [409: "The name is taken, or a unique index forbids it (`conflict`)."])
+
     let check: PasswordCheck
     let secondFactors: SecondFactorStore
     let apps: AppStore
@@ -31,6 +51,25 @@ struct AddSecondFactor: Endpoint {
 /// `POST /auth/me/totp/confirm` with `code`: from now on signing in asks for one. 200 with `{"recoveryCodes":[…]}`,
 /// shown this once.
 struct ConfirmSecondFactor: Endpoint {
+    static let route = Route(
+        .post, "/auth/me/totp/confirm", "confirmSecondFactor", "From now on signing in asks for a code.",
+        callers: .user,
+        body: .json(
+            .object(
+                [
+                    "code": .string
+                ]), isRequired: false),
+        answers: [
+            .answer(
+                200, "Done.",
+                .json(
+                    .object(
+                        [
+                            "recoveryCodes": .array(of: .string)
+                        ])))
+        ],
+        errors: [409: "The name is taken, or a unique index forbids it (`conflict`)."])
+
     let attempts: AttemptStore
     let secondFactors: SecondFactorStore
 
@@ -45,6 +84,26 @@ struct ConfirmSecondFactor: Endpoint {
 /// `POST /auth/me/totp/recovery-codes` with `password`, where there is one, and `code`: ten new ones in place of the
 /// old.
 struct RenewRecoveryCodes: Endpoint {
+    static let route = Route(
+        .post, "/auth/me/totp/recovery-codes", "renewRecoveryCodes", "Ten new recovery codes in place of the old.",
+        callers: .user,
+        body: .json(
+            .object(
+                [
+                    "password": .string.format("password"),
+                    "code": .string,
+                ]), isRequired: false),
+        answers: [
+            .answer(
+                200, "Done.",
+                .json(
+                    .object(
+                        [
+                            "recoveryCodes": .array(of: .string)
+                        ])))
+        ],
+        errors: [409: "The name is taken, or a unique index forbids it (`conflict`)."])
+
     let check: PasswordCheck
     let secondFactors: SecondFactorStore
 
@@ -59,6 +118,19 @@ struct RenewRecoveryCodes: Endpoint {
 
 /// `DELETE /auth/me/totp` with `password`, where there is one, and `code`, 204: signing in asks for no code again.
 struct RemoveSecondFactor: Endpoint {
+    static let route = Route(
+        .delete, "/auth/me/totp", "removeSecondFactor", "Signing in asks for a password alone again.", callers: .user,
+        body: .json(
+            .object(
+                [
+                    "password": .string.format("password"),
+                    "code": .string,
+                ]), isRequired: false),
+        answers: [
+            .answer(204, "Done.")
+        ],
+        errors: [409: "The name is taken, or a unique index forbids it (`conflict`)."])
+
     let check: PasswordCheck
     let secondFactors: SecondFactorStore
 
@@ -109,6 +181,17 @@ extension Response {
 
 /// `DELETE /auth/users/{id}/totp`, for the app's own server, when a user has lost app and codes; 204.
 struct ResetSecondFactor: Endpoint {
+    static let route = Route(
+        .delete, "/auth/users/{id}/totp", "resetSecondFactor",
+        "Takes a user's second factor away. Needs the master key.", callers: .server,
+        parameters: [
+            .path("id", .uuid)
+        ],
+        answers: [
+            .answer(204, "Done.")
+        ],
+        errors: [409: "The name is taken, or a unique index forbids it (`conflict`)."])
+
     let users: UserStore
     let secondFactors: SecondFactorStore
 

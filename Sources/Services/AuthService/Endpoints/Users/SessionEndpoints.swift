@@ -6,6 +6,12 @@ import MartletHTTP
 
 /// `GET /auth/sessions`: where the user is signed in.
 struct ListSessions: Endpoint {
+    static let route = Route(
+        .get, "/auth/sessions", "listSessions", "Where the user is signed in.", callers: .user,
+        answers: [
+            .answer(200, "Done.", .json(.sessions))
+        ])
+
     let sessions: SessionStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
@@ -17,6 +23,15 @@ struct ListSessions: Endpoint {
 
 /// `DELETE /auth/sessions/{id}`, 204; 404 when the user has no such open session.
 struct EndSession: Endpoint {
+    static let route = Route(
+        .delete, "/auth/sessions/{id}", "endSession", "Ends one session.", callers: .user,
+        parameters: [
+            .path("id", .uuid)
+        ],
+        answers: [
+            .answer(204, "Done.")
+        ])
+
     let sessions: SessionStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
@@ -30,6 +45,16 @@ struct EndSession: Endpoint {
 
 /// `DELETE /auth/sessions?keep=current`: all of the user's sessions end, or all but the one that asks; `{"count":n}`.
 struct EndSessions: Endpoint {
+    static let route = Route(
+        .delete, "/auth/sessions", "endSessions", "Ends all sessions, or with `keep=current` all others.",
+        callers: .user,
+        parameters: [
+            .query("keep", .oneOf("current"))
+        ],
+        answers: [
+            .answer(200, "Done.", .json(.count))
+        ])
+
     let sessions: SessionStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {

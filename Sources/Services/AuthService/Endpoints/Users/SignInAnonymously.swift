@@ -7,6 +7,20 @@ import MartletHTTP
 /// Not where an app demands invitations or verified addresses. Whoever loses the refresh token has lost the account.
 /// `POST /auth/me/upgrade` gives it a name and a password.
 struct SignInAnonymously: Endpoint {
+    static let route = Route(
+        .post, "/auth/anonymous", "signInAnonymously", "Makes a user without name and password, signed in.",
+        callers: .client,
+        body: .json(
+            .object(
+                [
+                    "profile": .object,
+                    "private": .object,
+                    "device": .string.maxLength(200),
+                ]), isRequired: false),
+        answers: [
+            .answer(201, "Done.", .json(.signIn))
+        ])
+
     let users: UserStore
     let attempts: AttemptStore
     let signIns: SignIns

@@ -8,6 +8,27 @@ import MartletMail
 /// `invitation`, `language`; 201, signed in. Where the app demands verified addresses 202 with `{"user"}`, and logging
 /// in is for after `POST /auth/email/verify/confirm`.
 struct SignUp: Endpoint {
+    static let route = Route(
+        .post, "/auth/signup", "signUp", "Makes a user with a password, signed in.", callers: .client,
+        details: "With `userName` or `email` or both.",
+        body: .json(
+            .object(
+                [
+                    "userName": .string,
+                    "email": .string.format("email"),
+                    "password": .string.format("password").minLength(8),
+                    "profile": .object,
+                    "private": .object,
+                    "device": .string.maxLength(200),
+                    "invitation": .string.described("Where the app asks for one."),
+                    "language": .string.described("Of the mail that follows; else Accept-Language."),
+                ]), isRequired: false),
+        answers: [
+            .answer(201, "Done.", .json(.signIn)),
+            .answer(202, "Not signed in: the app demands a verified address. `user` is in the answer."),
+        ],
+        errors: [409: "The name is taken, or a unique index forbids it (`conflict`)."])
+
     let users: UserStore
     let attempts: AttemptStore
     let hasher: PasswordHasher

@@ -8,6 +8,21 @@ import MartletPostgres
 /// `POST /auth/me/upgrade` with `userName` or `email` or both, and `password`: a user without a password gets what to
 /// sign in with, and keeps id, sessions and all data. 200 with the user; 409 for who has a password already.
 struct UpgradeMe: Endpoint {
+    static let route = Route(
+        .post, "/auth/me/upgrade", "upgradeMe", "Gives an anonymous user a name or address, and a password.",
+        callers: .user,
+        body: .json(
+            .object(
+                [
+                    "userName": .string,
+                    "email": .string.format("email"),
+                    "password": .string.format("password").minLength(8),
+                ]), isRequired: false),
+        answers: [
+            .answer(200, "Done.", .json(.user))
+        ],
+        errors: [409: "The name is taken, or a unique index forbids it (`conflict`)."])
+
     let check: PasswordCheck
     let mailing: Mailing
 

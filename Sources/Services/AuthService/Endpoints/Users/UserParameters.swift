@@ -50,12 +50,7 @@ extension ServiceContext {
     ///
     /// - Throws: `user-not-found`.
     var userID: UUID {
-        get throws {
-            guard let id = parameters.get("id").flatMap({ UUID(uuidString: $0) }) else {
-                throw HTTPProblem(.userNotFound)
-            }
-            return id
-        }
+        get throws { try uuid("id", else: .userNotFound) }
     }
 }
 

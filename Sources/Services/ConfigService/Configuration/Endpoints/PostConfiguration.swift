@@ -11,11 +11,55 @@ import MartletHTTP
 /// `attributes`, an object for conditions; it answers as `ReadConfiguration`, 304 for `If-None-Match` included. With a
 /// `configuration` it is `UploadConfiguration`.
 struct PostConfiguration: Endpoint {
+    static let route = Route(
+        .post, "/remote", "askForConfiguration",
+        """
+        The configuration of an app version, by what the client knows of itself. With a configuration: \
+        stores and publishes it; master key.
+        """, callers: .client,
+        parameters: [
+            .header(
+                "X-Device-Id", .string.maxLength(128),
+                """
+                What the app calls its device: for conditions and experiments. 1 to 128 visible ASCII characters.
+                """),
+            .header("If-None-Match", .string, "The tag of the answer that is known."),
+        ],
+        body: .json(
+            .object(
+                [
+                    "appVersion": .string,
+                    "theme": .string,
+                    "language": .string.maxLength(200),
+                    "platform": .string.maxLength(200),
+                    "osVersion": .string.maxLength(200),
+                    "country": .string.maxLength(200),
+                    "build": .string.maxLength(200),
+                    "attributes": .object.keyword("maxProperties", 100).described("For conditions; 16 KiB at most."),
+                    "configuration": .object.described("To be stored and published; 1 MiB at most."),
+                    "live": .boolean.described("With a configuration; false: only the draft."),
+                    "note": .string.maxLength(2_000).described("With a configuration."),
+                ], required: ["appVersion"]
+            ).closed),
+        answers: [
+            .answer(
+                200,
+                """
+                The configuration. The header Experiments names variations of experiments that decided it.
+                """, .json(.remoteConfiguration)),
+            .answer(201, "The configuration is stored: {name, live, version, findings}.", .json(.object)),
+            .answer(304, "It is what the tag names."),
+        ],
+        errors: [
+            403: "A configuration came without the master key (`forbidden`).",
+            422: "The configuration has errors: see `findings` (`document-refused`). Nothing was written.",
+            404: "There is none for this app version and theme (`document-not-found`).",
+        ])
+
     let remote: RemoteConfiguration
     let upload: UploadConfiguration
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        try request.allowParameters()
         let fields = try await BodyFields(
             request,
             Set(

@@ -6,11 +6,35 @@ import MartletHTTP
 /// `GET /definitions/keys`: what manifests of the app are or were signed with, the newest first, as a JWK set (RFC
 /// 7517, RFC 8037).
 struct ListDefinitionKeys: Endpoint {
+    static let route = Route(
+        .get, "/definitions/keys", "listDefinitionKeys",
+        """
+        What manifests of the app are or were signed with, the newest first, as a JWK set (RFC 7517, RFC \
+        8037).
+        """, callers: .client,
+        answers: [
+            .answer(
+                200, "Done.",
+                .json(
+                    .object(
+                        [
+                            "keys": .array(
+                                of: .object(
+                                    [
+                                        "kty": .string,
+                                        "crv": .string,
+                                        "alg": .string,
+                                        "use": .string,
+                                        "kid": .string,
+                                        "x": .string,
+                                    ]))
+                        ])))
+        ])
+
     let keys: DefinitionKeyStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let space = try context.space
-        try request.allowParameters()
         var known = try await keys.publicKeys(of: space.appID)
         if known.isEmpty {
             // So that it can be built into the app before anything is published.

@@ -12,6 +12,77 @@ import MartletLogic
 /// `{"manifest":{…},"signature":"…"}`, and for a client that says what it can show `compatible`, `missing` and
 /// `fallbacks`. With an `ETag`.
 struct ReadManifest: Endpoint {
+    static let route = Route(
+        .get, "/definitions/{name}/manifest", "readManifest",
+        """
+        What an app that is described on the server consists of, signed (Ed25519 over canonical JSON, RFC \
+        8785).
+        """, callers: .client,
+        parameters: [
+            .path("name", .string, "1 to 64 of `A-Z a-z 0-9 . _ -`, a letter or digit first."),
+            .query("client", .string, "The host app's version."),
+            .query(
+                "capabilities", .string,
+                """
+                Kinds and operations of the host app with their versions: `RoundImageView:1,ChartView:2`; at most \
+                200.
+                """),
+            .query("unit", .string, "The device's own id, 1 to 128 bytes, by which flags know it again."),
+            .query("preview", .string, "From `POST …/config/definition/{name}/preview`: the draft."),
+            .header("If-None-Match", .string, "Entity tags."),
+        ],
+        answers: [
+            .answer(
+                200, "Done.",
+                .json(
+                    .object(
+                        [
+                            "manifest": .object(
+                                [
+                                    "schema": .integer.keyword("enum", [1]),
+                                    "name": .string,
+                                    "environment": .oneOf("live", "test", "live-preview", "test-preview").described(
+                                        "Previews of drafts are of none that clients take for theirs."),
+                                    "version": .integer.described("Only ever grows."),
+                                    "content": .integer.described("Whose content it is."),
+                                    "published": .time,
+                                    "expires": .time.described(
+                                        "Until when it may be taken: 7 days after the day (UTC) of the answer."),
+                                    "minClient": .string,
+                                    "requires": .map(of: .integer),
+                                    "parts": .array(
+                                        of: .object(
+                                            [
+                                                "path": .string,
+                                                "sha256": .string,
+                                                "size": .integer,
+                                            ])),
+                                    "keyId": .string,
+                                ],
+                                required: [
+                                    "schema", "name", "environment", "version", "content", "published", "expires",
+                                    "requires", "parts", "keyId",
+                                ]),
+                            "signature": .string.described("base64url"),
+                            "compatible": .boolean,
+                            "missing": .array(of: .string),
+                            "fallbacks": .array(
+                                of: .object(
+                                    [
+                                        "kind": .string,
+                                        "version": .integer,
+                                        "path": .string,
+                                    ])),
+                        ], required: ["manifest", "signature"]))),
+            .answer(304, "Not modified."),
+        ],
+        errors: [
+            404: """
+            No definition of this name is live, or the preview's time is over, or it was revoked \
+            (`document-not-found`).
+            """, 422: "The draft that is previewed has errors: see `findings` (`document-refused`).",
+        ])
+
     let live: LiveDocuments
     let choice: DefinitionChoice
     let manifests: DefinitionManifests
@@ -20,7 +91,6 @@ struct ReadManifest: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let space = try await live.current(try context.space)
-        try request.allowParameters(["client", "capabilities", "unit", "preview"])
         let capabilities = try ClientCapabilities(request)
         if let token = request.uri.queryParameters["preview"] {
             return try await preview(by: token, capabilities, to: request, context)

@@ -9,11 +9,30 @@ import MartletStatistics
 /// metrics that name an event, and others are as they were sent last. What it does not say now is as it said last;
 /// `conversions` tells.
 struct ReadResults: Endpoint {
+    static let route = Route(
+        .get, "/config/{kind}/{name}/results", "readResults",
+        """
+        What the data say of an experiment; units are counted from exposures, and analytics is asked for \
+        metrics that name an event.
+        """, callers: .documentManagers(.read),
+        parameters: [
+            .path("kind", .oneOf("experiment"), "`experiment`: other kinds have no such call."),
+            .path("name", .string, "1 to 64 of `A-Z a-z 0-9 . _ -`, a letter or digit first."),
+        ],
+        answers: [
+            .answer(
+                200, "Guard rails, a hint, effects by metric and variation, and a series by day.",
+                .json(.experimentResults))
+        ],
+        errors: [
+            404: "There is no such experiment (`document-not-found`).",
+            422: "The draft has errors (`document-refused`).",
+        ])
+
     let reader: ResultsReader
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (name, id, experiment) = try await reader.experiment(context, may: .read)
-        try request.allowParameters([])
         let space = try context.space
         let count = try await reader.exposures.count(id, bucketVersion: experiment.bucketVersion, in: space)
         let measured = MeasuredExperiment(experiment: experiment, id: id, exposures: count)
@@ -59,6 +78,28 @@ struct ReadResults: Endpoint {
 /// `POST /config/experiment/{name}/results` with `metrics`, metric → variation → sums, and perhaps `units`, variation →
 /// number: what these data say. Nothing is stored.
 struct ComputeResults: Endpoint {
+    static let route = Route(
+        .post, "/config/{kind}/{name}/results", "computeResults",
+        "What data that are sent say of an experiment. Nothing is stored.", callers: .documentManagers(.read),
+        parameters: [
+            .path("kind", .oneOf("experiment"), "`experiment`: other kinds have no such call."),
+            .path("name", .string, "1 to 64 of `A-Z a-z 0-9 . _ -`, a letter or digit first."),
+        ],
+        body: .json(
+            .object(
+                [
+                    "metrics": .object.described("Metric → variation → sums."),
+                    "units": .object.described("Variation → number of units; without, those of the first metric."),
+                    "multipleExposures": .integer.minimum(0),
+                ], required: ["metrics"])),
+        answers: [
+            .answer(200, "As with GET, without the series.", .json(.experimentResults))
+        ],
+        errors: [
+            404: "There is no such experiment (`document-not-found`).", 413: "More than 1 MiB (`payload-too-large`).",
+            422: "The draft has errors (`document-refused`).",
+        ])
+
     let reader: ResultsReader
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
@@ -94,6 +135,29 @@ struct ComputeResults: Endpoint {
 /// `PUT /config/experiment/{name}/metrics/{metric}/observations` with `variations`, variation → sums from the beginning
 /// on, and perhaps `asOf`: what was observed by then. One a day (UTC) is kept. 204.
 struct SetObservations: Endpoint {
+    static let route = Route(
+        .put, "/config/{kind}/{name}/metrics/{metric}/observations", "setObservations",
+        "What was observed of a metric from the beginning up to a time. One a day (UTC) is kept.",
+        callers: .documentManagers(.update),
+        parameters: [
+            .path("kind", .oneOf("experiment"), "`experiment`: other kinds have no such call."),
+            .path("name", .string, "1 to 64 of `A-Z a-z 0-9 . _ -`, a letter or digit first."),
+        ],
+        body: .json(
+            .object(
+                [
+                    "variations": .object.described("Variation → sums, of every variation."),
+                    "asOf": .time.described("Within the last 400 days; without: now."),
+                ], required: ["variations"])),
+        answers: [
+            .answer(204, "Stored.")
+        ],
+        errors: [
+            404: "There is no such experiment or metric (`document-not-found`, `not-found`).",
+            409: "The metric names an event: its sums come from analytics (`conflict`).",
+            413: "More than 64 KiB (`payload-too-large`).", 422: "The draft has errors (`document-refused`).",
+        ])
+
     let reader: ResultsReader
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {

@@ -10,6 +10,27 @@ import MartletPostgres
 /// Refused with 422 when something is wrong with it, a pinned version does not exist, or another experiment has the
 /// same units.
 struct StartExperiment: Endpoint {
+    static let route = Route(
+        .post, "/config/{kind}/{name}/start", "startExperiment",
+        "Publishes the draft as running. From draft or stopped.", callers: .documentManagers(.update),
+        parameters: [
+            .path("kind", .oneOf("experiment"), "`experiment`: other kinds have no such call."),
+            .path("name", .string, "1 to 64 of `A-Z a-z 0-9 . _ -`, a letter or digit first."),
+        ],
+        body: .json(
+            .object(
+                [
+                    "note": .string.maxLength(2_000)
+                ]), isRequired: false),
+        answers: [
+            .answer(200, "The version, which is live.", .json(.configVersion))
+        ],
+        errors: [
+            404: "There is no such experiment (`document-not-found`).",
+            409: "The experiment is in another state, or its period is over (`conflict`).",
+            422: "The document has errors: see `findings` (`document-refused`). Nothing was published.",
+        ])
+
     let publisher: Publisher
     let kinds: Kinds
 
@@ -41,6 +62,26 @@ struct StartExperiment: Endpoint {
 /// `POST /config/experiment/{name}/stop` with perhaps `note`: nobody takes part any more; clients are served what is
 /// live. From running.
 struct StopExperiment: Endpoint {
+    static let route = Route(
+        .post, "/config/{kind}/{name}/stop", "stopExperiment", "Nobody takes part any more. From running.",
+        callers: .documentManagers(.update),
+        parameters: [
+            .path("kind", .oneOf("experiment"), "`experiment`: other kinds have no such call."),
+            .path("name", .string, "1 to 64 of `A-Z a-z 0-9 . _ -`, a letter or digit first."),
+        ],
+        body: .json(
+            .object(
+                [
+                    "note": .string.maxLength(2_000)
+                ]), isRequired: false),
+        answers: [
+            .answer(200, "The version, which is live.", .json(.configVersion))
+        ],
+        errors: [
+            404: "There is no such experiment (`document-not-found`).",
+            409: "The experiment is in another state, or its period is over (`conflict`).",
+        ])
+
     let publisher: Publisher
     let kinds: Kinds
 
@@ -59,6 +100,35 @@ struct StopExperiment: Endpoint {
 /// `POST /config/experiment/{name}/decide` with `variation` and perhaps `note`: the experiment ends, and the
 /// variation's configuration is published, in one transaction. From running or stopped.
 struct DecideExperiment: Endpoint {
+    static let route = Route(
+        .post, "/config/{kind}/{name}/decide", "decideExperiment",
+        """
+        Ends the experiment and publishes the configuration of the variation that won, in one transaction. \
+        From running or stopped.
+        """, callers: .manager(.update, .experiments),
+        parameters: [
+            .path("kind", .oneOf("experiment"), "`experiment`: other kinds have no such call."),
+            .path("name", .string, "1 to 64 of `A-Z a-z 0-9 . _ -`, a letter or digit first."),
+        ],
+        body: .json(
+            .object(
+                [
+                    "variation": .string,
+                    "note": .string.maxLength(2_000),
+                ], required: ["variation"])),
+        answers: [
+            .answer(
+                200,
+                """
+                The version of the experiment; `configuration` is the version that was published of what was tested.
+                """, .json(.configVersion))
+        ],
+        errors: [
+            404: "There is no such experiment (`document-not-found`).",
+            409: "The experiment is in another state, or its period is over (`conflict`).",
+            422: "The document has errors: see `findings` (`document-refused`). Nothing was published.",
+        ])
+
     let publisher: Publisher
     let kinds: Kinds
 

@@ -6,13 +6,36 @@ import MartletHTTP
 
 /// `POST /ofrep/v1/evaluate/flags/{key}` (OFREP): one flag for a context.
 struct EvaluateFlag: Endpoint {
+    static let route = Route(
+        .post, "/ofrep/v1/evaluate/flags/{key}", "ofrepEvaluateFlag", "OFREP 0.3.0: one flag for a context.",
+        callers: .evaluators,
+        allowsOtherParameters: true,
+        body: .json(
+            .object(
+                [
+                    "context": .object(
+                        [
+                            "targetingKey": .string
+                        ], required: ["targetingKey"]
+                    ).keyword("additionalProperties", true)
+                ], required: ["context"])),
+        answers: [
+            .answer(200, "The flag.", .json(.evaluatedFlag))
+        ],
+        errors: [
+            400: """
+            `key`, `errorCode` PARSE_ERROR, TARGETING_KEY_MISSING, INVALID_CONTEXT or GENERAL, and \
+            `errorDetails`.
+            """, 404: "`key`, `errorCode` FLAG_NOT_FOUND and `errorDetails`.",
+        ])
+
     let live: LiveDocuments
     let experiments: Experiments
     let users: UserAttributes
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let principal = try context.evaluator
-        let key = (context.parameters.get("key") ?? "").removingPercentEncoding ?? ""
+        let key = context.component("key")
         return try await OFREP.answering(key: key) {
             let json = try await OFREP.context(of: request)
             let now = Date()

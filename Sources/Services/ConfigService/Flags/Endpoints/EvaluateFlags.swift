@@ -11,6 +11,46 @@ import NIOCore
 ///
 /// `flagConfigEtag` of the query is what a change event said: a copy that has not heard of it yet looks first.
 struct EvaluateFlags: Endpoint {
+    static let route = Route(
+        .post, "/ofrep/v1/evaluate/flags", "ofrepEvaluateFlags", "OFREP 0.3.0: all flags for a context.",
+        callers: .evaluators,
+        parameters: [
+            .header("If-None-Match"),
+            .query("flagConfigEtag", .string, "`etag` of the event that the request follows."),
+            .query("flagConfigLastModified", .string, "Not needed here."),
+        ],
+        allowsOtherParameters: true,
+        details: """
+            Described by open-feature/protocol, service/openapi.yaml. Errors are the protocol's, not problem \
+            documents.
+            """,
+        body: .json(
+            .object(
+                [
+                    "context": .object(
+                        [
+                            "targetingKey": .string
+                        ], required: ["targetingKey"]
+                    ).keyword("additionalProperties", true)
+                ], required: ["context"])),
+        answers: [
+            .answer(
+                200, "Flags, and where changes are told.",
+                .json(
+                    .object(
+                        [
+                            "flags": .array(of: .evaluatedFlag),
+                            "metadata": .object,
+                            "eventStreams": .array(of: .object),
+                        ], required: ["flags"]))),
+            .answer(304, "The answers are those that the client has."),
+        ],
+        errors: [
+            400: """
+            `errorCode` PARSE_ERROR, TARGETING_KEY_MISSING, INVALID_CONTEXT or GENERAL, with `errorDetails`.
+            """
+        ])
+
     let live: LiveDocuments
     let experiments: Experiments
     let users: UserAttributes
@@ -49,6 +89,42 @@ struct EvaluateFlags: Endpoint {
 /// null where none were published. `user`, with the roles of that user, and `userId` are the signed-in user's, whatever
 /// the context says; without `targetingKey`, buckets go by the user.
 struct EvaluateForApp: Endpoint {
+    static let route = Route(
+        .post, "/flags/evaluate", "evaluateFlagsForApp",
+        "All flags, for the app on a device and who is signed in there.", callers: .client,
+        parameters: [
+            .header("If-None-Match", .string, "The ETag of an earlier answer.")
+        ],
+        body: .json(
+            .object(
+                [
+                    "context": .object(
+                        [
+                            "targetingKey": .string.described(
+                                "What shares of everybody go by: the installation's id. Default: the user's.")
+                        ]).keyword("additionalProperties", true).described(
+                            "What conditions look at. `user` and `userId` are the signed-in user's, whatever is sent.")
+                ])),
+        answers: [
+            .answer(
+                200, "Each flag by its key. `version` is null where none were published.",
+                .json(
+                    .object(
+                        [
+                            "version": .integer.nullable,
+                            "flags": .map(
+                                of: .object(
+                                    [
+                                        "type": .oneOf("boolean", "number", "string", "json"),
+                                        "value": .any,
+                                        "variant": .string,
+                                        "reason": .oneOf("STATIC", "TARGETING_MATCH", "SPLIT", "DISABLED", "UNKNOWN"),
+                                    ], required: ["type", "value", "variant", "reason"])),
+                        ], required: ["version", "flags"]))
+            ).header("ETag"),
+            .answer(304, "The answers are those that the client has."),
+        ])
+
     let live: LiveDocuments
     let experiments: Experiments
     let users: UserAttributes
@@ -56,7 +132,6 @@ struct EvaluateForApp: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let principal = try context.principal
         guard principal.kind == .client || principal.kind == .master else { throw HTTPProblem(.forbidden) }
-        try request.allowParameters()
         let fields = try await BodyFields(request, ["context"], upTo: OFREP.maximumBodyInBytes, isOptional: true)
         let json = fields["context"] ?? .object([])
         guard case .object = json else { throw HTTPProblem(.invalidBody, "This must be an object.", field: "context") }

@@ -8,6 +8,17 @@ import MartletHTTP
 /// `{"type":"refetchEvaluation","etag":…,"lastModified":…}`: what flags and experiments are live
 /// (`LiveSpace.flagsTag`), and seconds since 1970. Who comes back fetches first.
 struct FollowFlags: Endpoint {
+    static let route = Route(
+        .get, "/ofrep/v1/events", "ofrepEvents",
+        "OFREP 0.3.0: says when flags have to be fetched again, as server-sent events.",
+        callers: .evaluators,
+        allowsOtherParameters: true,
+        answers: [
+            .answer(
+                200, "Events `message` whose data is {type: refetchEvaluation, etag, lastModified}.",
+                .type("text/event-stream", .string))
+        ])
+
     let streams: EventStreams
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {

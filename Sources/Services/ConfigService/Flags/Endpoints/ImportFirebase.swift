@@ -11,6 +11,36 @@ import MartletHTTP
 /// Answers as `PUT` does. 422 `document-refused` where something cannot be said here, with each of these by its place
 /// in the template; nothing is written then.
 struct ImportFirebase: Endpoint {
+    static let route = Route(
+        .post, "/config/{kind}/{name}/import-firebase", "importFirebaseTemplate",
+        "A template of Firebase Remote Config becomes the draft of the flags.",
+        callers: .documentManagers(.create, .update),
+        parameters: [
+            .path("kind", .oneOf("flags")),
+            .path("name", .oneOf("default")),
+            .header("If-Match", .string, "The draft's ETag, or *. Or If-None-Match."),
+            .header("If-None-Match", .string, "* where there are no flags yet."),
+        ],
+        body: .json(.object, text: "The template as the console or the REST API exports it."),
+        answers: [
+            .answer(
+                200, "The draft's revision, and what is doubtful.",
+                .json(
+                    .object(
+                        [
+                            "revision": .integer,
+                            "findings": .array(of: .object),
+                        ], required: ["revision", "findings"]))),
+            .answer(201, "The same; the draft is new."),
+        ],
+        errors: [
+            412: "The draft is not the one that the request names (`precondition-failed`).",
+            422: """
+            Something cannot be said here: see `findings`, whose paths are the template's (`document-refused`). \
+            Nothing was written.
+            """, 428: "If-Match or If-None-Match is missing (`precondition-required`).",
+        ])
+
     let documents: DocumentStore
     let live: LiveDocuments
     let kinds: Kinds

@@ -11,6 +11,29 @@ import MartletLocalization
 /// `missing=de` is short for `language=de&state=new`: keys that readers of German would get in another language. A
 /// `state` without a language is one that any language has. `search` looks into keys, comments and texts.
 struct ListKeys: Endpoint {
+    static let route = Route(
+        .get, "/config/{kind}/{name}/keys", "listTranslationKeys", "Keys by name, with their entries and states.",
+        callers: .documentManagers(.read),
+        parameters: [
+            .path("kind", .oneOf("translation")),
+            .path("name", .string, "The app version."),
+            .query("missing", .string, "Keys that this language has no usable text for."),
+            .query("language", .string, "Whose state and texts are meant."),
+            .query("state", .string, "`new`, `translated` or `needs_review`."),
+            .query("search", .string, "In keys, comments and texts."),
+            .query("after", .string, "The key behind which the page begins."),
+            .query("limit", .integer, "1 to 1000, 100 if nothing is said."),
+            .query("version", .string, "`draft` (if nothing is said), `live` or a version."),
+        ],
+        answers: [
+            .answer(200, "Done.", .json(.object))
+        ],
+        errors: [
+            404: """
+            There is no such document, language, version or key (`document-not-found`, `version-not-found`).
+            """
+        ])
+
     let documents: DocumentStore
     let versions: VersionStore
     let kinds: Kinds
@@ -18,7 +41,6 @@ struct ListKeys: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let key = try context.translationKey(kinds)
         _ = try context.author(may: .read, key.kind.area)
-        try request.allowParameters(["missing", "language", "state", "search", "after", "limit", "version"])
         let limit = try request.number("limit", default: 100, in: 1...1_000)
         let filter = try KeyFilter(request)
         let catalogue = try await documents.catalogue(key, in: try context.space, request, versions)
@@ -78,6 +100,129 @@ private struct KeyFilter {
 ///
 /// Answers the new revision and what is wrong or doubtful with the key.
 struct EditKey: Endpoint {
+    static let route = Route(
+        .put, "/config/{kind}/{name}/keys", "putTranslationKeyByQuery", "Replaces a key that a path cannot hold.",
+        callers: .documentManagers(.create, .update),
+        parameters: [
+            .path("kind", .oneOf("translation")),
+            .path("name", .string, "The app version."),
+            .query("key", isRequired: true),
+            .header("If-Match", .string, "The ETag of the draft, or *.", isRequired: true),
+        ],
+        body: .json(.translationEntry),
+        answers: [
+            .answer(
+                200, "The new revision, and what is wrong or doubtful with the key.",
+                .json(
+                    .object(
+                        [
+                            "revision": .integer,
+                            "findings": .array(of: .finding),
+                        ])))
+        ],
+        errors: [
+            404: """
+            There is no such document, language, version or key (`document-not-found`, `version-not-found`).
+            """, 412: "The draft has another revision.", 428: "If-Match is missing.",
+        ])
+    static let patchTranslationKeyByQuery = route.by(
+        .patch, "patchTranslationKeyByQuery", "Patches (RFC 7396) a key that a path cannot hold.")
+    static let deleteTranslationKeyByQuery = Route(
+        .delete, "/config/{kind}/{name}/keys", "deleteTranslationKeyByQuery", "Deletes a key that a path cannot hold.",
+        callers: .documentManagers(.create, .update),
+        parameters: [
+            .path("kind", .oneOf("translation")),
+            .path("name", .string, "The app version."),
+            .query("key", isRequired: true),
+            .header("If-Match", .string, "The ETag of the draft, or *.", isRequired: true),
+        ],
+        answers: [
+            .answer(
+                200, "The new revision, and what is wrong or doubtful with the key.",
+                .json(
+                    .object(
+                        [
+                            "revision": .integer,
+                            "findings": .array(of: .finding),
+                        ])))
+        ],
+        errors: [
+            404: """
+            There is no such document, language, version or key (`document-not-found`, `version-not-found`).
+            """, 412: "The draft has another revision.", 428: "If-Match is missing.",
+        ])
+    static let putTranslationKey = Route(
+        .put, "/config/{kind}/{name}/keys/{key}", "putTranslationKey", "Replaces one key of the draft.",
+        callers: .documentManagers(.create, .update),
+        parameters: [
+            .path("kind", .oneOf("translation")),
+            .path("name", .string, "The app version."),
+            .header("If-Match", .string, "The ETag of the draft, or *.", isRequired: true),
+        ],
+        body: .json(.translationEntry),
+        answers: [
+            .answer(
+                200, "The new revision, and what is wrong or doubtful with the key.",
+                .json(
+                    .object(
+                        [
+                            "revision": .integer,
+                            "findings": .array(of: .finding),
+                        ])))
+        ],
+        errors: [
+            404: """
+            There is no such document, language, version or key (`document-not-found`, `version-not-found`).
+            """, 412: "The draft has another revision.", 428: "If-Match is missing.",
+        ])
+    static let patchTranslationKey = Route(
+        .patch, "/config/{kind}/{name}/keys/{key}", "patchTranslationKey", "Patches (RFC 7396) one key of the draft.",
+        callers: .documentManagers(.create, .update),
+        parameters: [
+            .path("kind", .oneOf("translation")),
+            .path("name", .string, "The app version."),
+            .header("If-Match", .string, "The ETag of the draft, or *.", isRequired: true),
+        ],
+        body: .json(.translationEntry),
+        answers: [
+            .answer(
+                200, "The new revision, and what is wrong or doubtful with the key.",
+                .json(
+                    .object(
+                        [
+                            "revision": .integer,
+                            "findings": .array(of: .finding),
+                        ])))
+        ],
+        errors: [
+            404: """
+            There is no such document, language, version or key (`document-not-found`, `version-not-found`).
+            """, 412: "The draft has another revision.", 428: "If-Match is missing.",
+        ])
+    static let deleteTranslationKey = Route(
+        .delete, "/config/{kind}/{name}/keys/{key}", "deleteTranslationKey", "Deletes one key of the draft.",
+        callers: .documentManagers(.create, .update),
+        parameters: [
+            .path("kind", .oneOf("translation")),
+            .path("name", .string, "The app version."),
+            .header("If-Match", .string, "The ETag of the draft, or *.", isRequired: true),
+        ],
+        answers: [
+            .answer(
+                200, "The new revision, and what is wrong or doubtful with the key.",
+                .json(
+                    .object(
+                        [
+                            "revision": .integer,
+                            "findings": .array(of: .finding),
+                        ])))
+        ],
+        errors: [
+            404: """
+            There is no such document, language, version or key (`document-not-found`, `version-not-found`).
+            """, 412: "The draft has another revision.", 428: "If-Match is missing.",
+        ])
+
     enum Act {
         case put, patch, delete
     }
@@ -89,9 +234,8 @@ struct EditKey: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let document = try context.translationKey(kinds)
         let author = try context.author(may: .update, document.kind.area)
-        try request.allowParameters(["key"])
         guard
-            let key = context.parameters.get("key").map({ $0.removingPercentEncoding ?? $0 })
+            let key = context.parameters.get("key")
                 ?? request.uri.queryParameters["key"].map(String.init), !key.isEmpty
         else {
             throw HTTPProblem(.invalidParameter, "This is required.", field: "key")

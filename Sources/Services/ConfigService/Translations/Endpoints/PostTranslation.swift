@@ -14,6 +14,36 @@ import MartletLocalization
 /// They are merged into the draft, which is made if need be; `published` turns the language on or off. With `publish`
 /// the draft is published in the same transaction, or nothing is written.
 struct PostTranslation: Endpoint {
+    static let route = Route(
+        .post, "/translation", "postTranslation", "Texts of one language, and perhaps their publication.",
+        callers: .manager(.update, .languages),
+        body: .json(
+            .object(
+                [
+                    "version": .string,
+                    "language": .string,
+                    "sourceLanguage": .string,
+                    "strings": .map(of: .string),
+                    "published": .boolean,
+                    "publish": .boolean,
+                    "note": .string.maxLength(2_000),
+                ], required: ["version", "language", "strings"])),
+        answers: [
+            .answer(
+                200, "The draft's revision, and with `publish` the version.",
+                .json(
+                    .object(
+                        [
+                            "revision": .integer,
+                            "published": .configVersion,
+                        ])))
+        ],
+        errors: [
+            404: """
+            There is no such document, language, version or key (`document-not-found`, `version-not-found`).
+            """, 422: "The document has errors: see `findings` (`document-refused`). Nothing was published.",
+        ])
+
     let documents: DocumentStore
     let publisher: Publisher
     let kind: TranslationKind

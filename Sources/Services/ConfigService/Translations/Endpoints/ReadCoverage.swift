@@ -9,6 +9,23 @@ import MartletLocalization
 ///     {"sourceLanguage": "en", "keys": 120, "data": [{"language": "de", "published": true, "missing": 3,
 ///     "needsReview": 1}]}
 struct ReadCoverage: Endpoint {
+    static let route = Route(
+        .get, "/config/{kind}/{name}/coverage", "readCoverage", "How far each language is.",
+        callers: .documentManagers(.read),
+        parameters: [
+            .path("kind", .oneOf("translation")),
+            .path("name", .string, "The app version."),
+            .query("version", .string, "`draft` (if nothing is said), `live` or a version."),
+        ],
+        answers: [
+            .answer(200, "Done.", .json(.object))
+        ],
+        errors: [
+            404: """
+            There is no such document, language, version or key (`document-not-found`, `version-not-found`).
+            """
+        ])
+
     let documents: DocumentStore
     let versions: VersionStore
     let kinds: Kinds
@@ -16,7 +33,6 @@ struct ReadCoverage: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let key = try context.translationKey(kinds)
         _ = try context.author(may: .read, key.kind.area)
-        try request.allowParameters(["version"])
         let catalogue = try await documents.catalogue(key, in: try context.space, request, versions)
         let published = catalogue.publishedLanguages
         let coverage = catalogue.coverage

@@ -15,11 +15,56 @@ import MartletLocalization
 ///
 /// In the test environment `en-XA` is a pseudo-locale.
 struct ReadTranslation: Endpoint {
+    static let route = Route(
+        .get, "/translation/{language}/{version}", "readTranslation",
+        """
+        The live texts of an app version in a language; those of the newest version below it, where it has \
+        none.
+        """, callers: .client,
+        parameters: [
+            .path("language", .string, "A language tag: `de`, `pt-BR`."),
+            .path("version", .string, "The app version."),
+            .header("If-None-Match"),
+        ],
+        answers: [
+            .answer(
+                200,
+                """
+                The texts; `Content-Language` says which language it is, `Translation-Version` which publication.
+                """, .json(.translationTable)),
+            .answer(304, "The client has it: `If-None-Match` names its ETag."),
+        ],
+        errors: [
+            404: """
+            There is no such document, language, version or key (`document-not-found`, `version-not-found`).
+            """
+        ])
+    static let readTranslationVersion = Route(
+        .get, "/translationVersion/{language}/{version}", "readTranslationVersion",
+        "The same of one publication, as long as it is live.", callers: .client,
+        parameters: [
+            .path("language", .string, "A language tag: `de`, `pt-BR`."),
+            .path("version", .string, "App version and publication: `1.2.0~7`."),
+            .header("If-None-Match"),
+        ],
+        answers: [
+            .answer(
+                200,
+                """
+                The texts; `Content-Language` says which language it is, `Translation-Version` which publication.
+                """, .json(.translationTable)),
+            .answer(304, "The client has it: `If-None-Match` names its ETag."),
+        ],
+        errors: [
+            404: """
+            There is no such document, language, version or key (`document-not-found`, `version-not-found`).
+            """
+        ])
+
     let live: LiveDocuments
     let isVersioned: Bool
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        try request.allowParameters()
         guard let language = context.parameters.get("language").flatMap({ LanguageTag($0) }) else {
             throw HTTPProblem(.documentNotFound, "The path needs a language tag such as de or pt-BR.")
         }

@@ -14,6 +14,33 @@ import Synchronization
 /// `If-Match` is taken where it is sent. 200 with the counts of keys added, changed, unchanged and removed, and what is
 /// wrong or doubtful then. With `dryRun=true` nothing is written.
 struct ImportTranslations: Endpoint {
+    static let route = Route(
+        .post, "/config/{kind}/{name}/import", "importTranslations", "Brings a file into the draft.",
+        callers: .documentManagers(.create, .update),
+        parameters: [
+            .path("kind", .oneOf("translation")),
+            .path("name", .string, "The app version."),
+            .query(
+                "format", .oneOf("xcstrings", "strings", "stringsdict", "xliff", "android", "json", "csv"),
+                isRequired: true),
+            .query("language", .string, "Needed for all but xcstrings, xliff and csv."),
+            .query("sourceLanguage", .string, "Of a draft that is new."),
+            .query("mode", .oneOf("merge", "replace").defaulting(to: "merge")),
+            .query("placeholders", .oneOf("apple", "android", "braces").defaulting(to: "apple"), "Of JSON."),
+            .query("dryRun", .boolean, "Writes nothing."),
+            .header("If-Match"),
+        ],
+        body: .contents(.type("*/*", .bytes)),
+        answers: [
+            .answer(
+                200, "Keys `added`, `changed`, `unchanged`, `removed`, the `revision` and `findings`.", .json(.object))
+        ],
+        errors: [
+            404: """
+            There is no such document, language, version or key (`document-not-found`, `version-not-found`).
+            """, 412: "The draft has another revision.",
+        ])
+
     private enum Mode: String, CaseIterable {
         case merge, replace
     }
@@ -24,7 +51,6 @@ struct ImportTranslations: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let key = try context.translationKey(kinds)
         _ = try context.author(may: .update, key.kind.area)
-        try request.allowParameters(["format", "language", "sourceLanguage", "mode", "placeholders", "dryRun"])
         if let problem = TranslationKind().problem(withName: key.name) {
             throw HTTPProblem(.invalidName, problem, field: "name")
         }
@@ -91,6 +117,30 @@ struct ImportTranslations: Endpoint {
 /// What the format cannot hold is left out; `Skipped-Texts` counts it, and `report=true` answers with the keys and
 /// reasons instead of the file.
 struct ExportTranslations: Endpoint {
+    static let route = Route(
+        .get, "/config/{kind}/{name}/export", "exportTranslations", "The draft, or a version, as a file.",
+        callers: .documentManagers(.read),
+        parameters: [
+            .path("kind", .oneOf("translation")),
+            .path("name", .string, "The app version."),
+            .query(
+                "format", .oneOf("xcstrings", "strings", "stringsdict", "xliff", "android", "json", "csv"),
+                isRequired: true),
+            .query("language", .string, "Needed for all but xcstrings and csv; `en-XA` is the pseudo-locale."),
+            .query("version", .string, "`draft` (if nothing is said), `live` or a version."),
+            .query("placeholders", .oneOf("apple", "android", "braces").defaulting(to: "apple"), "Of JSON."),
+            .query("encoding", .oneOf("utf-8", "utf-16").defaulting(to: "utf-8"), "Of .strings."),
+            .query("report", .boolean, "Answers with what the file cannot hold."),
+        ],
+        answers: [
+            .answer(200, "The file; `Skipped-Texts` counts what it cannot hold.", .type("*/*", .bytes))
+        ],
+        errors: [
+            404: """
+            There is no such document, language, version or key (`document-not-found`, `version-not-found`).
+            """
+        ])
+
     let documents: DocumentStore
     let versions: VersionStore
     let kinds: Kinds
@@ -98,7 +148,6 @@ struct ExportTranslations: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let key = try context.translationKey(kinds)
         _ = try context.author(may: .read, key.kind.area)
-        try request.allowParameters(["format", "language", "version", "placeholders", "encoding", "report"])
         let format = try request.format
         var catalogue = try await documents.catalogue(key, in: try context.space, request, versions)
         let options = try request.options(format, sourceLanguage: catalogue.sourceLanguage)

@@ -10,12 +10,33 @@ import NIOCore
 /// `GET /notifications/messages/{id}/deliveries?state=&cursor=&limit=`: the message's result on each device, ordered by
 /// installation.
 struct ListDeliveries: Endpoint {
+    static let route = Route(
+        .get, "/notifications/messages/{id}/deliveries", "listMessageDeliveries",
+        "What became of a message on each device, in the order of installations.",
+        callers: .manager(.read, .notifications),
+        parameters: [
+            .path("id", .uuid, "The message's."),
+            .query("state", .oneOf("queued", "sending", "accepted", "failed", "unknown", "cancelled")),
+            .query("cursor"),
+            .query("limit", .integer.range(1, 1_000).defaulting(to: 100)),
+        ],
+        answers: [
+            .answer(
+                200, "A page.",
+                .json(
+                    .object(
+                        [
+                            "data": .array(of: .messageDelivery),
+                            "next": .string.nullable,
+                        ])))
+        ],
+        errors: [404: "There is no such message (`message-not-found`)."])
+
     let spaces: Spaces
     let records: DeliveryRecords
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         _ = try context.author(may: .read, .notifications)
-        try request.allowParameters(["state", "cursor", "limit"])
         let (state, limit) = (try request.deliveryState, try request.number("limit", default: 100, in: 1...1_000))
         let after = try request.id("cursor")
         let message = try await context.message(records, spaces)
@@ -31,6 +52,18 @@ struct ListDeliveries: Endpoint {
 ///
 /// An error after the first byte aborts the response, so the client can tell that it is incomplete.
 struct ExportDeliveries: Endpoint {
+    static let route = Route(
+        .get, "/notifications/messages/{id}/deliveries/export", "exportDeliveries", "The same as CSV, all of them.",
+        callers: .manager(.read, .notifications),
+        parameters: [
+            .path("id", .uuid, "The message's."),
+            .query("state", .oneOf("queued", "sending", "accepted", "failed", "unknown", "cancelled")),
+        ],
+        answers: [
+            .answer(200, "The file.", .type("text/csv", .string))
+        ],
+        errors: [404: "There is no such message (`message-not-found`)."])
+
     private static let pageLength = 1_000
 
     let spaces: Spaces
@@ -38,7 +71,6 @@ struct ExportDeliveries: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         _ = try context.author(may: .read, .notifications)
-        try request.allowParameters(["state"])
         let state = try request.deliveryState
         let message = try await context.message(records, spaces)
         let body = ResponseBody { [records] writer in
@@ -64,11 +96,33 @@ struct ExportDeliveries: Endpoint {
 /// `POST /installations/{id}/opened` with `{"message":"…"}` and the installation's secret: records that the user opened
 /// the app from the message. 204; repetitions have no effect.
 struct ReportOpened: Endpoint {
+    static let route = Route(
+        .post, "/installations/{id}/opened", "reportOpened", "The app was opened by a message; counts once.",
+        callers: .client,
+        parameters: [
+            .path("id", .uuid, "The installation's."),
+            .header("Installation-Secret", .string, "The installation's secret.", isRequired: true),
+        ],
+        body: .json(
+            .object(
+                [
+                    "message": .uuid.described("`martlet.message` of the push.")
+                ], required: ["message"])),
+        answers: [
+            .answer(204, "Noted, or noted before.")
+        ],
+        errors: [
+            403: "This is not the installation's secret (`forbidden`).",
+            404: """
+            There is no such installation, or the message was not for it (`installation-not-found`, \
+            `message-not-found`).
+            """,
+        ])
+
     let access: InstallationAccess
     let records: DeliveryRecords
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        try request.allowParameters()
         let claim = try await access.check(request, context)
         let text = try await BodyFields(request, ["message"], upTo: 1 << 10).requiredString("message")
         guard let message = UUID(uuidString: text) else {
@@ -101,9 +155,7 @@ extension ServiceContext {
     ///
     /// - Throws: `invalid-id`; `message-not-found`.
     fileprivate func message(_ records: DeliveryRecords, _ spaces: Spaces) async throws -> UUID {
-        guard let id = parameters.get("id").flatMap({ UUID(uuidString: $0) }) else {
-            throw HTTPProblem(.invalidID, "A message id must be a UUID.")
-        }
+        let id = try uuid("id", else: .invalidID, "A message id must be a UUID.")
         guard try await records.hasMessage(id, in: try await spaces.space(of: try principal)) else {
             throw HTTPProblem(.messageNotFound)
         }

@@ -12,14 +12,14 @@ import MartletPostgres
 /// Installations of the user without a known session are signed out as well. The app signs in again with its next
 /// `PUT`.
 struct SignOut: Endpoint {
+    static let route = Route.betweenProcesses(.post, "/internal/users/sign-out")
+
     private static let maximumSessions = 1_000
 
     let spaces: Spaces
     let store: InstallationStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        guard try context.principal.kind == .service else { throw HTTPProblem(.forbidden) }
-        try request.allowParameters()
         let fields = try await BodyFields(request, ["app", "environment", "user", "sessions"])
         guard let environment = AppEnvironment(rawValue: try fields.requiredString("environment")) else {
             throw HTTPProblem(.invalidBody, "This must be an app environment.", field: "environment")

@@ -13,6 +13,29 @@ import MartletPush
 /// An accepted push clears the broken mark of the credential; a rejected credential is marked as broken. Tokens are
 /// kept even when the push service reports them as gone.
 struct TestCredential: Endpoint {
+    static let route = Route(
+        .post, "/notifications/credentials/{kind}/test", "testCredential",
+        "Sends a real push at once and says what became of it.", callers: .manager(.create, .notifications),
+        parameters: [
+            .path("kind", .oneOf("apns", "fcm", "webpush", "smtp"))
+        ],
+        body: .json(
+            .object(
+                [
+                    "installation": .uuid,
+                    "push": .pushAddress,
+                    "title": .string.maxLength(200),
+                    "body": .string.maxLength(200),
+                ])),
+        answers: [
+            .answer(200, "What the push service said.", .json(.pushOutcome))
+        ],
+        errors: [
+            404: """
+            There is no such credential or installation (`credential-not-found`, `installation-not-found`).
+            """
+        ])
+
     private static let maximumTextLength = 200
     private static let lifetime: TimeInterval = 3_600
 
@@ -21,7 +44,6 @@ struct TestCredential: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (space, _) = try await context.notifications(may: .create, spaces)
-        try request.allowParameters()
         let kind = try context.credentialKind
         guard let service = PushService.allCases.first(where: { $0.credential == kind }) else {
             throw HTTPProblem(.credentialNotFound)

@@ -69,11 +69,6 @@ extension ServiceContext {
     ///
     /// - Throws: `invalid-id`.
     var installationID: UUID {
-        get throws {
-            guard let id = parameters.get("id").flatMap({ UUID(uuidString: $0) }) else {
-                throw HTTPProblem(.invalidID, "An installation id must be a UUID.")
-            }
-            return id
-        }
+        get throws { try uuid("id", else: .invalidID, "An installation id must be a UUID.") }
     }
 }

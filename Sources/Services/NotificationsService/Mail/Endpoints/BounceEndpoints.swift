@@ -10,10 +10,27 @@ import MartletPostgres
 /// of the bounce address. 200 with `{"isSuppressed"}`: hard bounces and complaints put the address on the app's
 /// suppression list. Idempotent.
 struct NoteBounce: Endpoint {
+    static let route = Route(
+        .post, "/notifications/mail/bounces", "noteBounce", "What came back of a mail, as a relay's webhook tells it.",
+        callers: .manager(.update, .notifications),
+        body: .json(.mailBounce),
+        answers: [
+            .answer(
+                200, "Whether the address is written to no more.",
+                .json(
+                    .object(
+                        [
+                            "isSuppressed": .boolean
+                        ])))
+        ],
+        errors: [
+            404: "There is no such mail, or it has not been written yet (`message-not-found`).",
+            413: "The body is too large (`payload-too-large`).",
+        ])
+
     let mail: Mail
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        try request.allowParameters()
         let (space, _) = try await context.notifications(may: .update, mail.spaces)
         let fields = try await BodyFields(request, ["mail", "address", "kind", "reason"])
         guard let kind = BounceKind(rawValue: try fields.requiredString("kind")) else {
@@ -60,10 +77,38 @@ struct NoteBounce: Endpoint {
 
 /// `GET /notifications/mail/suppressed?address=&limit=&cursor=`: lists suppressed addresses with the reasons.
 struct ListSuppressed: Endpoint {
+    static let route = Route(
+        .get, "/notifications/mail/suppressed", "listSuppressed", "Addresses that are written to no more, and why.",
+        callers: .manager(.read, .notifications),
+        parameters: [
+            .query("address"),
+            .query("limit", .integer),
+            .query("cursor", .string, "`next` of the page before."),
+        ],
+        answers: [
+            .answer(
+                200, "A page.",
+                .json(
+                    .object(
+                        [
+                            "count": .integer,
+                            "data": .array(
+                                of: .object(
+                                    [
+                                        "address": .string,
+                                        "kind": .oneOf("hard", "complaint"),
+                                        "reason": .string.nullable,
+                                        "user": .string.nullable,
+                                        "mail": .uuid.nullable,
+                                        "since": .time,
+                                    ])),
+                            "next": .string,
+                        ])))
+        ])
+
     let mail: Mail
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        try request.allowParameters(["address", "limit", "cursor"])
         let (space, _) = try await context.notifications(may: .read, mail.spaces)
         let limit = try request.number("limit", default: 100, in: 1...1_000)
         let parameters = request.uri.queryParameters
@@ -77,10 +122,20 @@ struct ListSuppressed: Endpoint {
 
 /// `DELETE /notifications/mail/suppressed?address=`: allows mail to the address again; 204.
 struct DeleteSuppressed: Endpoint {
+    static let route = Route(
+        .delete, "/notifications/mail/suppressed", "deleteSuppressed", "The address is written to again.",
+        callers: .manager(.delete, .notifications),
+        parameters: [
+            .query("address", isRequired: true)
+        ],
+        answers: [
+            .answer(204, "It is gone.")
+        ],
+        errors: [404: "There is nothing like it (`not-found`)."])
+
     let mail: Mail
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        try request.allowParameters(["address"])
         let (space, _) = try await context.notifications(may: .delete, mail.spaces)
         guard let address = request.uri.queryParameters["address"].map({ $0.lowercased() }) else {
             throw HTTPProblem(.invalidParameter, "An address is required.", field: "address")

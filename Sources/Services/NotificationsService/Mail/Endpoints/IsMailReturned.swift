@@ -8,11 +8,11 @@ import MartletPostgres
 /// hard-bounced, `{"isReturned":…}`. Complaints do not count: they must not block mail that the reader requests, such
 /// as a sign-in code. For our own services only.
 struct IsMailReturned: Endpoint {
+    static let route = Route.betweenProcesses(.post, "/internal/mail/returned")
+
     let suppressed: SuppressedStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        guard try context.principal.kind == .service else { throw HTTPProblem(.forbidden) }
-        try request.allowParameters()
         let fields = try await BodyFields(request, ["app", "environment", "address"])
         guard let environment = AppEnvironment(rawValue: try fields.requiredString("environment")) else {
             throw HTTPProblem(.invalidBody, "This must be an app environment.", field: "environment")

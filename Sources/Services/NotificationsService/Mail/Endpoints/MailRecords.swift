@@ -7,12 +7,33 @@ import MartletPostgres
 
 /// `GET /notifications/mail?state=&to=&user=&limit=&cursor=`: lists the app's mails and their states, newest first.
 struct ListMails: Endpoint {
+    static let route = Route(
+        .get, "/notifications/mail", "listMails", "Mails and what became of them, the newest first.",
+        callers: .manager(.read, .notifications),
+        parameters: [
+            .query("state", .string, "`queued`, `sent`, `failed`, `skipped`, `suppressed`."),
+            .query("to", .string, "An address."),
+            .query("user", .string, "An id."),
+            .query("limit", .integer),
+            .query("cursor", .string, "`next` of the page before."),
+        ],
+        answers: [
+            .answer(
+                200, "A page.",
+                .json(
+                    .object(
+                        [
+                            "count": .integer,
+                            "data": .array(of: .mail),
+                            "next": .string,
+                        ])))
+        ])
+
     private static let states: Set<String> = ["queued", "sent", "failed", "skipped", "suppressed"]
 
     let mail: Mail
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        try request.allowParameters(["state", "to", "user", "limit", "cursor"])
         let (space, _) = try await context.notifications(may: .read, mail.spaces)
         let parameters = request.uri.queryParameters
         var filter = MailStore.Filter()
@@ -37,13 +58,32 @@ struct ListMails: Endpoint {
 /// with `{"erased":{"mails",…},"isDone"}`; repeat the call until `isDone` is true. Mail sent to users is erased with
 /// their accounts.
 struct EraseMailAddress: Endpoint {
+    static let route = Route(
+        .delete, "/notifications/mail", "eraseMailAddress",
+        """
+        Erases what there is of an address that orders named: records, mail that waits, and the address on \
+        the lists.
+        """, callers: .manager(.delete, .notifications),
+        parameters: [
+            .query("to", .string.format("email"), "What was sent to users goes with their accounts.", isRequired: true)
+        ],
+        answers: [
+            .answer(
+                200, "How many of each; while `isDone` is false there is more.",
+                .json(
+                    .object(
+                        [
+                            "erased": .map(of: .integer),
+                            "isDone": .boolean,
+                        ])))
+        ])
+
     /// The maximum number of batches per call.
     private static let maximumSlices = 20
 
     let mail: Mail
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        try request.allowParameters(["to"])
         let (space, _) = try await context.notifications(may: .delete, mail.spaces)
         guard let to = request.uri.queryParameters["to"], let address = try? EmailAddress(String(to)).text else {
             throw HTTPProblem(.invalidParameter, "An e-mail address is required.", field: "to")
@@ -67,14 +107,22 @@ struct EraseMailAddress: Endpoint {
 
 /// `GET /notifications/mail/:id`: the state of one mail. Its content is deleted once it has been sent.
 struct ReadMail: Endpoint {
+    static let route = Route(
+        .get, "/notifications/mail/{id}", "readMail", "What became of a mail.",
+        callers: .manager(.read, .notifications),
+        parameters: [
+            .path("id", .uuid)
+        ],
+        answers: [
+            .answer(200, "The record.", .json(.mail))
+        ],
+        errors: [404: "There is no such mail (`message-not-found`)."])
+
     let mail: Mail
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        try request.allowParameters()
         let (space, _) = try await context.notifications(may: .read, mail.spaces)
-        guard let id = context.parameters.get("id").flatMap({ UUID(uuidString: $0) }) else {
-            throw HTTPProblem(.invalidID, field: "id")
-        }
+        let id = try context.uuid("id", else: .invalidID)
         guard let json = try await mail.mails.read(id, in: space) else { throw HTTPProblem(.messageNotFound) }
         return .json(json)
     }

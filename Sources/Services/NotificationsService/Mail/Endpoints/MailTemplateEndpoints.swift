@@ -6,10 +6,31 @@ import MartletHTTP
 
 /// `GET /notifications/mail/templates`: `{"count","data":[{"name","language","subject","author","updated"}]}`.
 struct ListMailTemplates: Endpoint {
+    static let route = Route(
+        .get, "/notifications/mail/templates", "listAppMailTemplates", "Names, languages and subjects.",
+        callers: .manager(.read, .notifications),
+        answers: [
+            .answer(
+                200, "All of them.",
+                .json(
+                    .object(
+                        [
+                            "count": .integer,
+                            "data": .array(
+                                of: .object(
+                                    [
+                                        "name": .string,
+                                        "language": .string,
+                                        "subject": .string,
+                                        "author": .string,
+                                        "updated": .time,
+                                    ])),
+                        ])))
+        ])
+
     let mail: Mail
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        try request.allowParameters()
         let (space, _) = try await context.notifications(may: .read, mail.spaces)
         return .page(try await mail.templates.list(in: space))
     }
@@ -17,10 +38,33 @@ struct ListMailTemplates: Endpoint {
 
 /// `GET /notifications/mail/templates/:name`: `{"name","languages":{"<language>":{"subject","text","html"}}}`.
 struct ReadMailTemplate: Endpoint {
+    static let route = Route(
+        .get, "/notifications/mail/templates/{name}", "readAppMailTemplate", "The template in all its languages.",
+        callers: .manager(.read, .notifications),
+        parameters: [
+            .path("name", .string.maxLength(64))
+        ],
+        answers: [
+            .answer(
+                200, "The template.",
+                .json(
+                    .object(
+                        [
+                            "name": .string,
+                            "languages": .map(
+                                of: .object(
+                                    [
+                                        "subject": .string,
+                                        "text": .string,
+                                        "html": .string,
+                                    ], required: ["subject", "text"])),
+                        ])))
+        ],
+        errors: [404: "There is no such template (`template-not-found`)."])
+
     let mail: Mail
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        try request.allowParameters()
         let (space, _) = try await context.notifications(may: .read, mail.spaces)
         let name = try context.chosenName
         let templates = try await mail.templates.all(name, in: space)
@@ -32,10 +76,41 @@ struct ReadMailTemplate: Endpoint {
 /// `PUT /notifications/mail/templates/:name?language=` (default `en`) with `subject`, `text` and optionally `html`:
 /// replaces the template in this language. 200 with the template in all languages.
 struct ReplaceMailTemplate: Endpoint {
+    static let route = Route(
+        .put, "/notifications/mail/templates/{name}", "replaceAppMailTemplate", "Writes the template in one language.",
+        callers: .manager(.update, .notifications),
+        parameters: [
+            .path("name", .string.maxLength(64)),
+            .query("language", .string, "`en` where it is not said."),
+        ],
+        body: .json(
+            .object(
+                [
+                    "subject": .string,
+                    "text": .string,
+                    "html": .string,
+                ], required: ["subject", "text"])),
+        answers: [
+            .answer(
+                200, "The template in all its languages.",
+                .json(
+                    .object(
+                        [
+                            "name": .string,
+                            "languages": .map(
+                                of: .object(
+                                    [
+                                        "subject": .string,
+                                        "text": .string,
+                                        "html": .string,
+                                    ], required: ["subject", "text"])),
+                        ])))
+        ],
+        errors: [413: "The body is too large (`payload-too-large`)."])
+
     let mail: Mail
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        try request.allowParameters(["language"])
         let (space, author) = try await context.notifications(may: .update, mail.spaces)
         let name = try context.chosenName
         let language = try request.templateLanguage ?? "en"
@@ -52,10 +127,21 @@ struct ReplaceMailTemplate: Endpoint {
 
 /// `DELETE /notifications/mail/templates/:name?language=`: 204. Without a language, deletes all of them.
 struct DeleteMailTemplate: Endpoint {
+    static let route = Route(
+        .delete, "/notifications/mail/templates/{name}", "deleteAppMailTemplate",
+        "Removes it in one language, or in all.", callers: .manager(.delete, .notifications),
+        parameters: [
+            .path("name", .string.maxLength(64)),
+            .query("language", .string, "All, where it is not said."),
+        ],
+        answers: [
+            .answer(204, "It is gone.")
+        ],
+        errors: [404: "There is no such template (`template-not-found`)."])
+
     let mail: Mail
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        try request.allowParameters(["language"])
         let (space, _) = try await context.notifications(may: .delete, mail.spaces)
         let name = try context.chosenName
         guard try await mail.templates.remove(name, try request.templateLanguage, in: space) else {

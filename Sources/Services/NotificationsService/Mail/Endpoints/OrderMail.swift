@@ -10,10 +10,33 @@ import MartletPostgres
 /// addresses first. A repeated `Idempotency-Key` returns the same mails again, even if the template, the mail server or
 /// the limits have changed since.
 struct OrderMail: Endpoint {
+    static let route = Route(
+        .post, "/notifications/mail", "orderMail", "Mails up to fifty people, each on their own.",
+        callers: .manager(.create, .notifications),
+        parameters: [
+            .header("Idempotency-Key", .string.maxLength(200), "What came with it before is not sent again.")
+        ],
+        body: .json(.mailOrder),
+        answers: [
+            .answer(
+                202, "Ids of the mails, addresses first.",
+                .json(
+                    .object(
+                        [
+                            "count": .integer,
+                            "data": .array(of: .uuid),
+                        ])))
+        ],
+        errors: [
+            404: "There is no such template (`template-not-found`).",
+            413: "The body is too large (`payload-too-large`).",
+            422: "The key came with another order (`idempotency-key-reused`).",
+            501: "There is no mail server (`not-implemented`).",
+        ])
+
     let mail: Mail
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        try request.allowParameters()
         let (space, author) = try await context.notifications(may: .create, mail.spaces)
         let origin = try request.idempotencyKey.map { "key:" + $0 }
         let fields = try await BodyFields(request, MailOrder.fields, upTo: MailOrder.maximumBodySizeInBytes)
@@ -36,10 +59,30 @@ struct OrderMail: Endpoint {
 /// `POST /notifications/mail/preview` with a mail as in `OrderMail`, without recipients: 200 with
 /// `{"language","subject","text","html"}`. Sends nothing.
 struct PreviewMail: Endpoint {
+    static let route = Route(
+        .post, "/notifications/mail/preview", "previewMail", "What a mail would say. Nothing is sent.",
+        callers: .manager(.read, .notifications),
+        body: .json(.mailContent),
+        answers: [
+            .answer(
+                200, "The mail.",
+                .json(
+                    .object(
+                        [
+                            "language": .string,
+                            "subject": .string,
+                            "text": .string,
+                            "html": .string,
+                        ])))
+        ],
+        errors: [
+            404: "There is no such template (`template-not-found`).",
+            413: "The body is too large (`payload-too-large`).",
+        ])
+
     let mail: Mail
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        try request.allowParameters()
         let (space, _) = try await context.notifications(may: .read, mail.spaces)
         let fields = try await BodyFields(
             request, MailContent.fields.union(["topic"]), upTo: MailOrder.maximumBodySizeInBytes)
@@ -72,6 +115,26 @@ struct PreviewMail: Endpoint {
 /// `POST /notifications/mail/test` with `{"to":"<address>"}`: sends a short mail at once, with the app's mail server
 /// and sender. 200 with `{"isSent":true}`, or `{"isSent":false,"reason":…}` with the mail server's reason.
 struct TestMail: Endpoint {
+    static let route = Route(
+        .post, "/notifications/mail/test", "testMail", "Mails a few words at once, as the app's mail goes.",
+        callers: .manager(.create, .notifications),
+        body: .json(
+            .object(
+                [
+                    "to": .string.format("email")
+                ], required: ["to"])),
+        answers: [
+            .answer(
+                200, "What the mail server said.",
+                .json(
+                    .object(
+                        [
+                            "isSent": .boolean,
+                            "reason": .string,
+                        ])))
+        ],
+        errors: [501: "There is no mail server (`not-implemented`)."])
+
     private struct Answer: Encodable {
         var isSent: Bool
         var reason: String?
@@ -80,7 +143,6 @@ struct TestMail: Endpoint {
     let mail: Mail
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        try request.allowParameters()
         let (space, _) = try await context.notifications(may: .create, mail.spaces)
         let address = try EmailAddress(try await BodyFields(request, ["to"]).requiredString("to"), field: "to")
         let app = try await mail.contacts.contacts([], in: space).app ?? space.appID

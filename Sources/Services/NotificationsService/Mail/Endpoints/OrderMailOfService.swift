@@ -13,6 +13,8 @@ import MartletPostgres
 /// Answers `{"canSend","mails":[{"origin","state","reason"?}]}` in the same order, with `state` as in a mail's record.
 /// Without a mail server nothing is ordered and `mails` is empty.
 struct OrderMailOfService: Endpoint {
+    static let route = Route.betweenProcesses(.post, "/internal/notifications/mail")
+
     static let maximumMails = 20
     private static let maximumSizeInBytes = 512 << 10
     /// In characters; longer subjects are cut off.
@@ -33,8 +35,6 @@ struct OrderMailOfService: Endpoint {
     }
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        guard try context.principal.kind == .service else { throw HTTPProblem(.forbidden) }
-        try request.allowParameters()
         let fields = try await BodyFields(request, ["app", "environment", "mails"], upTo: Self.maximumSizeInBytes)
         let app = try fields.requiredString("app")
         guard let environment = AppEnvironment(rawValue: try fields.requiredString("environment")),

@@ -7,6 +7,19 @@ import NIOCore
 /// `GET /mail/unsubscribe/:token`: a page with buttons, for anyone with the link. It changes nothing, because mail
 /// scanners open links too.
 struct ShowUnsubscribe: Endpoint {
+    static let route = Route(
+        .get, "/mail/unsubscribe/{token}", "showUnsubscribe",
+        "A page with a button, for whoever has the link. Changes nothing.", callers: .anyone,
+        parameters: [
+            .path("token", .string, "Of the link in a mail.")
+        ],
+        allowsOtherParameters: true,
+        answers: [
+            .answer(200, "A page.", .type("text/html", .string)),
+            .answer(404, "A page: the link is none of this server's.", .type("text/html", .string)),
+        ],
+        errors: [413: "The body is too large (`payload-too-large`)."])
+
     let mail: Mail
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
@@ -20,6 +33,27 @@ struct ShowUnsubscribe: Endpoint {
 /// `POST /mail/unsubscribe/:token`, sent by the page's buttons or by a mail program (`List-Unsubscribe=One-Click`, RFC
 /// 8058): unsubscribes from all topics with `scope=all`, otherwise from the mail's topic. 200 with a page.
 struct Unsubscribe: Endpoint {
+    static let route = Route(
+        .post, "/mail/unsubscribe/{token}", "unsubscribe", "The page's button, or a mail program (RFC 8058).",
+        callers: .anyone,
+        parameters: [
+            .path("token", .string, "Of the link in a mail.")
+        ],
+        allowsOtherParameters: true,
+        body: .contents(
+            .type(
+                "application/x-www-form-urlencoded",
+                .object(
+                    [
+                        "List-Unsubscribe": .string,
+                        "scope": .oneOf("topic", "all"),
+                    ])), isRequired: false),
+        answers: [
+            .answer(200, "A page.", .type("text/html", .string)),
+            .answer(404, "A page: the link is none of this server's.", .type("text/html", .string)),
+        ],
+        errors: [413: "The body is too large (`payload-too-large`)."])
+
     let mail: Mail
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
@@ -37,10 +71,37 @@ struct Unsubscribe: Endpoint {
 /// `GET /notifications/mail/unsubscribed?address=&user=&limit=&cursor=`: lists unsubscribed addresses and users with
 /// their topics (`*` for all).
 struct ListUnsubscribed: Endpoint {
+    static let route = Route(
+        .get, "/notifications/mail/unsubscribed", "listUnsubscribed", "Who wants no more mail, and about what.",
+        callers: .manager(.read, .notifications),
+        parameters: [
+            .query("address"),
+            .query("user", .string, "An id."),
+            .query("limit", .integer),
+            .query("cursor", .string, "`next` of the page before."),
+        ],
+        answers: [
+            .answer(
+                200, "A page.",
+                .json(
+                    .object(
+                        [
+                            "count": .integer,
+                            "data": .array(
+                                of: .object(
+                                    [
+                                        "address": .string,
+                                        "topic": .string.described("`*`: any."),
+                                        "user": .string.nullable.described("To whom the mail went that was answered."),
+                                        "since": .time,
+                                    ])),
+                            "next": .string,
+                        ])))
+        ])
+
     let mail: Mail
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        try request.allowParameters(["address", "user", "limit", "cursor"])
         let (space, _) = try await context.notifications(may: .read, mail.spaces)
         let limit = try request.number("limit", default: 100, in: 1...1_000)
         let place = try request.uri.queryParameters["cursor"].map { cursor in
@@ -63,10 +124,22 @@ struct ListUnsubscribed: Endpoint {
 /// `DELETE /notifications/mail/unsubscribed?address=&user=&topic=`: subscribes again, at the reader's request; 204.
 /// Without a topic, to all topics.
 struct DeleteUnsubscribed: Endpoint {
+    static let route = Route(
+        .delete, "/notifications/mail/unsubscribed", "deleteUnsubscribed",
+        "Mail is sent again, as somebody has asked for.", callers: .manager(.delete, .notifications),
+        parameters: [
+            .query("address", .string, "This or `user` is required."),
+            .query("user", .string, "An id."),
+            .query("topic", .string, "All, where it is not said."),
+        ],
+        answers: [
+            .answer(204, "It is gone.")
+        ],
+        errors: [404: "There is nothing like it (`not-found`)."])
+
     let mail: Mail
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        try request.allowParameters(["address", "user", "topic"])
         let (space, _) = try await context.notifications(may: .delete, mail.spaces)
         let filter = request.unsubscribedFilter
         guard filter.address != nil || filter.user != nil else {

@@ -9,6 +9,47 @@ import MartletPostgres
 ///
 /// Does not affect deliveries already sent. A finished message cannot be changed: `conflict`.
 struct ChangeMessage: Endpoint {
+    static let route = Route(
+        .delete, "/notifications/messages/{id}", "deleteMessage", "Cancels a message, as `cancel` does.",
+        callers: .manager(.delete, .notifications),
+        parameters: [
+            .path("id", .uuid, "The message's.")
+        ],
+        answers: [
+            .answer(200, "The message.", .json(.pushMessage))
+        ],
+        errors: [404: "There is no such message (`message-not-found`).", 409: "The message is finished (`conflict`)."])
+    static let cancelMessage = Route(
+        .post, "/notifications/messages/{id}/cancel", "cancelMessage",
+        "Cancels a message: what is queued does not leave.", callers: .manager(.delete, .notifications),
+        parameters: [
+            .path("id", .uuid, "The message's.")
+        ],
+        answers: [
+            .answer(200, "The message.", .json(.pushMessage))
+        ],
+        errors: [404: "There is no such message (`message-not-found`).", 409: "The message is finished (`conflict`)."])
+    static let pauseMessage = Route(
+        .post, "/notifications/messages/{id}/pause", "pauseMessage", "Holds a message up.",
+        callers: .manager(.update, .notifications),
+        parameters: [
+            .path("id", .uuid, "The message's.")
+        ],
+        answers: [
+            .answer(200, "The message.", .json(.pushMessage))
+        ],
+        errors: [404: "There is no such message (`message-not-found`).", 409: "The message is finished (`conflict`)."])
+    static let resumeMessage = Route(
+        .post, "/notifications/messages/{id}/resume", "resumeMessage", "Lets a message go on.",
+        callers: .manager(.update, .notifications),
+        parameters: [
+            .path("id", .uuid, "The message's.")
+        ],
+        answers: [
+            .answer(200, "The message.", .json(.pushMessage))
+        ],
+        errors: [404: "There is no such message (`message-not-found`).", 409: "The message is finished (`conflict`)."])
+
     enum Act: Sendable {
         case pause, resume, cancel
     }
@@ -17,10 +58,8 @@ struct ChangeMessage: Endpoint {
     let messages: Messages
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        try request.allowParameters()
         let (space, _) = try await context.notifications(may: act == .cancel ? .delete : .update, messages.spaces)
         let id = try context.messageID
-        try await request.allowNoBody()
         let message =
             switch act {
             case .pause: try await messages.store.pause(id, in: space)

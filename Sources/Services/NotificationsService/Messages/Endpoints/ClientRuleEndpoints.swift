@@ -7,10 +7,16 @@ import MartletPostgres
 /// `GET /notifications/client-rules`: the messages that users may send to each other (`ClientRules`);
 /// `{"templates":{}}` if there are none.
 struct ReadClientRules: Endpoint {
+    static let route = Route(
+        .get, "/notifications/client-rules", "readClientRules", "What the app's users may send to each other.",
+        callers: .manager(.read, .notifications),
+        answers: [
+            .answer(200, "The rules.", .json(.pushClientRules))
+        ])
+
     let messages: Messages
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        try request.allowParameters()
         let (space, _) = try await context.notifications(may: .read, messages.spaces)
         let rules = try await messages.clientRules.find(in: space)
         return .json(rules?.json.text ?? #"{"templates":{}}"#)
@@ -19,12 +25,19 @@ struct ReadClientRules: Endpoint {
 
 /// `PUT /notifications/client-rules`; 200 with the rules.
 struct ReplaceClientRules: Endpoint {
+    static let route = Route(
+        .put, "/notifications/client-rules", "replaceClientRules", "Says what the app's users may send to each other.",
+        callers: .manager(.update, .notifications),
+        body: .json(.pushClientRules),
+        answers: [
+            .answer(200, "The rules.", .json(.pushClientRules))
+        ])
+
     private static let maximumBodySize = 256 << 10
 
     let messages: Messages
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        try request.allowParameters()
         let (space, author) = try await context.notifications(may: .update, messages.spaces)
         let fields = try await BodyFields(request, ["templates"], upTo: Self.maximumBodySize)
         let rules = try ClientRules(.object(fields["templates"].map { [.init("templates", $0)] } ?? []))

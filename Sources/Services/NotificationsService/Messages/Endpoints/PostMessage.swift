@@ -16,13 +16,61 @@ import MartletPostgres
 /// `{"template","variables","audience":{"users":[…]}}`, or `{"channels":[…]}` as the audience. The answer has the
 /// message's `id`, `template` and `created`, but does not reveal who gets it.
 struct PostMessage: Endpoint {
+    static let route = Route(
+        .post, "/notifications/messages", "sendMessage", "Orders a push message.",
+        callers: .kinds([.client, .master, .staff]),
+        parameters: [
+            .header("Idempotency-Key", .string.maxLength(200))
+        ],
+        details: """
+            With the master key whatever is asked. A signed-in user sends `template`, `variables` and `audience` \
+            (`users` or `channels`) as the app's client-rules allow, and gets `id`, `template` and `created`.
+            """,
+        body: .json(
+            .object(
+                [
+                    "content": .pushContent,
+                    "template": .string,
+                    "variables": .object,
+                    "audience": .pushAudience,
+                    "timing": .pushTiming,
+                    "due": .time,
+                    "expires": .time,
+                ], required: ["audience"])),
+        answers: [
+            .answer(
+                200, "The message of the same `Idempotency-Key`.",
+                .json(
+                    .anyOf(
+                        .pushMessage,
+                        .pushClientMessage))),
+            .answer(
+                201, "The message.",
+                .json(
+                    .anyOf(
+                        .all(
+                            .pushMessage,
+                            .object(
+                                [
+                                    "withoutCredential": .pushWithoutCredential
+                                ])),
+                        .pushClientMessage))),
+        ],
+        errors: [
+            404: "There is no such template or segment (`template-not-found`, `segment-not-found`).",
+            409: """
+            No device of the audience can be reached: the app has no credential for their push services \
+            (`push-credential-missing`).
+            """, 413: "The body has more than 320 KiB (`payload-too-large`).",
+            422: "The key came with another request (`idempotency-key-reused`).",
+        ])
+
     private static let clientNames: Set<String> = ["template", "variables", "audience"]
     private static let maximumClientBodySize = 32 << 10
 
     let messages: Messages
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        try request.allowParameters()
         let principal = try context.principal
         if principal.kind == .client { return try await send(request, principal) }
         let (space, author) = try await context.notifications(may: .create, messages.spaces)

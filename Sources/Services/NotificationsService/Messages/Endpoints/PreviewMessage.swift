@@ -8,10 +8,56 @@ import MartletPostgres
 /// texts in each language and variant, the size of each push and its problems, the number of devices, and how many of
 /// them use push services for which the app has no credential. Sends and stores nothing.
 struct PreviewMessage: Endpoint {
+    static let route = Route(
+        .post, "/notifications/preview", "previewMessage",
+        "What would be read and how many would get it. Nothing is sent.", callers: .manager(.read, .notifications),
+        body: .json(
+            .object(
+                [
+                    "content": .pushContent,
+                    "template": .string,
+                    "variables": .object,
+                    "audience": .pushAudience,
+                    "timing": .pushTiming,
+                    "due": .time,
+                    "expires": .time,
+                    "exact": .boolean,
+                ])),
+        answers: [
+            .answer(
+                200, "The texts and the count.",
+                .json(
+                    .object(
+                        [
+                            "texts": .array(
+                                of: .object(
+                                    [
+                                        "variant": .string,
+                                        "language": .string,
+                                        "title": .string,
+                                        "subtitle": .string,
+                                        "body": .string,
+                                        "sizes": .object(
+                                            [
+                                                "apns": .integer,
+                                                "fcm": .integer,
+                                                "webpush": .integer,
+                                            ]),
+                                        "problem": .string,
+                                    ])),
+                            "audience": .object(
+                                [
+                                    "count": .integer,
+                                    "isExact": .boolean,
+                                ]),
+                            "withoutCredential": .pushWithoutCredential,
+                        ])))
+        ],
+        errors: [404: "There is no such template or segment (`template-not-found`, `segment-not-found`)."])
+
     let messages: Messages
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        try request.allowParameters()
         let (space, _) = try await context.notifications(may: .read, messages.spaces)
         let fields = try await BodyFields(
             request, MessageRequest.names.union(["exact"]), upTo: MessageRequest.maximumBodySize)

@@ -8,10 +8,29 @@ import MartletPostgres
 /// `GET /notifications/messages?state=&limit=&before=`: lists messages, newest first; pass `next` as `before` to
 /// continue.
 struct ListMessages: Endpoint {
+    static let route = Route(
+        .get, "/notifications/messages", "listMessages", "Messages, the newest first. Needs the master key.",
+        callers: .manager(.read, .notifications),
+        parameters: [
+            .query("state", .oneOf("scheduled", "planning", "sending", "sent", "cancelled", "failed")),
+            .query("limit", .integer.range(1, 200).defaulting(to: 50)),
+            .query("before", .uuid, "`next` of the page before."),
+        ],
+        answers: [
+            .answer(
+                200, "A page.",
+                .json(
+                    .object(
+                        [
+                            "count": .integer,
+                            "data": .array(of: .pushMessage),
+                            "next": .string,
+                        ])))
+        ])
+
     let messages: Messages
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        try request.allowParameters(["state", "limit", "before"])
         let (space, _) = try await context.notifications(may: .read, messages.spaces)
         let limit = try request.number("limit", default: 50, in: 1...200)
         let found = try await messages.store.list(
@@ -35,11 +54,21 @@ struct ListMessages: Endpoint {
 /// `GET /notifications/messages/{id}`: the message with `counts` of devices by result (`waiting` for those without one)
 /// and of those that opened it, also per variant.
 struct ReadMessage: Endpoint {
+    static let route = Route(
+        .get, "/notifications/messages/{id}", "readMessage", "A message and what became of it.",
+        callers: .manager(.read, .notifications),
+        parameters: [
+            .path("id", .uuid, "The message's.")
+        ],
+        answers: [
+            .answer(200, "The message.", .json(.pushMessage))
+        ],
+        errors: [404: "There is no such message (`message-not-found`)."])
+
     let messages: Messages
     let records: DeliveryRecords
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        try request.allowParameters()
         let (space, _) = try await context.notifications(may: .read, messages.spaces)
         guard let message = try await messages.store.shown(try context.messageID, in: space.id) else {
             throw HTTPProblem(.messageNotFound)

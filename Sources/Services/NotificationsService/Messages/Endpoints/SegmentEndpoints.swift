@@ -6,10 +6,23 @@ import MartletPostgres
 
 /// `GET /notifications/segments`
 struct ListSegments: Endpoint {
+    static let route = Route(
+        .get, "/notifications/segments", "listSegments", "Segments.", callers: .manager(.read, .notifications),
+        answers: [
+            .answer(
+                200, "All of them.",
+                .json(
+                    .object(
+                        [
+                            "count": .integer,
+                            "data": .array(of: .pushSegment),
+                            "next": .string,
+                        ])))
+        ])
+
     let messages: Messages
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        try request.allowParameters()
         let (space, _) = try await context.notifications(may: .read, messages.spaces)
         return .page(try await messages.segments.list(in: space))
     }
@@ -17,10 +30,19 @@ struct ListSegments: Endpoint {
 
 /// `GET /notifications/segments/{name}`
 struct ReadSegment: Endpoint {
+    static let route = Route(
+        .get, "/notifications/segments/{name}", "readSegment", "A segment.", callers: .manager(.read, .notifications),
+        parameters: [
+            .path("name", .string.maxLength(64))
+        ],
+        answers: [
+            .answer(200, "The segment.", .json(.pushSegment))
+        ],
+        errors: [404: "There is no such segment (`segment-not-found`)."])
+
     let messages: Messages
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        try request.allowParameters()
         let (space, _) = try await context.notifications(may: .read, messages.spaces)
         guard let segment = try await messages.segments.find(try context.chosenName, in: space) else {
             throw HTTPProblem(.segmentNotFound)
@@ -31,10 +53,24 @@ struct ReadSegment: Endpoint {
 
 /// `PUT /notifications/segments/{name}` with `{"audience":{…}}`; 200 with the segment.
 struct ReplaceSegment: Endpoint {
+    static let route = Route(
+        .put, "/notifications/segments/{name}", "replaceSegment", "Stores a segment.",
+        callers: .manager(.update, .notifications),
+        parameters: [
+            .path("name", .string.maxLength(64))
+        ],
+        body: .json(
+            .object(
+                [
+                    "audience": .pushAudience
+                ], required: ["audience"])),
+        answers: [
+            .answer(200, "The segment.", .json(.pushSegment))
+        ])
+
     let messages: Messages
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        try request.allowParameters()
         let (space, author) = try await context.notifications(may: .update, messages.spaces)
         let name = try context.chosenName
         let fields = try await BodyFields(request, ["audience"])
@@ -51,10 +87,20 @@ struct ReplaceSegment: Endpoint {
 
 /// `DELETE /notifications/segments/{name}`; 204. Messages already ordered keep the segment's audience.
 struct DeleteSegment: Endpoint {
+    static let route = Route(
+        .delete, "/notifications/segments/{name}", "deleteSegment", "Removes a segment.",
+        callers: .manager(.delete, .notifications),
+        parameters: [
+            .path("name", .string.maxLength(64))
+        ],
+        answers: [
+            .answer(204, "It is gone.")
+        ],
+        errors: [404: "There is no such segment (`segment-not-found`)."])
+
     let messages: Messages
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        try request.allowParameters()
         let (space, _) = try await context.notifications(may: .delete, messages.spaces)
         guard try await messages.segments.remove(try context.chosenName, in: space) else {
             throw HTTPProblem(.segmentNotFound)
@@ -66,10 +112,28 @@ struct DeleteSegment: Endpoint {
 /// `GET /notifications/segments/{name}/preview?exact=`: the current number of devices in the segment,
 /// `{"count","isExact"}`.
 struct PreviewSegment: Endpoint {
+    static let route = Route(
+        .get, "/notifications/segments/{name}/preview", "previewSegment", "How many devices are in a segment now.",
+        callers: .manager(.read, .notifications),
+        parameters: [
+            .path("name", .string.maxLength(64)),
+            .query("exact", .boolean),
+        ],
+        answers: [
+            .answer(
+                200, "The count.",
+                .json(
+                    .object(
+                        [
+                            "count": .integer,
+                            "isExact": .boolean,
+                        ])))
+        ],
+        errors: [404: "There is no such segment (`segment-not-found`)."])
+
     let messages: Messages
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        try request.allowParameters(["exact"])
         let (space, _) = try await context.notifications(may: .read, messages.spaces)
         let audience = try await messages.segments.audience(try context.chosenName, field: nil, in: space)
         return .json(

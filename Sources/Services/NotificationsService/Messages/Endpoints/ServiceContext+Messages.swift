@@ -8,10 +8,7 @@ extension ServiceContext {
     ///
     /// - Throws: `invalid-id`.
     var messageID: UUID {
-        get throws {
-            guard let id = parameters.get("id").flatMap({ UUID(uuidString: $0) }) else { throw HTTPProblem(.invalidID) }
-            return id
-        }
+        get throws { try uuid("id", else: .invalidID) }
     }
 
     /// The `:name` in the path, of a template or a segment.

@@ -6,10 +6,24 @@ import MartletPostgres
 
 /// `GET /notifications/templates`: lists the templates without their contents.
 struct ListTemplates: Endpoint {
+    static let route = Route(
+        .get, "/notifications/templates", "listPushTemplates", "Templates, without their contents.",
+        callers: .manager(.read, .notifications),
+        answers: [
+            .answer(
+                200, "All of them.",
+                .json(
+                    .object(
+                        [
+                            "count": .integer,
+                            "data": .array(of: .pushTemplate),
+                            "next": .string,
+                        ])))
+        ])
+
     let messages: Messages
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        try request.allowParameters()
         let (space, _) = try await context.notifications(may: .read, messages.spaces)
         return .page(try await messages.templates.list(in: space))
     }
@@ -17,10 +31,20 @@ struct ListTemplates: Endpoint {
 
 /// `GET /notifications/templates/{name}`
 struct ReadTemplate: Endpoint {
+    static let route = Route(
+        .get, "/notifications/templates/{name}", "readPushTemplate", "A template.",
+        callers: .manager(.read, .notifications),
+        parameters: [
+            .path("name", .string.maxLength(64))
+        ],
+        answers: [
+            .answer(200, "The template.", .json(.pushTemplate))
+        ],
+        errors: [404: "There is no such template (`template-not-found`)."])
+
     let messages: Messages
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        try request.allowParameters()
         let (space, _) = try await context.notifications(may: .read, messages.spaces)
         guard let template = try await messages.templates.find(try context.chosenName, in: space) else {
             throw HTTPProblem(.templateNotFound)
@@ -32,10 +56,24 @@ struct ReadTemplate: Endpoint {
 /// `PUT /notifications/templates/{name}` with `{"content":{…}}`, whose texts may contain placeholders `{{name}}`; 200
 /// with the template.
 struct ReplaceTemplate: Endpoint {
+    static let route = Route(
+        .put, "/notifications/templates/{name}", "replacePushTemplate", "Stores a template.",
+        callers: .manager(.update, .notifications),
+        parameters: [
+            .path("name", .string.maxLength(64))
+        ],
+        body: .json(
+            .object(
+                [
+                    "content": .pushContent
+                ], required: ["content"])),
+        answers: [
+            .answer(200, "The template.", .json(.pushTemplate))
+        ])
+
     let messages: Messages
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        try request.allowParameters()
         let (space, author) = try await context.notifications(may: .update, messages.spaces)
         let name = try context.chosenName
         let fields = try await BodyFields(request, ["content"], upTo: MessageRequest.maximumBodySize)
@@ -52,10 +90,20 @@ struct ReplaceTemplate: Endpoint {
 
 /// `DELETE /notifications/templates/{name}`; 204. Messages created from it do not change.
 struct DeleteTemplate: Endpoint {
+    static let route = Route(
+        .delete, "/notifications/templates/{name}", "deletePushTemplate", "Removes a template.",
+        callers: .manager(.delete, .notifications),
+        parameters: [
+            .path("name", .string.maxLength(64))
+        ],
+        answers: [
+            .answer(204, "It is gone.")
+        ],
+        errors: [404: "There is no such template (`template-not-found`)."])
+
     let messages: Messages
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        try request.allowParameters()
         let (space, _) = try await context.notifications(may: .delete, messages.spaces)
         guard try await messages.templates.remove(try context.chosenName, in: space) else {
             throw HTTPProblem(.templateNotFound)

@@ -7,22 +7,38 @@ import MartletPostgres
 
 /// `GET /notifications/rules`: lists rules by name.
 struct ListRules: Endpoint {
+    static let route = Route(
+        .get, "/notifications/rules", "listNotificationRules", "What sends messages by itself, by name.",
+        callers: .manager(.read, .notifications),
+        answers: [
+            .answer(200, "The rules.", .json(.object))
+        ])
+
     let rules: Rules
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (space, _) = try await context.notifications(may: .read, rules.spaces)
-        try request.allowParameters()
         return .page(try await rules.store.list(in: space))
     }
 }
 
 /// `GET /notifications/rules/{name}`: the rule, with its version also in `ETag`.
 struct ReadRule: Endpoint {
+    static let route = Route(
+        .get, "/notifications/rules/{name}", "readNotificationRule", "A rule, with its version in `ETag`.",
+        callers: .manager(.read, .notifications),
+        parameters: [
+            .path("name", .string.pattern(#"^[A-Za-z][A-Za-z0-9_-]{0,63}$"#))
+        ],
+        answers: [
+            .answer(200, "The rule.", .json(.notificationRule))
+        ],
+        errors: [404: "There is no such rule (`rule-not-found`)."])
+
     let rules: Rules
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (space, _) = try await context.notifications(may: .read, rules.spaces)
-        try request.allowParameters()
         guard let (json, version) = try await rules.store.read(try context.rule, in: space) else {
             throw HTTPProblem(.ruleNotFound)
         }
@@ -37,6 +53,26 @@ struct ReadRule: Endpoint {
 ///
 /// Answers with the rule, and once only with the `secret` of a new webhook. The rule acts on events from now on.
 struct SetRule: Endpoint {
+    static let route = Route(
+        .put, "/notifications/rules/{name}", "setNotificationRule",
+        "Makes or replaces a rule; it acts on what happens from now on.",
+        callers: .managers([.create, .update], [.notifications]),
+        parameters: [
+            .path("name", .string.pattern(#"^[A-Za-z][A-Za-z0-9_-]{0,63}$"#)),
+            .header("If-Match", .string, "The version that is meant, such as `\"3\"`."),
+            .header("If-None-Match", .oneOf("*"), "Only when there is none of this name."),
+        ],
+        body: .json(.notificationRule),
+        answers: [
+            .answer(200, "The rule, with `secret` when its webhook is new.", .json(.notificationRule)),
+            .answer(201, "It is new.", .json(.notificationRule)),
+        ],
+        errors: [
+            404: "There is no such template (`template-not-found`).",
+            412: "The rule is not as `If-Match` or `If-None-Match` demands (`precondition-failed`).",
+            501: "It has mail, and this server sends none (`not-implemented`).",
+        ])
+
     let rules: Rules
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
@@ -44,7 +80,6 @@ struct SetRule: Endpoint {
         let condition = try Precondition(request)
         let mustBeNew = try Precondition.mustBeNew(request)
         let (space, _) = try await context.notifications(may: .read, rules.spaces)
-        try request.allowParameters()
         let isThere = try await rules.store.read(name, in: space) != nil
         let author = try context.author(may: isThere ? .update : .create, .notifications)
         let rule = try Rule(name: name, try await request.json(upTo: Rule.maximumSizeInBytes))
@@ -63,11 +98,25 @@ struct SetRule: Endpoint {
 
 /// `DELETE /notifications/rules/{name}`: 204. What the rule has sent remains.
 struct DeleteRule: Endpoint {
+    static let route = Route(
+        .delete, "/notifications/rules/{name}", "deleteNotificationRule", "Deletes a rule; what it has sent stays.",
+        callers: .manager(.delete, .notifications),
+        parameters: [
+            .path("name", .string.pattern(#"^[A-Za-z][A-Za-z0-9_-]{0,63}$"#)),
+            .header("If-Match", .string, "The version that is meant, such as `\"3\"`."),
+        ],
+        answers: [
+            .answer(204, "It is gone.")
+        ],
+        errors: [
+            404: "There is no such rule (`rule-not-found`).",
+            412: "The rule is not as `If-Match` or `If-None-Match` demands (`precondition-failed`).",
+        ])
+
     let rules: Rules
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (space, _) = try await context.notifications(may: .delete, rules.spaces)
-        try request.allowParameters()
         try await rules.store.delete(try context.rule, try Precondition(request), in: space)
         return Response(status: .noContent)
     }
@@ -76,12 +125,22 @@ struct DeleteRule: Endpoint {
 /// `POST /notifications/rules/{name}/secret`: a new `{"secret"}` for the webhook, returned only once. For one day,
 /// requests are also signed with the previous secret.
 struct RotateRuleSecret: Endpoint {
+    static let route = Route(
+        .post, "/notifications/rules/{name}/secret", "rotateNotificationRuleSecret",
+        "A new secret of its webhook; for a day messages bear the signatures of both.",
+        callers: .manager(.update, .notifications),
+        parameters: [
+            .path("name", .string.pattern(#"^[A-Za-z][A-Za-z0-9_-]{0,63}$"#))
+        ],
+        answers: [
+            .answer(200, "The secret, shown this once.", .json(.object))
+        ],
+        errors: [404: "There is no such rule (`rule-not-found`).", 409: "The rule has no webhook (`conflict`)."])
+
     let rules: Rules
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (space, _) = try await context.notifications(may: .update, rules.spaces)
-        try request.allowParameters()
-        try await request.allowNoBody()
         let secret = try await rules.store.rotateSecret(of: try context.rule, in: space)
         return Response.json(#"{"secret":\#(secret.withValue(JSONValue.quote))}"#).notStored
     }
@@ -90,11 +149,24 @@ struct RotateRuleSecret: Endpoint {
 /// `GET /notifications/rules/{name}/runs?before=&limit=`: the latest runs of the rule with their outcomes, newest
 /// first.
 struct ListRuleRuns: Endpoint {
+    static let route = Route(
+        .get, "/notifications/rules/{name}/runs", "listNotificationRuleRuns",
+        "What a rule did lately and why it did not, the newest first; 200 are kept.",
+        callers: .manager(.read, .notifications),
+        parameters: [
+            .path("name", .string.pattern(#"^[A-Za-z][A-Za-z0-9_-]{0,63}$"#)),
+            .query("before", .integer, "`next` of the page before."),
+            .query("limit", .integer.range(1, 100).defaulting(to: 20)),
+        ],
+        answers: [
+            .answer(200, "The runs, and `next` for the page behind.", .json(.object))
+        ],
+        errors: [404: "There is no such rule (`rule-not-found`)."])
+
     let rules: Rules
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (space, _) = try await context.notifications(may: .read, rules.spaces)
-        try request.allowParameters(["before", "limit"])
         let limit = try request.number("limit", default: 20, in: 1...100)
         let before = try request.uri.queryParameters["before"].map { text in
             guard let number = Int64(text) else {

@@ -11,13 +11,13 @@ import MartletPostgres
 /// `alert` is the text of the JSON object that the alert's webhook would receive as `data`. Answers `{"rules":n}`, the
 /// number of rules that acted. For our own services only.
 struct TakeAlert: Endpoint {
+    static let route = Route.betweenProcesses(.post, "/internal/notifications/alerts")
+
     static let maximumSizeInBytes = 1 << 20
 
     let rules: Rules
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        guard try context.principal.kind == .service else { throw HTTPProblem(.forbidden) }
-        try request.allowParameters()
         let fields = try await BodyFields(
             request, ["app", "environment", "id", "alert"], upTo: Self.maximumSizeInBytes)
         let app = try fields.requiredString("app")

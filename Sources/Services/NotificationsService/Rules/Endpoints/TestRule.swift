@@ -13,13 +13,38 @@ import MartletPostgres
 /// the rule's events), `previous` and `actor`; a rule on alerts takes `{"alert":{…}}`. Answers
 /// `{"matches","reason"?,"users","channels","installations","audience"?,"content"?,"mail"?,"webhook"?}`.
 struct TestRule: Endpoint {
+    static let route = Route(
+        .post, "/notifications/rules/{name}/test", "testNotificationRule",
+        "What a rule would send to whom, or why it would not; nothing is sent.",
+        callers: .manager(.update, .notifications),
+        parameters: [
+            .path("name", .string.pattern(#"^[A-Za-z][A-Za-z0-9_-]{0,63}$"#))
+        ],
+        body: .json(
+            .object(
+                [
+                    "object": .object.described("As it would be written."),
+                    "id": .string.described("Instead: of one that is stored."),
+                    "previous": .object,
+                    "change": .oneOf("created", "updated", "deleted"),
+                    "actor": .string.described("The user who would write."),
+                    "alert": .object.described("For a rule on alerts."),
+                ])),
+        answers: [
+            .answer(
+                200,
+                """
+                `matches`, `reason`, `users`, `channels`, `installations`, `except`, `content`, `mail`, `webhook`.
+                """, .json(.object))
+        ],
+        errors: [404: "There is no such rule or object (`rule-not-found`, `object-not-found`)."])
+
     static let maximumSizeInBytes = 256 << 10
 
     let rules: Rules
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (space, _) = try await context.notifications(may: .update, rules.spaces)
-        try request.allowParameters()
         let name = try context.rule
         let fields = try await BodyFields(
             request, ["object", "id", "previous", "change", "actor", "alert"], upTo: Self.maximumSizeInBytes,

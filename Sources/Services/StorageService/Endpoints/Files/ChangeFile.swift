@@ -5,6 +5,18 @@ import MartletHTTP
 /// `PATCH /upload/{path…}` with `{"_readers":[…],"_writers":[…]}`, either of which may be absent: changes who may read
 /// and write a file. Answers its record.
 struct ChangeFile: Endpoint {
+    static let route = Route(
+        .patch, "/upload/**", "changeFile", "Changes who may read and write a file.", callers: .client,
+        body: .json(
+            .object(
+                [
+                    "_readers": .array(of: .string),
+                    "_writers": .array(of: .string),
+                ])),
+        answers: [
+            .answer(200, "The record.")
+        ])
+
     let files: FileStore
     let rights: RightsStore
 
@@ -14,7 +26,6 @@ struct ChangeFile: Endpoint {
     }
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        try request.allowParameters()
         let path = try request.fileTarget().file
         let scope = try await context.fileScope(rights)
         let body = try await request.decoded(Body.self)

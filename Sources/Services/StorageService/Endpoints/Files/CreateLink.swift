@@ -13,6 +13,19 @@ import MartletHTTP
 /// after an hour, or up to seven days. It opens this file, whatever its version, and no other that takes its path
 /// later.
 struct CreateLink: Endpoint {
+    static let route = Route(
+        .post, "/upload-link/**", "createLink", "A signed link that opens the file without the secret.",
+        callers: .client,
+        body: .json(
+            .object(
+                [
+                    "expiresInSeconds": .integer.range(1, 604_800),
+                    "thumbnail": .string,
+                ])),
+        answers: [
+            .answer(201, "The path behind /api/key/ and when it expires.")
+        ])
+
     static let maximumSeconds = 7 * 86_400
 
     let files: FileStore
@@ -30,7 +43,6 @@ struct CreateLink: Endpoint {
     }
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        try request.allowParameters()
         let path = try request.fileTarget().file
         let scope = try await context.fileScope(rights)
         let body = try await request.decoded(Body.self)

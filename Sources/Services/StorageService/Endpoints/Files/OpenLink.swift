@@ -9,11 +9,24 @@ import MartletHTTP
 /// The link says of which of the app's environments its file is: a browser sends no header that does. The answer is the
 /// same `invalid-link` for a forged link, one that has expired, and one whose file is gone.
 struct OpenLink: Endpoint {
+    static let route = Route(
+        .get, "/link/{token}/**", "openLink", "What a signed link opens; the app key alone is enough.",
+        callers: .anyone,
+        parameters: [
+            .path("token", .string, "A file's path, with its slashes; a directory's ends with one."),
+            .query("thumbnail", .string, "As in the link."),
+        ],
+        answers: [
+            .answer(200, "The file."),
+            .answer(206, "One range."),
+            .answer(304, "Not modified."),
+        ],
+        errors: [403: "Forged, expired or gone (`invalid-link`)."])
+
     let files: FileStore
     let thumbnails: ThumbnailStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        try request.allowParameters(["thumbnail"])
         var principal = try context.principal
         guard [.link, .client, .master].contains(principal.kind) else { throw HTTPProblem(.forbidden) }
         let (token, path) = (context.component("token"), try request.fileTarget(behind: 2).file)

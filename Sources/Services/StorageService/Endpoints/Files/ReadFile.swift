@@ -7,6 +7,34 @@ import MartletPostgres
 /// `GET /upload/{path…}?thumbnail=&info=`: the file's bytes, whole (200), one range of them (206), or nothing new
 /// (304); with `info=true` its record. `GET /upload/{directory…}/?limit=&after=`: a page of what is in a directory.
 struct ReadFile: Endpoint {
+    static let route = Route(
+        .get, "/upload", "listRootFiles", "What is in the root directory.", callers: .client,
+        parameters: [
+            .query("limit", .integer, "1 to 1000."),
+            .query("after", .string, "The next of the page before."),
+        ],
+        answers: [
+            .answer(200, "A page; `next` continues it.")
+        ])
+    static let readFile = Route(
+        .get, "/upload/**", "readFile", "A file, a range of it, its thumbnail or record; or a page of a directory.",
+        callers: .client,
+        parameters: [
+            .query("thumbnail", .string, "A declared size."),
+            .query("info", .boolean, "The record instead of the bytes."),
+            .query("limit", .integer, "1 to 1000."),
+            .query("after", .string, "The next of the page before."),
+            .header("Range", .string, "One range of bytes."),
+            .header("If-Match", .string, "Entity tags."),
+            .header("If-None-Match", .string, "Entity tags."),
+        ],
+        answers: [
+            .answer(200, "The file, or a page."),
+            .answer(206, "One range."),
+            .answer(304, "Not modified."),
+        ],
+        errors: [412: "If-Match is not met.", 416: "The range is behind the end."])
+
     let files: FileStore
     let thumbnails: ThumbnailStore
     let rights: RightsStore
@@ -21,7 +49,6 @@ struct ReadFile: Endpoint {
     }
 
     private func read(_ path: FilePath, _ request: Request, _ scope: FileScope) async throws -> Response {
-        try request.allowParameters(["thumbnail", "info"])
         if let info = request.uri.queryParameters["info"] {
             guard info == "true" else { throw HTTPProblem(.invalidParameter, "It must be true.", field: "info") }
             return try .record(try await files.describe(path, in: scope))
@@ -37,7 +64,6 @@ struct ReadFile: Endpoint {
     }
 
     private func list(_ directory: DirectoryPath, _ request: Request, _ scope: FileScope) async throws -> Response {
-        try request.allowParameters(["limit", "after"])
         let limit = try request.pageLimit()
         let cursor = request.uri.queryParameters["after"].map(String.init)
         if let cursor { _ = try directory.file(cursor.hasSuffix("/") ? String(cursor.dropLast()) : cursor) }

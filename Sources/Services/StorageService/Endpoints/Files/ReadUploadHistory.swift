@@ -9,11 +9,22 @@ import MartletPostgres
 ///
 /// Those that the asker might read; also of files that are gone.
 struct ReadUploadHistory: Endpoint {
+    static let route = Route(
+        .get, "/upload-history", "readHistory", "All uploads, newest first.", callers: .client,
+        parameters: [
+            .query("limit", .integer, "1 to 1000."),
+            .query("before", .integer, "The next of the page before."),
+        ],
+        answers: [
+            .answer(200, "A page; `next` continues it.")
+        ])
+    static let readFileHistory = route.at(
+        "/upload-history/**", "readFileHistory", "Uploads to a file, or below a directory.")
+
     let files: FileStore
     let rights: RightsStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        try request.allowParameters(["limit", "before"])
         let (target, limit) = (try request.fileTarget(), try request.pageLimit())
         let before = try request.uri.queryParameters["before"].map { text in
             guard let id = Int(text) else {

@@ -12,6 +12,49 @@ import MartletHTTP
 /// takes the name from there. `If-None-Match: *` and `If-Match` with the file's tag are respected. Answers the file's
 /// record. The body is streamed; when it breaks off or is too long, nothing is stored.
 struct UploadFile: Endpoint {
+    static let route = Route(
+        .post, "/upload", "uploadRootFile", "Stores a file in the root directory.", callers: .client,
+        parameters: [
+            .query("name", .string, "The files name."),
+            .query("readers", .string, "Who may read, separated by commas."),
+            .query("writers", .string, "Who may write, separated by commas."),
+        ],
+        body: .contents(.type("*/*", .bytes)),
+        answers: [
+            .answer(201, "The file is new."),
+            .answer(200, "A new version."),
+        ])
+    static let uploadIntoDirectory = Route(
+        .post, "/upload/**", "uploadIntoDirectory",
+        "Stores a file in a directory; the body is the file, or multipart/form-data with one.", callers: .client,
+        parameters: [
+            .query("name", .string, "The name of the file."),
+            .query("readers", .string, "Who may read, separated by commas."),
+            .query("writers", .string, "Who may write, separated by commas."),
+        ],
+        body: .contents(.type("*/*", .bytes)),
+        answers: [
+            .answer(201, "The file is new."),
+            .answer(200, "A new version."),
+        ])
+    static let uploadFile = Route(
+        .put, "/upload/**", "uploadFile", "Stores the body as a file.", callers: .client,
+        parameters: [
+            .query("readers", .string, "Who may read, separated by commas."),
+            .query("writers", .string, "Who may write, separated by commas."),
+            .header("If-Match", .string, "Entity tags."),
+            .header("If-None-Match", .string, "*"),
+        ],
+        body: .contents(.type("*/*", .bytes)),
+        answers: [
+            .answer(201, "The file is new."),
+            .answer(200, "A new version."),
+        ],
+        errors: [
+            412: "If-Match or If-None-Match is not met.",
+            413: "Too large (`payload-too-large`), or beyond the quota (`file-quota-exceeded`).",
+        ])
+
     let intake: FileIntake
     let rights: RightsStore
     /// For `POST`.

@@ -10,6 +10,21 @@ import NIOCore
 /// Open to the master key and to the hook's `callers`. Nothing is repeated: a call that failed may have been carried
 /// out.
 struct CallFunction: Endpoint {
+    static let route = Route(
+        .post, "/functions/{name}", "callFunction", "Asks a function hook and answers its result.", callers: .client,
+        parameters: [
+            .path("name", .string, "A letter, then at most 62 letters, digits, `_` or `-`.")
+        ],
+        body: .json(.any, text: "Any JSON, at most 1 MiB; nothing is null.", isRequired: false),
+        answers: [
+            .answer(200, "`{\"result\":<any JSON>}`")
+        ],
+        errors: [
+            400: "The hook refused (`hook-refused`), or the body is not JSON.",
+            403: "The function is not open to the caller.", 404: "There is no such hook (`hook-not-found`).",
+            502: "The hook did not answer properly in time (`hook-failed`).",
+        ])
+
     static let maximumSizeInBytes = 1 << 20
 
     let hooks: HookStore
@@ -18,7 +33,6 @@ struct CallFunction: Endpoint {
     let rights: RightsStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        try request.allowParameters()
         let (name, space) = (try context.hookName, try context.space)
         let identity = try await rights.rights(of: try context.principal, in: space).identity
         let hook = try await hooks.function(name, in: space)

@@ -3,11 +3,23 @@ import MartletHTTP
 
 /// `GET /hooks/{name}/deliveries?state=&limit=`: what an `after…` hook was or will be told, newest first; master key.
 struct ListDeliveries: Endpoint {
+    static let route = Route(
+        .get, "/hooks/{name}/deliveries", "listDeliveries", "What an after-hook was or will be told, newest first.",
+        callers: .server,
+        parameters: [
+            .path("name", .string, "A letter, then at most 62 letters, digits, `_` or `-`."),
+            .query("state", .oneOf("waiting", "done", "dead")),
+            .query("limit", .integer.range(1, 100).defaulting(to: 20)),
+        ],
+        answers: [
+            .answer(200, "`{\"count\":n,\"data\":[<delivery>]}`")
+        ],
+        errors: [404: "There is no such hook (`hook-not-found`)."])
+
     let hooks: HookStore
     let deliveries: DeliveryStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        try request.allowParameters(["state", "limit"])
         let (name, space) = (try context.hookName, try context.managedSpace)
         let parameters = request.uri.queryParameters
         let limit = try parameters["limit"].map { try ListQuery.integer($0, "limit", in: 1...100) } ?? 20

@@ -10,12 +10,23 @@ import MartletHTTP
 /// A new one is answered with 201 and its `secret`, which is not shown again. In force at once in this copy of the
 /// service and within a second in the others.
 struct SetHook: Endpoint {
+    static let route = Route(
+        .put, "/hooks/{name}", "setHook", "Makes or changes a hook.", callers: .server,
+        parameters: [
+            .path("name", .string, "A letter, then at most 62 letters, digits, `_` or `-`.")
+        ],
+        details: "A new one is answered with its secret, which is not shown again.",
+        body: .json(.hook),
+        answers: [
+            .answer(200, "The hook was changed.", .json(.hook)),
+            .answer(201, "The hook is new.", .json(.newHookSecret)),
+        ])
+
     let hooks: HookStore
     let client: HookClient
     let secrets: HookSecrets
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        try request.allowParameters()
         let (name, space) = (try context.hookName, try context.managedSpace)
         let body = try await request.decoded(HookBody.self)
         guard body.name == nil || body.name == name.text else {

@@ -10,14 +10,14 @@ import MartletHTTP
 /// Answers `{"objects":[…],"relations":[[ids…]]}` in the order asked: null for what is not there. For our own processes
 /// only.
 struct LookUpObjects: Endpoint {
+    static let route = Route.betweenProcesses(.post, "/internal/objects")
+
     static let maximumObjects = 500
     static let maximumRelations = 100
 
     let lookUp: ObjectLookUp
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        guard try context.principal.kind == .service else { throw HTTPProblem(.forbidden) }
-        try request.allowParameters()
         let body = try await BodyFields(request, ["app", "environment", "objects", "relations"], upTo: 256 << 10)
         let space = try AppSpace(body)
         let objects = try Self.list(body, "objects", upTo: Self.maximumObjects, ["collection", "id", "keys"]) {

@@ -15,11 +15,11 @@ import MartletHTTP
 /// everything up to that transaction is there any more; of the others nothing is missing. It is told again until the
 /// cursor is past it. For our own processes only.
 struct ReadLog: Endpoint {
+    static let route = Route.betweenProcesses(.post, "/internal/changes")
+
     let feed: ChangeFeed
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        guard try context.principal.kind == .service else { throw HTTPProblem(.forbidden) }
-        try request.allowParameters()
         let body = try await BodyFields(
             request, ["app", "environment", "collections", "after", "limit", "waitSeconds"])
         let collections = try (body.strings("collections", upTo: ChangeFeed.maximumCollections) ?? []).map {

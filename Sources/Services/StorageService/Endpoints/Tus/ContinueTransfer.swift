@@ -6,6 +6,19 @@ import MartletHTTP
 /// `PATCH /files/tus/{id}` with `Upload-Offset`: takes the bytes that follow, 204 with the new offset. What arrived of
 /// a body that broke off is kept. With the last byte the file is there, or the new version of it.
 struct ContinueTransfer: Endpoint {
+    static let route = Route(
+        .patch, "/files/tus/{id}", "continueTransfer", "Takes the bytes that follow.", callers: .client,
+        parameters: [
+            .header("Tus-Resumable", .string, "1.0.0", isRequired: true),
+            .header("Upload-Offset", .string, "Where the body begins.", isRequired: true),
+        ],
+        allowsOtherParameters: true,
+        body: .contents(.type("application/offset+octet-stream", .bytes)),
+        answers: [
+            .answer(204, "The new Upload-Offset.")
+        ],
+        errors: [409: "Another offset."])
+
     let uploads: TusUploads
     let rights: RightsStore
 

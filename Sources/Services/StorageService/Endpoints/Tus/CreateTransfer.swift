@@ -9,13 +9,26 @@ import MartletHTTP
 /// `Upload-Metadata`: `path`, or else `filename`, says where the file will be; `filetype`, `readers` and `writers` are
 /// as in `UploadFile`.
 struct CreateTransfer: Endpoint {
+    static let route = Route(
+        .post, "/files/tus", "createTransfer", "Begins a resumable upload (tus 1.0 creation).", callers: .client,
+        parameters: [
+            .header("Tus-Resumable", .string, "1.0.0", isRequired: true),
+            .header("Upload-Length", .string, "Bytes.", isRequired: true),
+            .header(
+                "Upload-Metadata", .string, "path or filename; filetype, readers, writers; values in base64.",
+                isRequired: true),
+        ],
+        allowsOtherParameters: true,
+        answers: [
+            .answer(201, "Its Location.")
+        ])
+
     private static let address = HTTPField.Name(HeaderName.address)!
 
     let uploads: TusUploads
     let rights: RightsStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        try request.allowParameters()
         try Tus.check(request)
         let scope = try await context.fileScope(rights)
         let settings = uploads.intake.settings

@@ -5,6 +5,16 @@ import MartletHTTP
 
 /// `DELETE /files/tus/{id}` (tus termination): gives a resumable upload up, 204. A file that it has made stays.
 struct DeleteTransfer: Endpoint {
+    static let route = Route(
+        .delete, "/files/tus/{id}", "deleteTransfer", "Gives a resumable upload up.", callers: .client,
+        parameters: [
+            .header("Tus-Resumable", .string, "1.0.0", isRequired: true)
+        ],
+        allowsOtherParameters: true,
+        answers: [
+            .answer(204, "It is gone.")
+        ])
+
     let uploads: TusUploads
     let rights: RightsStore
 

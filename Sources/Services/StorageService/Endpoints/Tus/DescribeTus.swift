@@ -4,6 +4,13 @@ import MartletHTTP
 
 /// `OPTIONS /files/tus`: what of the tus protocol is understood, 204.
 struct DescribeTus: Endpoint {
+    static let route = Route(
+        .options, "/files/tus", "describeTus", "What of the tus protocol is understood.", callers: .client,
+        allowsOtherParameters: true,
+        answers: [
+            .answer(204, "Tus-Version, Tus-Extension, Tus-Max-Size.")
+        ])
+
     let settings: FileSettings
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {

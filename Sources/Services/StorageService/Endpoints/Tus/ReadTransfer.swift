@@ -7,6 +7,16 @@ import MartletHTTP
 ///
 /// Finishes the upload where all has arrived and the request that brought the last bytes did not come so far.
 struct ReadTransfer: Endpoint {
+    static let route = Route(
+        .head, "/files/tus/{id}", "readTransfer", "How much has arrived.", callers: .client,
+        parameters: [
+            .header("Tus-Resumable", .string, "1.0.0", isRequired: true)
+        ],
+        allowsOtherParameters: true,
+        answers: [
+            .answer(200, "Upload-Offset and Upload-Length.")
+        ])
+
     let uploads: TusUploads
     let rights: RightsStore
 

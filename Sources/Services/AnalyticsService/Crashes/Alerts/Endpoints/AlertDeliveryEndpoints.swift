@@ -6,11 +6,24 @@ import MartletPostgres
 
 /// `GET /crashes/alerts/{alert}/deliveries?state=&before=&limit=`: past and pending deliveries, newest first.
 struct ListAlertDeliveries: Endpoint {
+    static let route = Route(
+        .get, "/crashes/alerts/{alert}/deliveries", "listAlertDeliveries", "What it told or will tell, newest first.",
+        callers: .manager(.read, .crashes),
+        parameters: [
+            .path("alert", .uuid),
+            .query("state", .oneOf("waiting", "done", "dead")),
+            .query("before", .uuid),
+            .query("limit", .integer.range(1, 100).defaulting(to: 20)),
+        ],
+        answers: [
+            .answer(200, "The deliveries.", .json(.object))
+        ],
+        errors: [404: "There is no such alert (`alert-not-found`)."])
+
     let life: IssueLife
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (space, _) = try await context.crashes(may: .read, life.spaces)
-        try request.allowParameters(["state", "before", "limit"])
         let parameters = request.uri.queryParameters
         let states = AlertDeliveryStore.State.allCases.map(\.rawValue)
         let state = try parameters["state"].map { text in
@@ -32,12 +45,25 @@ struct ListAlertDeliveries: Endpoint {
 
 /// `POST /crashes/alerts/{alert}/deliveries/{delivery}/retry`: retries a dead delivery from the first attempt; 202.
 struct RetryAlertDelivery: Endpoint {
+    static let route = Route(
+        .post, "/crashes/alerts/{alert}/deliveries/{delivery}/retry", "retryAlertDelivery", "Tries a dead one again.",
+        callers: .manager(.update, .crashes),
+        parameters: [
+            .path("alert", .uuid),
+            .path("delivery", .uuid),
+        ],
+        answers: [
+            .answer(202, "It is tried.", .json(.object))
+        ],
+        errors: [
+            404: "There is no such delivery (`delivery-not-found`).",
+            409: "It was delivered or is still tried (`conflict`).",
+        ])
+
     let life: IssueLife
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (space, _) = try await context.crashes(may: .update, life.spaces)
-        try request.allowParameters()
-        try await request.allowNoBody()
         guard let id = context.parameters.get("delivery").flatMap({ UUID(uuidString: $0) }),
             let json = try await life.alerts.deliveries.retry(id, of: try context.alert, in: space)
         else { throw HTTPProblem(.deliveryNotFound) }

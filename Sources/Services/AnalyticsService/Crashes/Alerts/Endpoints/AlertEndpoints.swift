@@ -8,22 +8,36 @@ import MartletPostgres
 
 /// `GET /crashes/alerts`: all alerts by name, without their secrets.
 struct ListAlerts: Endpoint {
+    static let route = Route(
+        .get, "/crashes/alerts", "listAlerts", "The alerts, by name.", callers: .manager(.read, .crashes),
+        answers: [
+            .answer(200, "The alerts.", .json(.object))
+        ])
+
     let life: IssueLife
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (space, _) = try await context.crashes(may: .read, life.spaces)
-        try request.allowParameters()
         return .page(try await life.alerts.store.list(in: space))
     }
 }
 
 /// `GET /crashes/alerts/{alert}`
 struct ReadAlert: Endpoint {
+    static let route = Route(
+        .get, "/crashes/alerts/{alert}", "readAlert", "An alert.", callers: .manager(.read, .crashes),
+        parameters: [
+            .path("alert", .uuid)
+        ],
+        answers: [
+            .answer(200, "The alert.", .json(.crashAlert))
+        ],
+        errors: [404: "There is no such alert (`alert-not-found`)."])
+
     let life: IssueLife
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (space, _) = try await context.crashes(may: .read, life.spaces)
-        try request.allowParameters()
         guard let json = try await life.alerts.store.read(try context.alert, in: space) else {
             throw HTTPProblem(.alertNotFound)
         }
@@ -34,11 +48,28 @@ struct ReadAlert: Endpoint {
 /// `POST /crashes/alerts` with the alert: 201 with `{"alert"}`, and for a webhook also `secret`, which signs its
 /// messages and is not shown again. The alert reports only what happens from now on.
 struct CreateAlert: Endpoint {
+    static let route = Route(
+        .post, "/crashes/alerts", "createAlert", "Makes an alert.", callers: .manager(.create, .crashes),
+        body: .json(.crashAlert),
+        answers: [
+            .answer(
+                201, "The alert, of a webhook with its secret, shown this once.",
+                .json(
+                    .object(
+                        [
+                            "alert": .crashAlert,
+                            "secret": .string,
+                        ], required: ["alert"])))
+        ],
+        errors: [
+            409: "Another alert has this name (`conflict`).",
+            501: "Mail, and there is no mail server (`not-implemented`).",
+        ])
+
     let life: IssueLife
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (space, author) = try await context.crashes(may: .create, life.spaces)
-        try request.allowParameters()
         let alert = try Alert(try await BodyFields(request, Alert.fields))
         try await life.alerts.target.check(alert.target, in: space)
         let (json, secret) = try await life.alerts.store.create(alert, by: author, in: space)
@@ -53,11 +84,24 @@ struct CreateAlert: Endpoint {
 
 /// `PUT /crashes/alerts/{alert}`: replaces the alert with the one in the body.
 struct ReplaceAlert: Endpoint {
+    static let route = Route(
+        .put, "/crashes/alerts/{alert}", "replaceAlert", "Changes an alert.", callers: .manager(.update, .crashes),
+        parameters: [
+            .path("alert", .uuid)
+        ],
+        body: .json(.crashAlert),
+        answers: [
+            .answer(200, "The alert.", .json(.crashAlert))
+        ],
+        errors: [
+            404: "There is no such alert (`alert-not-found`).", 409: "Another alert has this name (`conflict`).",
+            501: "Mail, and there is no mail server (`not-implemented`).",
+        ])
+
     let life: IssueLife
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (space, author) = try await context.crashes(may: .update, life.spaces)
-        try request.allowParameters()
         let id = try context.alert
         let alert = try Alert(try await BodyFields(request, Alert.fields))
         try await life.alerts.target.check(alert.target, in: space)
@@ -67,11 +111,21 @@ struct ReplaceAlert: Endpoint {
 
 /// `DELETE /crashes/alerts/{alert}`: 204. Pending deliveries are discarded.
 struct DeleteAlert: Endpoint {
+    static let route = Route(
+        .delete, "/crashes/alerts/{alert}", "deleteAlert", "Deletes an alert; what was not told yet is given up.",
+        callers: .manager(.delete, .crashes),
+        parameters: [
+            .path("alert", .uuid)
+        ],
+        answers: [
+            .answer(204, "It is gone.")
+        ],
+        errors: [404: "There is no such alert (`alert-not-found`)."])
+
     let life: IssueLife
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (space, _) = try await context.crashes(may: .delete, life.spaces)
-        try request.allowParameters()
         guard try await life.alerts.store.delete(try context.alert, in: space) else {
             throw HTTPProblem(.alertNotFound)
         }
@@ -82,12 +136,21 @@ struct DeleteAlert: Endpoint {
 /// `POST /crashes/alerts/{alert}/secret`: `{"secret"}`, shown only once. For a day, messages are signed with both
 /// secrets.
 struct RotateAlertSecret: Endpoint {
+    static let route = Route(
+        .post, "/crashes/alerts/{alert}/secret", "rotateAlertSecret",
+        "A new secret; for a day messages bear the signatures of both.", callers: .manager(.update, .crashes),
+        parameters: [
+            .path("alert", .uuid)
+        ],
+        answers: [
+            .answer(200, "The secret, shown this once.", .json(.object))
+        ],
+        errors: [404: "There is no such alert (`alert-not-found`)."])
+
     let life: IssueLife
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (space, _) = try await context.crashes(may: .update, life.spaces)
-        try request.allowParameters()
-        try await request.allowNoBody()
         let secret = try await life.alerts.store.rotateSecret(of: try context.alert, in: space)
         return Response.json(#"{"secret":\#(secret.withValue(JSONValue.quote))}"#).notStored
     }
@@ -96,12 +159,21 @@ struct RotateAlertSecret: Endpoint {
 /// `POST /crashes/alerts/{alert}/test`: sends a message of type `crash.alert.test` once and returns the outcome:
 /// `{"delivered":true|false,"status"?,"error"?}`.
 struct TestAlert: Endpoint {
+    static let route = Route(
+        .post, "/crashes/alerts/{alert}/test", "testAlert", "Sends a test message once and says what came of it.",
+        callers: .manager(.update, .crashes),
+        parameters: [
+            .path("alert", .uuid)
+        ],
+        answers: [
+            .answer(200, "`{\"delivered\",\"status\"?,\"error\"?}`", .json(.object))
+        ],
+        errors: [404: "There is no such alert (`alert-not-found`)."])
+
     let life: IssueLife
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (space, _) = try await context.crashes(may: .update, life.spaces)
-        try request.allowParameters()
-        try await request.allowNoBody()
         let (alerts, id) = (life.alerts, try context.alert)
         guard try await alerts.store.read(id, in: space) != nil,
             let (address, secrets) = try await alerts.store.address(of: id)
@@ -126,11 +198,6 @@ struct TestAlert: Endpoint {
 extension ServiceContext {
     /// - Throws: `alert-not-found` if the path has no valid id.
     var alert: UUID {
-        get throws {
-            guard let id = parameters.get("alert").flatMap({ UUID(uuidString: $0) }) else {
-                throw HTTPProblem(.alertNotFound)
-            }
-            return id
-        }
+        get throws { try uuid("alert", else: .alertNotFound) }
     }
 }

@@ -8,11 +8,21 @@ import MartletPostgres
 
 /// `GET /crashes/issues/{issue}`: the issue with `newestReport`, null if no report is kept, and `suspectCommits`.
 struct ReadIssue: Endpoint {
+    static let route = Route(
+        .get, "/crashes/issues/{issue}", "readIssue", "An issue with its newest report.",
+        callers: .manager(.read, .crashes),
+        parameters: [
+            .path("issue", .integer.minimum(1), "Its number.")
+        ],
+        answers: [
+            .answer(200, "The issue.", .json(.crashIssue))
+        ],
+        errors: [404: "There is no such issue (`issue-not-found`)."])
+
     let life: IssueLife
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (space, _) = try await context.crashes(may: .read, life.spaces)
-        try request.allowParameters()
         let id = try await context.issue(life.reader, in: space)
         let json = try await life.answer(id, in: space)
         let report = try await life.reports.read(.newest, of: id)
@@ -27,11 +37,31 @@ struct ReadIssue: Endpoint {
 /// `PATCH /crashes/issues/{issue}` with `{"state"?,"release"?,"until"?,"events"?,"users"?,"assignee"?}`: changes the
 /// issue and returns it.
 struct ChangeIssue: Endpoint {
+    static let route = Route(
+        .patch, "/crashes/issues/{issue}", "changeIssue", "Changes state or assignee.",
+        callers: .manager(.update, .crashes),
+        parameters: [
+            .path("issue", .integer.minimum(1), "Its number.")
+        ],
+        body: .json(
+            .object(
+                [
+                    "state": .oneOf("unresolved", "ignored", "resolved"),
+                    "release": .string,
+                    "until": .time,
+                    "events": .integer.minimum(1),
+                    "users": .integer.minimum(1),
+                    "assignee": .uuid.nullable,
+                ])),
+        answers: [
+            .answer(200, "The issue.", .json(.crashIssue))
+        ],
+        errors: [404: "There is no such issue (`issue-not-found`)."])
+
     let life: IssueLife
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (space, author) = try await context.crashes(may: .update, life.spaces)
-        try request.allowParameters()
         let number = try context.issueNumber
         let changes = try await life.wanted(
             try await BodyFields(request, IssueChange.fields), askedBy: try context.principal)
@@ -44,11 +74,29 @@ struct ChangeIssue: Endpoint {
 /// `POST /crashes/issues/update` with `{"issues":[…],…}` and the fields of `ChangeIssue`: changes all of these issues,
 /// or none if one does not exist. Returns the changed issues.
 struct ChangeIssues: Endpoint {
+    static let route = Route(
+        .post, "/crashes/issues/update", "changeIssues", "Changes up to 100 issues together, or none.",
+        callers: .manager(.update, .crashes),
+        body: .json(
+            .object(
+                [
+                    "issues": .array(of: .integer).items(1, 100),
+                    "state": .oneOf("unresolved", "ignored", "resolved"),
+                    "release": .string,
+                    "until": .time,
+                    "events": .integer.minimum(1),
+                    "users": .integer.minimum(1),
+                    "assignee": .uuid.nullable,
+                ], required: ["issues"])),
+        answers: [
+            .answer(200, "The issues.", .json(.crashIssueList))
+        ],
+        errors: [404: "There is no such issue (`issue-not-found`)."])
+
     let life: IssueLife
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (space, author) = try await context.crashes(may: .update, life.spaces)
-        try request.allowParameters()
         let body = try await BodyFields(request, IssueChange.fields.union(["issues"]))
         let issues = try body.issues("issues")
         let changes = try await life.wanted(body, askedBy: try context.principal)
@@ -60,11 +108,21 @@ struct ChangeIssues: Endpoint {
 /// `DELETE /crashes/issues/{issue}`: 204. Its reports are deleted, too; later reports of the same kind create a new
 /// issue.
 struct DeleteIssue: Endpoint {
+    static let route = Route(
+        .delete, "/crashes/issues/{issue}", "deleteIssue", "Removes it with its reports.",
+        callers: .manager(.delete, .crashes),
+        parameters: [
+            .path("issue", .integer.minimum(1), "Its number.")
+        ],
+        answers: [
+            .answer(204, "It is gone.")
+        ],
+        errors: [404: "There is no such issue (`issue-not-found`)."])
+
     let life: IssueLife
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (space, _) = try await context.crashes(may: .delete, life.spaces)
-        try request.allowParameters()
         try await life.removal.remove(try await context.issue(life.reader, in: space), in: space)
         return Response(status: .noContent)
     }
@@ -72,11 +130,23 @@ struct DeleteIssue: Endpoint {
 
 /// `GET /crashes/issues/{issue}/history?before=&limit=`: the changes of the issue with their authors, newest first.
 struct ListIssueHistory: Endpoint {
+    static let route = Route(
+        .get, "/crashes/issues/{issue}/history", "listIssueHistory",
+        "What happened to it and who did it, newest first.", callers: .manager(.read, .crashes),
+        parameters: [
+            .path("issue", .integer.minimum(1), "Its number."),
+            .query("before", .integer.minimum(1)),
+            .query("limit", .integer.range(1, 200).defaulting(to: 50)),
+        ],
+        answers: [
+            .answer(200, "The entries.", .json(.object))
+        ],
+        errors: [404: "There is no such issue (`issue-not-found`)."])
+
     let life: IssueLife
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (space, _) = try await context.crashes(may: .read, life.spaces)
-        try request.allowParameters(["before", "limit"])
         let limit = try request.number("limit", default: 50, in: 1...200)
         let before = try request.number("before", default: .max, in: 1...Int.max)
         let id = try await context.issue(life.reader, in: space)
@@ -88,11 +158,26 @@ struct ListIssueHistory: Endpoint {
 
 /// `POST /crashes/issues/{issue}/merge` with `{"issues":[…]}`: merges these issues into this one and returns it.
 struct MergeIssues: Endpoint {
+    static let route = Route(
+        .post, "/crashes/issues/{issue}/merge", "mergeIssues", "Others become part of it.",
+        callers: .manager(.update, .crashes),
+        parameters: [
+            .path("issue", .integer.minimum(1), "Its number.")
+        ],
+        body: .json(
+            .object(
+                [
+                    "issues": .array(of: .integer).items(1, 100)
+                ], required: ["issues"])),
+        answers: [
+            .answer(200, "The issue.", .json(.crashIssue))
+        ],
+        errors: [404: "There is no such issue (`issue-not-found`)."])
+
     let life: IssueLife
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (space, author) = try await context.crashes(may: .update, life.spaces)
-        try request.allowParameters()
         let id = try await context.issue(life.reader, in: space)
         let others = try await BodyFields(request, ["issues"]).issues("issues")
         guard !others.contains(try context.issueNumber) else {
@@ -106,13 +191,31 @@ struct MergeIssues: Endpoint {
 /// `POST /crashes/issues/{issue}/part` with `{"hashes":[…]}`: splits the reports with these hashes off into a new issue
 /// and returns it.
 struct PartIssue: Endpoint {
+    static let route = Route(
+        .post, "/crashes/issues/{issue}/part", "partIssue",
+        "Reports with some of its hashes become an issue of their own.", callers: .manager(.update, .crashes),
+        parameters: [
+            .path("issue", .integer.minimum(1), "Its number.")
+        ],
+        body: .json(
+            .object(
+                [
+                    "hashes": .array(of: .string.pattern(#"^[0-9a-f]{32}$"#)).items(1, 100)
+                ], required: ["hashes"])),
+        answers: [
+            .answer(201, "The new issue.", .json(.crashIssue))
+        ],
+        errors: [
+            404: "There is no such issue (`issue-not-found`).",
+            409: "The issue does not have these hashes, or would have none left (`conflict`).",
+        ])
+
     private static let maximumHashes = 100
 
     let life: IssueLife
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (space, author) = try await context.crashes(may: .update, life.spaces)
-        try request.allowParameters()
         let id = try await context.issue(life.reader, in: space)
         let hashes = try await BodyFields(request, ["hashes"]).strings("hashes", upTo: Self.maximumHashes) ?? []
         guard !hashes.isEmpty, hashes.allSatisfy({ $0.wholeMatch(of: /[0-9a-f]{32}/) != nil }) else {
@@ -132,11 +235,21 @@ struct PartIssue: Endpoint {
 /// `GET /crashes/issues/{issue}/hashes`: the hashes that are grouped into the issue, each with the number of its stored
 /// reports.
 struct ListIssueHashes: Endpoint {
+    static let route = Route(
+        .get, "/crashes/issues/{issue}/hashes", "listIssueHashes", "What it is known by.",
+        callers: .manager(.read, .crashes),
+        parameters: [
+            .path("issue", .integer.minimum(1), "Its number.")
+        ],
+        answers: [
+            .answer(200, "The hashes.", .json(.object))
+        ],
+        errors: [404: "There is no such issue (`issue-not-found`)."])
+
     let life: IssueLife
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (space, _) = try await context.crashes(may: .read, life.spaces)
-        try request.allowParameters()
         return .page(try await life.merging.hashes(of: try await context.issue(life.reader, in: space)))
     }
 }

@@ -12,6 +12,30 @@ import NIOCore
 ///
 /// An issue that moves in the order between two requests may appear on both pages or on neither.
 struct ListIssues: Endpoint {
+    static let route = Route(
+        .get, "/crashes/issues", "listIssues", "A page of issues.", callers: .manager(.read, .crashes),
+        parameters: [
+            .query("state", .string, "A list of unresolved, ignored, resolved, regressed."),
+            .query("level", .string, "A list of debug, info, warning, error, fatal."),
+            .query("kind", .string, "A list of crash, error, message, broken."),
+            .query("release", .string.maxLength(250), "A release's name or version."),
+            .query("text", .string.maxLength(200), "In the title or the culprit."),
+            .query("tag", .array(of: .string).maxItems(5), "key:value; may be repeated."),
+            .query("configuration", .string.maxLength(200), "The version that was active."),
+            .query("variant", .string.maxLength(400), "experiment=variation that was active."),
+            .query("assignee", .string.maxLength(64), "A staff member's id, or none."),
+            .query("firstSeenFrom", .time),
+            .query("firstSeenTo", .time),
+            .query("lastSeenFrom", .time),
+            .query("lastSeenTo", .time),
+            .query("sort", .oneOf("lastSeen", "firstSeen", "events", "users").defaulting(to: "lastSeen")),
+            .query("cursor"),
+            .query("limit", .integer.range(1, 200).defaulting(to: 50)),
+        ],
+        answers: [
+            .answer(200, "The issues.", .json(.crashIssueList))
+        ])
+
     let life: IssueLife
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
@@ -32,6 +56,28 @@ struct ListIssues: Endpoint {
 ///
 /// An error after the first byte aborts the response, which HTTP clients notice.
 struct ExportIssues: Endpoint {
+    static let route = Route(
+        .get, "/crashes/issues/export", "exportIssues", "The same issues as CSV.", callers: .manager(.read, .crashes),
+        parameters: [
+            .query("state", .string, "A list of unresolved, ignored, resolved, regressed."),
+            .query("level", .string, "A list of debug, info, warning, error, fatal."),
+            .query("kind", .string, "A list of crash, error, message, broken."),
+            .query("release", .string.maxLength(250), "A release's name or version."),
+            .query("text", .string.maxLength(200), "In the title or the culprit."),
+            .query("tag", .array(of: .string).maxItems(5), "key:value; may be repeated."),
+            .query("configuration", .string.maxLength(200), "The version that was active."),
+            .query("variant", .string.maxLength(400), "experiment=variation that was active."),
+            .query("assignee", .string.maxLength(64), "A staff member's id, or none."),
+            .query("firstSeenFrom", .time),
+            .query("firstSeenTo", .time),
+            .query("lastSeenFrom", .time),
+            .query("lastSeenTo", .time),
+            .query("sort", .oneOf("lastSeen", "firstSeen", "events", "users").defaulting(to: "lastSeen")),
+        ],
+        answers: [
+            .answer(200, "A line for each.", .type("text/csv", .string))
+        ])
+
     static let maximumIssues = 100_000
     private static let pageSize = 500
 

@@ -8,11 +8,23 @@ import MartletPostgres
 
 /// `GET /crashes/issues/{issue}/reports?cursor=&limit=`: the stored reports, newest first, without their contents.
 struct ListReports: Endpoint {
+    static let route = Route(
+        .get, "/crashes/issues/{issue}/reports", "listReports", "Its reports, newest first, without contents.",
+        callers: .manager(.read, .crashes),
+        parameters: [
+            .path("issue", .integer.minimum(1), "Its number."),
+            .query("cursor"),
+            .query("limit", .integer.range(1, 200).defaulting(to: 50)),
+        ],
+        answers: [
+            .answer(200, "The reports.", .json(.object))
+        ],
+        errors: [404: "There is no such issue (`issue-not-found`)."])
+
     let life: IssueLife
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (space, _) = try await context.crashes(may: .read, life.spaces)
-        try request.allowParameters(["cursor", "limit"])
         let cursor = try ListCursor(request.uri.queryParameters["cursor"], order: "received")
         let limit = try request.number("limit", default: 50, in: 1...200)
         let list = try await life.reports.list(
@@ -26,11 +38,22 @@ struct ListReports: Endpoint {
 /// in Sentry's format) and the ids of the `previous` and `next` report in the order of receipt. `newest` and `oldest`
 /// may be used in place of an id.
 struct ReadReport: Endpoint {
+    static let route = Route(
+        .get, "/crashes/issues/{issue}/reports/{report}", "readReport", "A report with its content.",
+        callers: .manager(.read, .crashes),
+        parameters: [
+            .path("issue", .integer.minimum(1), "Its number."),
+            .path("report", .string, "32 hexadecimal digits, or newest or oldest."),
+        ],
+        answers: [
+            .answer(200, "The report.", .json(.crashReport))
+        ],
+        errors: [404: "There is no such issue or report (`issue-not-found`, `report-not-found`)."])
+
     let life: IssueLife
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (space, _) = try await context.crashes(may: .read, life.spaces)
-        try request.allowParameters()
         guard
             let json = try await life.reports.read(
                 try context.report, of: try await context.issue(life.reader, in: space))
@@ -43,11 +66,23 @@ struct ReadReport: Endpoint {
 
 /// `GET /crashes/issues/{issue}/reports/{report}/attachments/{attachment}`: an attachment as a download.
 struct ReadReportAttachment: Endpoint {
+    static let route = Route(
+        .get, "/crashes/issues/{issue}/reports/{report}/attachments/{attachment}", "readReportAttachment",
+        "What was sent along, to be saved.", callers: .manager(.read, .crashes),
+        parameters: [
+            .path("issue", .integer.minimum(1), "Its number."),
+            .path("report", .string, "32 hexadecimal digits, or newest or oldest."),
+            .path("attachment", .integer),
+        ],
+        answers: [
+            .answer(200, "The bytes.", .type("application/octet-stream", .bytes))
+        ],
+        errors: [404: "There is none (`issue-not-found`, `report-not-found`, `file-not-found`)."])
+
     let life: IssueLife
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (space, _) = try await context.crashes(may: .read, life.spaces)
-        try request.allowParameters()
         let issue = try await context.issue(life.reader, in: space)
         guard let id = context.parameters.get("attachment").flatMap({ Int64($0) }),
             let attachment = try await life.reports.attachment(id, of: try context.report, of: issue)

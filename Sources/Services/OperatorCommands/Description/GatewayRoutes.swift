@@ -1,0 +1,115 @@
+import Foundation
+import HTTPTypes
+import MartletCore
+import MartletHTTP
+
+/// `gateway/routes.json`, as far as a description of the API needs it.
+struct GatewayRoutes: Decodable, Sendable {
+    struct Entry: Decodable, Sendable {
+        var path: String
+        var upstream: String
+        var credential: String
+        var methods: [String]
+        var rewrite: String?
+        var ignoresToken: Bool?
+
+        /// The path that the service gets.
+        var target: String { rewrite ?? path }
+    }
+
+    var routes: [Entry]
+
+    init(_ json: Data) throws {
+        self = try JSONDecoder().decode(Self.self, from: json)
+    }
+}
+
+/// Where clients find a route, and with which credential.
+struct PublicAddress: Sendable {
+    /// Parameters in braces, such as `/api/{appKey}/storage/{collection}`.
+    let path: String
+    let entry: GatewayRoutes.Entry
+}
+
+extension GatewayRoutes {
+    /// The addresses of a route whose credential can be one of the route's callers: the one for apps first, then the
+    /// one for staff. Of several addresses with the same credential only the first counts.
+    func addresses(of route: ServiceRoute) -> [PublicAddress] {
+        let method = route.route.method.rawValue
+        var found: [PublicAddress] = []
+        for entry in routes
+        where entry.upstream == route.service.rawValue && entry.methods.contains(method)
+            && route.route.callers.canHold(entry.credential)
+        {
+            guard let path = Self.path(to: route.route.path, by: entry),
+                target(of: path, method)?.path == entry.path,
+                !found.contains(where: { $0.entry.credential == entry.credential })
+            else { continue }
+            found.append(PublicAddress(path: path, entry: entry))
+        }
+        return found.filter { $0.entry.credential != "staff" } + found.filter { $0.entry.credential == "staff" }
+    }
+
+    /// The entry that the gateway chooses: of those that fit, the one that names most of the path.
+    func target(of path: String, _ method: String) -> Entry? {
+        routes.filter { $0.methods.contains(method) && Self.fits(path, $0.path) }
+            .max { Self.namedParts($0.path) < Self.namedParts($1.path) }
+    }
+
+    private static func namedParts(_ pattern: String) -> Int {
+        pattern.split(separator: "/").count { $0 != "**" && !$0.hasPrefix("{") }
+    }
+
+    private static func fits(_ path: String, _ pattern: String) -> Bool {
+        var parts = path.split(separator: "/", omittingEmptySubsequences: false)[...]
+        for wanted in pattern.split(separator: "/", omittingEmptySubsequences: false) {
+            if wanted == "**" { return !parts.isEmpty }
+            guard let part = parts.popFirst(), part == wanted || wanted.hasPrefix("{") else { return false }
+        }
+        return parts.isEmpty
+    }
+
+    /// The public path that an entry makes a service's path of; nil if it leads elsewhere.
+    private static func path(to path: String, by entry: Entry) -> String? {
+        var parts = path.split(separator: "/")[...]
+        var names: [Substring: Substring] = [:]
+        var rest = ""
+        for wanted in entry.target.split(separator: "/", omittingEmptySubsequences: false).dropFirst() {
+            if wanted == "**" {
+                guard !parts.isEmpty else { return nil }
+                rest = parts.joined(separator: "/")
+                parts = []
+                break
+            }
+            guard let part = parts.popFirst(), part == wanted || wanted.hasPrefix("{") else { return nil }
+            if wanted.hasPrefix("{") { names[wanted] = part }
+        }
+        guard parts.isEmpty else { return nil }
+        let segments = entry.path.split(separator: "/").map { segment in
+            segment == "**" ? rest[...] : names[segment] ?? segment
+        }
+        return "/" + segments.joined(separator: "/")
+    }
+}
+
+extension Callers {
+    /// Whether one of the callers can come with this credential of the gateway.
+    func canHold(_ credential: String) -> Bool {
+        switch self {
+        case .anyone: return true
+        case .client, .user: return credential == "client"
+        case .server: return ["client", "master", "masterBearer"].contains(credential)
+        case .managers: return ["client", "master", "masterBearer", "staff"].contains(credential)
+        case .staff, .staffOfApp, .signedInStaff, .staffBeforePasswordReset, .staffSigningIn:
+            return credential == "staff"
+        case .kinds(let kinds):
+            let kind = Self.kinds[credential] ?? []
+            return !kinds.isDisjoint(with: kind)
+        }
+    }
+
+    private static let kinds: [String: Set<Principal.Kind>] = [
+        "client": [.client, .master], "master": [.master], "masterBearer": [.master], "ingest": [.ingest],
+        "evaluation": [.evaluation], "staff": [.staff], "link": [.link], "none": [.visitor],
+    ]
+}

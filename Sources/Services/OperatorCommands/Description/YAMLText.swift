@@ -1,0 +1,73 @@
+import MartletCore
+import MartletHTTP
+
+/// Values as YAML 1.2: what fits on a line in flow style, the rest in blocks.
+enum YAMLText {
+    private static let width = 118
+
+    static func text(of value: Schema.Literal) -> String {
+        var text = ""
+        write(value, indentation: 0, to: &text)
+        return text
+    }
+
+    private static func write(_ value: Schema.Literal, indentation: Int, to text: inout String) {
+        let margin = String(repeating: " ", count: indentation)
+        switch value {
+        case .object(let members) where !members.isEmpty:
+            for member in members {
+                text += margin + scalar(member.name) + ":"
+                writeNested(member.value, indentation + 2, after: member.name.utf8.count + indentation + 2, to: &text)
+            }
+        case .array(let elements) where !elements.isEmpty:
+            for element in elements {
+                text += margin + "-"
+                writeNested(element, indentation + 2, after: indentation + 2, to: &text)
+            }
+        default: text += margin + flow(value) + "\n"
+        }
+    }
+
+    private static func writeNested(
+        _ value: Schema.Literal, _ indentation: Int, after column: Int, to text: inout String
+    ) {
+        let line = flow(value)
+        if line.count + column <= width || !value.isContainer {
+            text += " " + line + "\n"
+        } else {
+            text += "\n"
+            write(value, indentation: indentation, to: &text)
+        }
+    }
+
+    private static func flow(_ value: Schema.Literal) -> String {
+        switch value {
+        case .null: "null"
+        case .bool(let flag): flag ? "true" : "false"
+        case .integer(let number): String(number)
+        case .number(let number): String(number)
+        case .string(let string): scalar(string)
+        case .array(let elements): "[" + elements.map(flow).joined(separator: ", ") + "]"
+        case .object(let members):
+            "{" + members.map { scalar($0.name) + ": " + flow($0.value) }.joined(separator: ", ") + "}"
+        }
+    }
+
+    /// Plain if it can be mistaken for nothing else, otherwise as a JSON string, which is YAML, too.
+    private static func scalar(_ string: String) -> String {
+        let isPlain =
+            string.wholeMatch(of: /[A-Za-z\/][A-Za-z0-9_.\/$+-]*(?: [A-Za-z0-9_.\/$+-]+)*/) != nil
+            && !["true", "false", "null", "yes", "no", "on", "off", "y", "n"].contains(string.lowercased())
+        return isPlain ? string : JSONValue.quote(string)
+    }
+}
+
+extension Schema.Literal {
+    fileprivate var isContainer: Bool {
+        switch self {
+        case .array(let elements): !elements.isEmpty
+        case .object(let members): !members.isEmpty
+        default: false
+        }
+    }
+}

@@ -1,0 +1,170 @@
+public import HTTPTypes
+public import Hummingbird
+
+/// One API call, declared once: where it is, who may make it, what goes in and what comes out.
+///
+/// `RouteTable` enforces the declaration in one order before the endpoint runs: caller, path, query, body. The
+/// description in OpenAPI and the reference are made of the same declaration (`martlet openapi`).
+public struct Route: Sendable {
+    public let method: HTTPRequest.Method
+    /// As the service sees it, such as `/storage/{collection}/{id}`. `**` at the end stands for any number of segments.
+    public let path: String
+    /// A name for clients that are generated, such as `readObject`; unique among all services.
+    public let operation: String
+    public let summary: String
+    public let callers: Callers
+    /// Those in the path only if more than their name is to be said.
+    public let parameters: [RouteParameter]
+    /// Whether query parameters that are not declared are accepted, as open protocols demand.
+    public let allowsOtherParameters: Bool
+    /// Says a refusal in the words of another protocol; nil for those that it does not know.
+    public let refusal: (@Sendable (HTTPProblem) -> Response?)?
+    /// False for calls between our own processes, and for what only refuses.
+    public let isDocumented: Bool
+    public let takesBody: Bool
+    public let documentation: @Sendable () -> Documentation
+
+    /// What only readers of the description need. A function, so that a running service keeps none of it.
+    public struct Documentation: Sendable {
+        public let details: String?
+        public let body: RouteBody?
+        public let answers: [RouteAnswer]
+        /// What the errors of this call mean, by status; the errors of all calls are added.
+        public let errors: [(status: Int, meaning: String)]
+    }
+
+    public init(
+        _ method: HTTPRequest.Method, _ path: String, _ operation: String, _ summary: String, callers: Callers,
+        parameters: [RouteParameter] = [], allowsOtherParameters: Bool = false,
+        refusal: (@Sendable (HTTPProblem) -> Response?)? = nil, isDocumented: Bool = true,
+        details: String? = nil, body: @autoclosure @escaping @Sendable () -> RouteBody? = nil,
+        answers: @autoclosure @escaping @Sendable () -> [RouteAnswer] = [],
+        errors: KeyValuePairs<Int, String> = [:]
+    ) {
+        self.method = method
+        self.path = path
+        self.operation = operation
+        self.summary = summary
+        self.callers = callers
+        self.parameters = parameters
+        self.allowsOtherParameters = allowsOtherParameters
+        self.refusal = refusal
+        self.isDocumented = isDocumented && callers != .processes
+        takesBody = body() != nil
+        documentation = {
+            Documentation(
+                details: details, body: body(), answers: answers(),
+                errors: errors.map { (status: $0.key, meaning: $0.value) })
+        }
+    }
+}
+
+extension Route {
+    /// A call between our own processes. It checks its query itself.
+    public static func betweenProcesses(_ method: HTTPRequest.Method, _ path: String) -> Route {
+        Route(
+            method, path, "", "", callers: .processes, allowsOtherParameters: true,
+            body: method == .get ? nil : .json(.object))
+    }
+
+    /// The same call at another path.
+    public func at(_ path: String, _ operation: String, _ summary: String? = nil) -> Route {
+        Route(copying: self, method: method, path: path, operation: operation, summary: summary ?? self.summary)
+    }
+
+    /// The same call by another method.
+    public func by(_ method: HTTPRequest.Method, _ operation: String, _ summary: String? = nil) -> Route {
+        Route(copying: self, method: method, path: path, operation: operation, summary: summary ?? self.summary)
+    }
+
+    private init(copying other: Route, method: HTTPRequest.Method, path: String, operation: String, summary: String) {
+        self.method = method
+        self.path = path
+        self.operation = operation
+        self.summary = summary
+        callers = other.callers
+        parameters = other.parameters
+        allowsOtherParameters = other.allowsOtherParameters
+        refusal = other.refusal
+        isDocumented = other.isDocumented
+        takesBody = other.takesBody
+        documentation = other.documentation
+    }
+}
+
+/// A parameter in the path, the query or a header.
+public struct RouteParameter: Sendable {
+    public enum Place: String, Sendable {
+        case path, query, header
+    }
+
+    public let place: Place
+    public let name: String
+    public let schema: Schema
+    public let text: String?
+    public let isRequired: Bool
+
+    public static func path(_ name: String, _ schema: Schema = .string, _ text: String? = nil) -> RouteParameter {
+        RouteParameter(place: .path, name: name, schema: schema, text: text, isRequired: true)
+    }
+
+    public static func query(
+        _ name: String, _ schema: Schema = .string, _ text: String? = nil, isRequired: Bool = false
+    ) -> RouteParameter {
+        RouteParameter(place: .query, name: name, schema: schema, text: text, isRequired: isRequired)
+    }
+
+    public static func header(
+        _ name: String, _ schema: Schema = .string, _ text: String? = nil, isRequired: Bool = false
+    ) -> RouteParameter {
+        RouteParameter(place: .header, name: name, schema: schema, text: text, isRequired: isRequired)
+    }
+}
+
+/// A content type with the schema of what it carries.
+public struct RouteContent: Sendable {
+    public let type: String
+    /// Nil: nothing is known of it.
+    public let schema: Schema?
+
+    public static func json(_ schema: Schema) -> RouteContent { RouteContent(type: "application/json", schema: schema) }
+
+    public static func type(_ type: String, _ schema: Schema? = nil) -> RouteContent {
+        RouteContent(type: type, schema: schema)
+    }
+}
+
+/// The body of a request.
+public struct RouteBody: Sendable {
+    public let contents: [RouteContent]
+    public let text: String?
+    public let isRequired: Bool
+
+    /// A body of one of several types.
+    public static func contents(_ contents: RouteContent..., text: String? = nil, isRequired: Bool = true) -> RouteBody
+    {
+        RouteBody(contents: contents, text: text, isRequired: isRequired)
+    }
+
+    public static func json(_ schema: Schema, text: String? = nil, isRequired: Bool = true) -> RouteBody {
+        contents(.json(schema), text: text, isRequired: isRequired)
+    }
+}
+
+/// An answer that the endpoint gives.
+public struct RouteAnswer: Sendable {
+    public let status: Int
+    public let text: String
+    public let contents: [RouteContent]
+    public private(set) var headers: [(name: String, schema: Schema)] = []
+
+    public static func answer(_ status: Int, _ text: String, _ contents: RouteContent...) -> RouteAnswer {
+        RouteAnswer(status: status, text: text, contents: contents)
+    }
+
+    public func header(_ name: String, _ schema: Schema = .string) -> RouteAnswer {
+        var copy = self
+        copy.headers.append((name, schema))
+        return copy
+    }
+}

@@ -1,0 +1,213 @@
+import Foundation
+import HTTPTypes
+import Hummingbird
+import MartletAPI
+import MartletCore
+
+/// The routes of a service, each with its endpoint.
+public struct RouteTable {
+    public private(set) var routes: [(route: Route, section: RouteSection)] = []
+    private var endpoints: [any Endpoint] = []
+    /// The section of the routes that follow.
+    public var section = RouteSection.objects
+
+    public init() {}
+
+    public mutating func on(_ route: Route, _ endpoint: some Endpoint) {
+        routes.append((route, section))
+        endpoints.append(endpoint)
+    }
+
+    /// Binds every route, and refuses the methods without an endpoint on each path.
+    func bind(to router: Router<ServiceContext>) {
+        var names = PathNames()
+        for (entry, endpoint) in zip(routes, endpoints) { Self.bind(entry.route, endpoint, to: router, &names) }
+        router.refuseOtherMethods()
+    }
+
+    private static func bind(
+        _ route: Route, _ endpoint: some Endpoint, to router: Router<ServiceContext>, _ names: inout PathNames
+    ) {
+        let (path, renamed) = names.path(for: route)
+        let checks = RequestChecks(route, renamed)
+        router.on(RouterPath(path), method: route.method) { request, context in
+            do {
+                var context = context
+                try await checks.check(request, &context)
+                return try await endpoint.respond(to: request, context)
+            } catch let problem as HTTPProblem {
+                guard let response = route.refusal?(problem) else { throw problem }
+                return response
+            }
+        }
+    }
+}
+
+/// Names of path parameters as the router needs them: it knows one name for each place in a path, so the same place can
+/// be `id` in one route and `skip` in another.
+private struct PathNames {
+    /// The first name given to each place.
+    private var names: [String: Substring] = [:]
+
+    /// - Returns: The path with the router's names, and the route's own names by the router's where they differ.
+    mutating func path(for route: Route) -> (path: String, renamed: [Substring: Substring]) {
+        var (path, place) = ("", "")
+        var renamed: [Substring: Substring] = [:]
+        for part in route.path.split(separator: "/") {
+            guard part.hasPrefix("{") else {
+                path += "/" + part
+                place += "/" + part
+                continue
+            }
+            let name = part.dropFirst().dropLast()
+            place += "/{}"
+            let known = names[place] ?? name
+            names[place] = known
+            if known != name { renamed[known] = name }
+            path += "/{" + known + "}"
+        }
+        return (path, renamed)
+    }
+}
+
+/// What a route's declaration demands of each request.
+private struct RequestChecks: Sendable {
+    private let callers: Callers
+    private let query: [QueryCheck]
+    private let allowsOtherParameters: Bool
+    private let refusesBody: Bool
+    private let renamed: [Substring: Substring]
+
+    init(_ route: Route, _ renamed: [Substring: Substring]) {
+        self.renamed = renamed
+        callers = route.callers
+        query = route.parameters.filter { $0.place == .query }.map(QueryCheck.init)
+        allowsOtherParameters = route.allowsOtherParameters
+        refusesBody = !route.takesBody && [.post, .put, .patch, .delete].contains(route.method)
+    }
+
+    /// In this order: caller, path, query, body.
+    ///
+    /// - Throws: `unauthorized`, `forbidden` and the errors of `ServiceContext.admit`; `invalid-path`,
+    ///   `invalid-parameter`, `invalid-body`.
+    func check(_ request: Request, _ context: inout ServiceContext) async throws {
+        try context.admit(callers)
+        try context.decodeParameters(renamed)
+        try checkQuery(of: request)
+        if refusesBody { try await request.allowNoBody() }
+    }
+
+    private func checkQuery(of request: Request) throws {
+        guard request.uri.query != nil else {
+            if let missing = query.first(where: \.isRequired) { throw missing.missing }
+            return
+        }
+        var present: Set<Substring> = []
+        for parameter in request.uri.queryParameters {
+            guard let check = query.first(where: { $0.name == parameter.key }) else {
+                if allowsOtherParameters { continue }
+                throw HTTPProblem(.invalidParameter, "This query parameter is not known.", field: String(parameter.key))
+            }
+            try check.check(parameter.value)
+            if check.isRequired { present.insert(parameter.key) }
+        }
+        for check in query where check.isRequired && !present.contains(check.name) { throw check.missing }
+    }
+}
+
+/// Checks the values of one query parameter against its schema.
+private struct QueryCheck: Sendable {
+    private enum Form: Sendable {
+        case any
+        case integer(ClosedRange<Int>)
+        case choice([String])
+        case time
+        case uuid
+    }
+
+    let name: Substring
+    let isRequired: Bool
+    private let form: Form
+
+    init(_ parameter: RouteParameter) {
+        name = parameter.name[...]
+        isRequired = parameter.isRequired
+        form = Self.form(of: parameter.schema)
+    }
+
+    private static func form(of schema: Schema) -> Form {
+        var literals: [String: Schema.Literal] = [:]
+        for keyword in (schema.component?.schema() ?? schema).keywords {
+            if case .literal(let literal) = keyword.value { literals[keyword.name] = literal }
+        }
+        if case .array(let values) = literals["enum"] {
+            return .choice(values.compactMap { if case .string(let text) = $0 { text } else { nil } })
+        }
+        switch (literals["type"], literals["format"]) {
+        case ("integer", _):
+            return .integer((literals["minimum"]?.integer ?? .min)...(literals["maximum"]?.integer ?? .max))
+        case ("boolean", _): return .choice(["true", "false"])
+        case ("string", "date-time"): return .time
+        case ("string", "uuid"): return .uuid
+        default: return .any
+        }
+    }
+
+    var missing: HTTPProblem {
+        HTTPProblem(.invalidParameter, "This query parameter is required.", field: String(name))
+    }
+
+    /// - Throws: `invalid-parameter`.
+    func check(_ value: Substring) throws {
+        guard let expected = fault(in: value) else { return }
+        throw HTTPProblem(.invalidParameter, expected, field: String(name))
+    }
+
+    /// What was expected; nil if the value is right.
+    private func fault(in value: Substring) -> String? {
+        switch form {
+        case .any: nil
+        case .integer(let range):
+            Int(value).map(range.contains) == true
+                ? nil
+                : range.upperBound == .max
+                    ? "It must be a whole number from \(range.lowerBound)."
+                    : "It must be a whole number from \(range.lowerBound) to \(range.upperBound)."
+        case .choice(let choices):
+            choices.contains { $0 == value }
+                ? nil : "It must be \(choices.dropLast().joined(separator: ", ")) or \(choices.last ?? "")."
+        case .time: Date(rfc3339: String(value)) == nil ? "It must be a time such as 2026-11-21T08:48:59Z." : nil
+        case .uuid: UUID(uuidString: String(value)) == nil ? "It must be an id (a UUID)." : nil
+        }
+    }
+}
+
+extension Schema.Literal {
+    fileprivate var integer: Int? { if case .integer(let number) = self { number } else { nil } }
+}
+
+extension ServiceContext {
+    /// Removes the percent-encoding of path parameters, which the router leaves in place, and gives them the route's
+    /// names.
+    ///
+    /// - Throws: `invalid-path` for one that is not valid UTF-8, or contains a NUL, which PostgreSQL cannot store.
+    fileprivate mutating func decodeParameters(_ renamed: [Substring: Substring]) throws {
+        let isEncoded = parameters.contains { $0.value.utf8.contains(UInt8(ascii: "%")) }
+        guard isEncoded || !renamed.isEmpty else { return }
+        var decoded: [(key: Substring, value: Substring)] = []
+        for (key, value) in parameters {
+            // What `**` stands for is a path, whose parts are decoded one by one.
+            guard !key.hasPrefix(":") else {
+                decoded.append((key, value))
+                continue
+            }
+            let name = renamed[key] ?? key
+            guard let text = value.removingPercentEncoding, !text.utf8.contains(0) else {
+                throw HTTPProblem(
+                    .invalidPath, "A part of the path is not percent-encoded UTF-8.", field: String(name))
+            }
+            decoded.append((name, text[...]))
+        }
+        coreContext.parameters = Parameters(decoded)
+    }
+}
