@@ -52,7 +52,7 @@ struct CountRow: Sendable, Equatable {
     var interval: Int
     /// The rank of the value, from 1; nil for all values beyond the limit.
     var place: Int?
-    /// nil if the events have no value, or are not grouped.
+    /// Nil if the events have no value, or are not grouped.
     var value: String?
     var events: Int
     var people: Int?

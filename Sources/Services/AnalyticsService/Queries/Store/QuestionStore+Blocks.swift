@@ -3,7 +3,7 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// Answers from blocks, faster than from events but with the same result. nil if there are no blocks, or they cannot
+/// Answers from blocks, faster than from events but with the same result. Nil if there are no blocks, or they cannot
 /// answer.
 extension QuestionStore {
     func blockFunnel(_ names: [Int], _ question: FunnelQuestion, in span: Span) async throws -> [Int]? {

@@ -33,7 +33,7 @@ extension QuestionStore {
         var sessions = 0
         var microseconds = 0
 
-        /// nil if there were no sessions.
+        /// Nil if there were no sessions.
         var averageSeconds: Double? { sessions > 0 ? Double(microseconds) / Double(sessions) / 1_000_000 : nil }
     }
 

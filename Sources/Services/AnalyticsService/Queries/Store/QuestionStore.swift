@@ -15,7 +15,7 @@ struct QuestionStore: Sendable {
     /// Time limit of one question to the events.
     static let rawTimeout: Duration = .seconds(20)
 
-    private static let noRow = HTTPProblem(.internalError, cause: "a row that is always there is missing")
+    private static let noRow = HTTPProblem(.internalError, cause: "a query that always returns a row returned none")
 
     let postgres: PostgresClient
     let logger: Logger

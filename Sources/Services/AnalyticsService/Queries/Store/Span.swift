@@ -15,7 +15,7 @@ struct Span: Sendable {
         var from: String?
         var to: String?
         var interval: Interval
-        /// nil for the space's time zone.
+        /// Nil for the space's time zone.
         var timeZone: String?
     }
 
