@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    @Test func `Keys change over the months without one token that is not known, as long as it lasts`() async throws {
+    @Test func `Keys rotate over the months, and every token stays verifiable for its lifetime`() async throws {
         let postgres = try await MigratedDatabase.make().client(for: "auth")
         try await withClosing(postgres) {
             let start = Date(), step: TimeInterval = 6 * 3_600
@@ -67,7 +67,7 @@ import Testing
         }
     }
 
-    @Test func `The private half is sealed, and with another internal secret there is another key`() async throws {
+    @Test func `The private key is sealed, and another internal secret creates another key`() async throws {
         try await AuthApp.run { auth in
             let own = keys(auth.postgres)
             try await own.refresh(at: Date())
@@ -86,7 +86,7 @@ import Testing
         }
     }
 
-    @Test func `Many copies that start at once make one key`() async throws {
+    @Test func `Many instances that start at once create one key`() async throws {
         try await AuthApp.run { auth in
             _ = try await auth.postgres.execute("DELETE FROM auth.signing_keys")
             try await withThrowingTaskGroup(of: Void.self) { group in
@@ -103,7 +103,7 @@ import Testing
         var sub: String
     }
 
-    @Test func `Keys of RS256 are kept, sealed and changed as those of access tokens are, and gateways hear of none`()
+    @Test func `RS256 keys are stored, sealed and rotated like those of access tokens, and gateways do not get them`()
         async throws
     {
         let postgres = try await MigratedDatabase.make().client(for: "auth")
@@ -146,7 +146,7 @@ import Testing
     }
 
     /// Neither may be taken for the other, whoever made the token, and with whatever is public.
-    @Test func `A token of one algorithm is none of another`() throws {
+    @Test func `A token of one algorithm is not accepted as another`() throws {
         let stored = try StoredSigningKey.makeRS256(signsFrom: Date())
         let id = stored.id
         let signer = try RSATokenSigner(keyID: id, privateKey: try #require(stored.privateKey))
@@ -195,7 +195,7 @@ import Testing
         }
     }
 
-    @Test func `The keys are published as a JWK set`() async throws {
+    @Test func `The public keys are published as a JWK set`() async throws {
         try await UserClient.run { client in
             let tokens = try await client.signUp()
             let principal = Principal(

@@ -57,7 +57,7 @@ import Yams
         }
     }
 
-    @Test func `compose.yaml hands on every setting that is documented`() throws {
+    @Test func `compose.yaml passes on every documented setting`() throws {
         let (settings, passed) = (try Self.documented(), try Self.passed())
         #expect(settings.count > 100)
         for setting in settings where !Self.exceptions.contains(setting.variable) {

@@ -6,7 +6,7 @@ import Yams
 ///
 /// Parameters are compared by place, not by name: the router knows one name for one place in a path.
 @Suite struct OpenAPITests {
-    @Test("docs/openapi.yaml has every route of the code, and no other")
+    @Test("docs/openapi.yaml has exactly the routes of the code")
     func routesAreDocumented() throws {
         let documented = Set(try OpenAPIDocument.read().operations.map(\.call))
         let coded = Set(try CodedRoutes.read().map { "\($0.method) \(CodedRoutes.address(of: $0.path))" })
@@ -26,7 +26,7 @@ import Yams
         }
     }
 
-    @Test("every documented route asks for the credential that the gateway asks for")
+    @Test("every documented route requires the same credential as the gateway")
     func credentialsAreDocumented() throws {
         let gateway = try GatewayRoutes.read()
         let schemes = [

@@ -29,7 +29,7 @@ import Testing
         var description: String { "\(file): \(pattern)" }
     }
 
-    @Test func `Each is known, and those that repeat without a bound have a limit here and in the code`() throws {
+    @Test func `Every pattern is listed, and unbounded repetitions have a limit here and in the code`() throws {
         let found = try Self.literals.get()
         #expect(found.count > 15)
         let unbounded = found.filter { Self.limits[$0.pattern] == nil && Self.repeatsWithoutBound($0.pattern) }
@@ -39,7 +39,7 @@ import Testing
         #expect(Set(Self.limits.keys).subtracting(found.map(\.pattern)) == [], "These are gone from the sources.")
     }
 
-    @Test func `None takes long, whatever it is given at its limit`() throws {
+    @Test func `No pattern is slow on any input within its limit`() throws {
         var made: [Int: [String]] = [:]
         for literal in try Self.literals.get() {
             let limit = Self.limits[literal.pattern]

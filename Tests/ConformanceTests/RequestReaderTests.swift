@@ -16,7 +16,7 @@ import Testing
     /// A claim of a token that is checked by `JSONText.validate` before, and a flag of the command line.
     private static let checked = ["/Endpoints/Staff/StaffParameters.swift"]
 
-    @Test func `nobody but the one reader makes times and time zones of text`() throws {
+    @Test func `only the shared reader parses times and time zones`() throws {
         let folders = ["Sources/Services", "Sources/Shared"]
         let pattern = #".*(ISO8601FormatStyle\(\)\.parse|strategy: \.iso8601\)|ISO8601DateFormatter|strptime\().*"#
         let times = try SourceSearch().matches(of: pattern, in: folders)

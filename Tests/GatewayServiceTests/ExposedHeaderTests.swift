@@ -41,11 +41,11 @@ import Testing
         "tus-max-size", "content-range",
         "accept-ranges", "content-disposition", "experiments", "config-version", "translation-version", "location",
         "etag", "retry-after", "link",
-    ]) func `clients in browsers read`(_ name: String) {
+    ]) func `every header that browser clients read is exposed`(_ name: String) {
         #expect(Self.exposed.contains(name))
     }
 
-    @Test func `the list is of names in small letters, each once`() {
+    @Test func `the list has lower-case names, each once`() {
         let names = Preflight.exposedHeaders.split(separator: ", ")
         #expect(Set(names).count == names.count)
         #expect(names.allSatisfy { $0.wholeMatch(of: /[a-z]+(-[a-z]+)*/) != nil })

@@ -8,7 +8,7 @@ import Testing
 
 /// The program itself, in front of an upstream and an `auth` of this process.
 @Suite(.serialized) struct GatewayProcessTests {
-    @Test func `A restart under load loses no request, streams come back, and the old process is soon gone`()
+    @Test func `A restart under load loses no request, streams reconnect, and the old process soon exits`()
         async throws
     {
         try await withSurroundings { surroundings in
@@ -81,7 +81,7 @@ import Testing
 
     @Test
     func
-        `Too few open files stop the start with one line, and with few the gateway outlives more clients than it can have`()
+        `Too few open files prevent the start with one line, and with few the gateway survives more clients than it can hold`()
         async throws
     {
         try await withSurroundings { surroundings in

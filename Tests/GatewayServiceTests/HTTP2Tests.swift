@@ -53,7 +53,7 @@ import Testing
     ]
 
     @Test
-    func `The rules of HTTP 1.1 hold for streams; what is forbidden gets an error or a reset and goes no further`()
+    func `The rules of HTTP/1.1 hold for streams; forbidden requests get an error or a reset and are not forwarded`()
         async throws
     {
         try await withGateway { test in
@@ -78,7 +78,7 @@ import Testing
 
     @Test
     func
-        `A malformed request ends its own stream only: a neighbour before and one after it are answered, and no GOAWAY comes`()
+        `A malformed request ends only its own stream: earlier and later ones are answered, and no GOAWAY is sent`()
         async throws
     {
         try await withGateway { test in
@@ -98,7 +98,7 @@ import Testing
         }
     }
 
-    @Test func `A body of another length than announced ends its own stream only`() async throws {
+    @Test func `A body whose length differs from the announced one ends only its own stream`() async throws {
         try await withGateway { test in
             let client = try await HTTP2Client.connect(test.port)
             for (length, body) in [("5", "abc"), ("2", "abc"), ("-1", "abc"), ("x", "abc")] {
@@ -126,7 +126,7 @@ import Testing
         Bytes(testDescription: "a frame larger than allowed", frame: [0xff, 0xff, 0xff, 1, 5, 0, 0, 0, 1]),
         Bytes(testDescription: "a stream that a client cannot open", frame: [0, 0, 1, 1, 5, 0, 0, 0, 2, 0x82]),
     ])
-    func `An error of the connection is told by GOAWAY, and the connection ends`(_ bytes: Bytes) async throws {
+    func `A connection error is reported by GOAWAY, and the connection ends`(_ bytes: Bytes) async throws {
         try await withGateway { test in
             let client = try await test.connect()
             try await client.send(RawHTTP2.start + bytes.frame)
@@ -139,7 +139,7 @@ import Testing
         }
     }
 
-    @Test func `A body that waits for 100 gets it once, and one that is refused does not`() async throws {
+    @Test func `A body that expects 100 gets it once, and a refused body does not`() async throws {
         try await withGateway { test in
             let client = try await HTTP2Client.connect(test.port)
             let waiting =
@@ -159,7 +159,7 @@ import Testing
     }
 
     @Test(arguments: [(15_000, 1, "200"), (20_000, 1, "431"), (60_000, 1, "431"), (60_000, 60, "431")])
-    func `A head that is too large gets 431, and its neighbour an answer`(_ size: Int, _ count: Int, _ status: String)
+    func `A head that is too large gets 431, and other streams continue`(_ size: Int, _ count: Int, _ status: String)
         async throws
     {
         try await withGateway { test in
@@ -173,7 +173,7 @@ import Testing
         }
     }
 
-    @Test func `A head beyond all measure ends the connection, with GOAWAY`() async throws {
+    @Test func `A head of excessive size ends the connection with GOAWAY`() async throws {
         try await withGateway { test in
             let client = try await RawHTTP2.connect(test)
             try? await client.send(
@@ -203,7 +203,9 @@ import Testing
         }
     }
 
-    @Test func `A client that takes nothing of its answer is closed, though nobody waits for its place`() async throws {
+    @Test func `A client that reads nothing of its response is closed, even if no one waits for its place`()
+        async throws
+    {
         try await withGateway(configure: {
             $0.timeouts.idle = .seconds(2)
             $0.timeouts.drain = .seconds(2)
@@ -219,7 +221,7 @@ import Testing
         }
     }
 
-    @Test func `A client that takes its answer byte by byte gets all of it, however long that is after its end`()
+    @Test func `A client that reads its response byte by byte gets all of it, however long that takes`()
         async throws
     {
         try await withGateway(configure: { $0.timeouts.idle = .seconds(3) }) { test in
@@ -236,7 +238,7 @@ import Testing
         }
     }
 
-    @Test func `A client that takes nothing of its answer is not busy for ever`() async throws {
+    @Test func `A client that reads nothing of its response does not count as busy for ever`() async throws {
         try await withGateway(configure: {
             $0.limits.maximumConnections = 2
             $0.timeouts.idle = .seconds(2)
@@ -259,7 +261,7 @@ import Testing
         [(":method", "POST")] + good.reordered(path: path).filter { $0.0 != ":method" }
     }
 
-    @Test func `Bodies go both ways, many streams share a connection, and a mismatch of length is refused`()
+    @Test func `Bodies flow both ways, streams share a connection, and a wrong length is refused`()
         async throws
     {
         try await withGateway { test in
@@ -287,7 +289,7 @@ import Testing
         }
     }
 
-    @Test func `100 MB come down a stream`() async throws {
+    @Test func `A stream can carry 100 MB downstream`() async throws {
         try await withGateway { test in
             let client = try await HTTP2Client.connect(test.port)
             let answer = try await client.ask(
@@ -297,7 +299,7 @@ import Testing
         }
     }
 
-    @Test func `Resetting streams over and over ends the connection`() async throws {
+    @Test func `Repeatedly resetting streams ends the connection`() async throws {
         try await withGateway { test in
             let client = try await HTTP2Client.connect(test.port)
             for _ in 0..<2000 where client.isActive {
@@ -308,7 +310,7 @@ import Testing
         }
     }
 
-    @Test func `A client that has left is forgotten, and draining does not wait for it`() async throws {
+    @Test func `A disconnected client is forgotten, and draining does not wait for it`() async throws {
         try await withGateway { test in
             let client = try await HTTP2Client.connect(test.port)
             let answer = try await client.ask(HPACKHeaders(Self.good), body: nil)

@@ -62,7 +62,7 @@ import Testing
         }
     }
 
-    @Test func `One frame reaches the streams it names, and no other`() async throws {
+    @Test func `A frame reaches exactly the streams it names`() async throws {
         try await withRelay { test, server in
             let (one, oneNumber) = try await join(test, server, "one")
             let (two, twoNumber) = try await join(test, server, "two")
@@ -80,7 +80,7 @@ import Testing
         }
     }
 
-    @Test func `A frame waits for what it has to follow, however it is cut`() async throws {
+    @Test func `A frame waits for its predecessor, however it is split`() async throws {
         try await withRelay { test, server in
             let (client, number) = try await join(test, server, "one")
             // "own one" has 7 bytes; the frame is to come behind 12.
@@ -95,7 +95,7 @@ import Testing
         }
     }
 
-    @Test func `A stream's own end ends it, and its number is no more`() async throws {
+    @Test func `A stream ends by its own end frame, and its number is not reused`() async throws {
         try await withRelay { test, server in
             let (one, oneNumber) = try await join(test, server, "one")
             let (two, twoNumber) = try await join(test, server, "two")
@@ -114,7 +114,8 @@ import Testing
     @Test(arguments: [
         [0, 0, 0, 3, 0, 0, 0, 0], [0, 0, 0, 4, 0, 0, 0, 1], [0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0],
         [0, 0, 0, 8, 0xff, 0xff, 0xff, 0xff],
-    ]) func `A relay that is out of step ends its streams, and another is opened`(_ nonsense: [UInt8]) async throws {
+    ]) func `A relay that is out of step ends its streams, and another one is opened`(_ nonsense: [UInt8]) async throws
+    {
         try await withRelay { test, server in
             let (client, _) = try await join(test, server, "one")
             let id = server.relayID
@@ -128,7 +129,7 @@ import Testing
         }
     }
 
-    @Test func `Streams end with the connection of their relay`() async throws {
+    @Test func `Streams end with their relay's connection`() async throws {
         try await withRelay { test, server in
             let (client, _) = try await join(test, server, "one")
             server.closeRelay()
@@ -137,7 +138,7 @@ import Testing
         }
     }
 
-    @Test func `Who takes nothing is cut off, and the others are not held up`() async throws {
+    @Test func `A client that reads nothing is cut off, and the others are not delayed`() async throws {
         try await withRelay { test, server in
             let (slow, slowNumber) = try await join(test, server, "slow", reading: false)
             let (quick, quickNumber) = try await join(test, server, "quick")
@@ -156,7 +157,7 @@ import Testing
         }
     }
 
-    @Test func `Without a relay streams go as ever, and a client cannot name one`() async throws {
+    @Test func `Without a relay streams work as usual, and a client cannot name one`() async throws {
         try await withRelay(refusing: true) { test, server in
             let client = try await follow(test, "one", "X-Martlet-Relay: 0123456789abcdef0123456789abcdef.1\r\n")
             await client.wait(for: "own one")

@@ -16,7 +16,7 @@ import Testing
             issued: Date(timeIntervalSince1970: TimeInterval(issued)))
     }
 
-    @Test func `What has run out is dropped, and the longer time of a session counts`() {
+    @Test func `Expired entries are dropped, and the longer lifetime of a session counts`() {
         var revoked = RevokedSessions()
         revoked.add(["a": Self.now - 1, "b": Self.now, "c": Self.now + 10], at: Self.now)
         #expect(revoked.sessions == ["b": Self.now, "c": Self.now + 10] && revoked.cutOff == 0)
@@ -25,7 +25,7 @@ import Testing
         #expect(revoked.refuses(token("b", issued: Self.now)) && !revoked.refuses(token("x", issued: Self.now - 899)))
     }
 
-    @Test func `Beyond the limit the oldest make way for a time, and no token of theirs is taken`() {
+    @Test func `Beyond the limit the oldest entries become a cut-off time, before which every token is refused`() {
         var revoked = RevokedSessions(maximumCount: 100)
         // A session's last token was issued 960 seconds before it stops mattering.
         let all = Dictionary(uniqueKeysWithValues: (0..<130).map { ("s\($0)", Self.now + 100 + Int64($0)) })
@@ -47,7 +47,7 @@ import Testing
         #expect(revoked.sessions.isEmpty && revoked.cutOff == Self.now + 5_000)
     }
 
-    @Test func `A file that is not whole or not ours is ignored, a whole one holds everything`() throws {
+    @Test func `An incomplete or foreign file is ignored, and a complete one holds everything`() throws {
         let directory = NSTemporaryDirectory() + "gateway-revocations-\(UUID().uuidString)"
         defer { try? FileManager.default.removeItem(atPath: directory) }
         let file = RevocationFile(directory: directory)
@@ -80,7 +80,9 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `A gateway that starts while auth is away refuses sessions that ended before`(isFileBad: Bool) async throws {
+    func `A gateway that starts while auth is unavailable refuses sessions that ended before`(isFileBad: Bool)
+        async throws
+    {
         let directory = NSTemporaryDirectory() + "gateway-revocations-\(UUID().uuidString)"
         let copies = directory + "-copies"
         try FileManager.default.createDirectory(atPath: copies, withIntermediateDirectories: true)
@@ -122,7 +124,7 @@ import Testing
         }
     }
 
-    @Test func `A cut-off counts on connections that are in use, too`() async throws {
+    @Test func `A cut-off time also applies to open connections`() async throws {
         try await withGateway { test in
             let key = P256.Signing.PrivateKey()
             test.auth.publish {

@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test func `A good token says who asks, and goes no further than the gateway`() async throws {
+    @Test func `A valid token identifies the caller, and is not passed beyond the gateway`() async throws {
         try await withKey { test in
             #expect(try await isAccepted(test, Self.request(try Self.token())))
             let known = try #require(principal(test))
@@ -80,7 +80,9 @@ import Testing
         }
     }
 
-    @Test func `What is not good now, here and for this app is refused, and nothing is passed on`() async throws {
+    @Test func `A token that is not valid now, here and for this app is refused, and the request is not forwarded`()
+        async throws
+    {
         try await withKey { test in
             let good = try Self.token()
             let other = P256.Signing.PrivateKey()
@@ -116,7 +118,7 @@ import Testing
         }
     }
 
-    @Test func `A session that ends is refused, on a connection that was in use with it, too`() async throws {
+    @Test func `The token of an ended session is refused, even on a connection that used it`() async throws {
         try await withKey { test in
             let client = try await test.connect()
             let keeping = Self.request(try Self.token("s-9")).replacing("Connection: close\r\n", with: "")
@@ -136,8 +138,7 @@ import Testing
         }
     }
 
-    @Test func `Keys follow one another without a token that is refused, and end when they have expired`() async throws
-    {
+    @Test func `Keys rotate without a refused token, and are dropped once they have expired`() async throws {
         try await withKey { test in
             let next = P256.Signing.PrivateKey()
             test.auth.publish { $0.signingKeys = [Self.signingKey(), Self.signingKey("k2", next)] }

@@ -143,7 +143,7 @@ import Testing
     }
 
     @Test
-    func `Who names a user has that user's rights on every route, and a malformed token is refused on every route`()
+    func `A token grants its user's rights on every route, and a malformed token is refused on every route`()
         async throws
     {
         let routes = try RouteFile.read(Self.file).routes

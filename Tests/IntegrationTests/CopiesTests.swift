@@ -13,7 +13,7 @@ extension IntegrationTests {
 
         init() throws { server = try .current }
 
-        @Test func `two copies of storage share the work, and the loss of one fails no read but those in flight`()
+        @Test func `two storage instances share the work, and losing one fails only the reads in flight`()
             async throws
         {
             let second = try await start("storage", upstreams: [])
@@ -44,7 +44,7 @@ extension IntegrationTests {
             #expect(entries.problems.values.reduce(0, +) <= Self.readers)
         }
 
-        @Test func `rules and roles set through one copy hold in the other at once`() async throws {
+        @Test func `rules and roles set through one instance apply in the other at once`() async throws {
             let second = try await start("storage", upstreams: [])
             defer { second.stop() }
             let front = try await start("gateway", upstreams: [second.address])
@@ -68,7 +68,7 @@ extension IntegrationTests {
             print("rules and roles in the other copy after \(ContinuousClock.now - start)")
         }
 
-        @Test func `a copy that stops by SIGTERM fails no request at all`() async throws {
+        @Test func `an instance stopped by SIGTERM fails no request`() async throws {
             let second = try await start("storage", upstreams: [])
             defer { second.stop() }
             let first = try #require(server.connection.services["storage"])

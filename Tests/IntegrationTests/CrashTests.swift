@@ -33,7 +33,8 @@ extension IntegrationTests {
         }
 
         @Test(.enabled(if: hasPython))
-        func `sentry-sdk reports crashes, messages and sessions as it is, and heeds rate limits`() async throws {
+        func `an unmodified sentry-sdk reports crashes, messages and sessions, and respects rate limits`() async throws
+        {
             try await LocalServer.with(environment: ["MARTLET_ANALYTICS_CRASHES_QUOTA_ERRORS": "25"]) { server in
                 let sent = try await sentryClient("report", server)
                 let crashes = try #require(sent["crashes"] as? [String])
@@ -96,7 +97,8 @@ extension IntegrationTests {
             }
         }
 
-        @Test func `whatever is killed while reports come in, each acknowledged one is stored, each once`() async throws
+        @Test func `whatever is killed while reports arrive, each acknowledged one is stored exactly once`()
+            async throws
         {
             let kills = ProcessInfo.processInfo.environment["MARTLET_TEST_KILLS"].flatMap { Int($0) } ?? 4
             try await LocalServer.with(environment: ["MARTLET_ANALYTICS_CRASHES_QUOTA_ERRORS": "1000000"]) { server in

@@ -65,7 +65,7 @@ extension IntegrationTests {
             }
         }
 
-        @Test func `Storage and auth die in the middle of a deletion, the receipt ends complete and nothing is left`()
+        @Test func `A deletion completes and leaves nothing behind although storage and auth die in the middle`()
             async throws
         {
             let (id, asUser) = try await user("anna")
@@ -110,7 +110,7 @@ extension IntegrationTests {
             #expect(left == Self.objects)
         }
 
-        @Test func `A user fetches all that is held of them through the gateway`() async throws {
+        @Test func `A user downloads all their data through the gateway`() async throws {
             let (id, asUser) = try await user("carla")
             #expect(try await asUser.post("auth/me/export", "").status == 202)
             try await eventually("the export is done", within: .seconds(120)) {

@@ -22,7 +22,7 @@ extension IntegrationTests {
         }
 
         @Test(.enabled(if: ProcessInfo.processInfo.environment["MARTLET_TEST_PYTHON"]?.isEmpty == false))
-        func `segment-analytics-python and rudder-sdk-python send what they have, as they are`() async throws {
+        func `segment-analytics-python and rudder-sdk-python work unmodified`() async throws {
             let python = try #require(ProcessInfo.processInfo.environment["MARTLET_TEST_PYTHON"])
             let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(
                 path: "Support/segment_clients.py")
@@ -61,7 +61,7 @@ extension IntegrationTests {
         }
 
         @Test
-        func `an ingest key is asked for, its own app's events are stored, and an app on a device has its own door`()
+        func `an ingest key is required, events of its app are stored, and apps on devices have a route of their own`()
             async throws
         {
             let body = #"{"batch":[{"type":"track","event":"Door","userId":"u1"}]}"#
@@ -106,7 +106,7 @@ extension IntegrationTests {
             #expect(try await master.get("analytics/settings")["privacy"] == #""standard""#)
         }
 
-        @Test func `analytics and PostgreSQL killed while events come lose none that was acknowledged and double none`()
+        @Test func `killing analytics and PostgreSQL loses no acknowledged event and duplicates none`()
             async throws
         {
             let book = Book()

@@ -23,7 +23,7 @@ extension IntegrationTests {
         }
 
         @Test
-        func `who is given a variation and what they do are joined in results, which stay readable without analytics`()
+        func `exposures and events are joined in results, which remain readable without analytics`()
             async throws
         {
             let client = Client(server.connection), master = Client.master(server.connection)
@@ -97,7 +97,7 @@ extension IntegrationTests {
             #expect(results["conversions.seen"] == #"{"control":1,"dark":1}"#, "\(results)")
         }
 
-        @Test func `what a user says in the profile is an attribute of conditions`() async throws {
+        @Test func `a user's profile provides attributes for conditions`() async throws {
             let app = try await server.makeApp("Profiles")
             let client = server.client(app)
             let master = Client(

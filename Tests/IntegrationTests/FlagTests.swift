@@ -17,7 +17,7 @@ extension IntegrationTests {
         }
 
         @Test(.enabled(if: ProcessInfo.processInfo.environment["MARTLET_TEST_PYTHON"]?.isEmpty == false))
-        func `openfeature-provider-ofrep and schemathesis find the protocol as it is published`() async throws {
+        func `openfeature-provider-ofrep and schemathesis find the protocol as published`() async throws {
             let python = try #require(ProcessInfo.processInfo.environment["MARTLET_TEST_PYTHON"])
             let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(
                 path: "Support/ofrep_client.py")
@@ -48,7 +48,7 @@ extension IntegrationTests {
             #expect(try await post(["Authorization": "Bearer " + server.connection.secret]) == 401)
             #expect(try await post(["X-API-Key": server.connection.evaluationKey]) != 401)
         }
-        @Test func `A role that storage gives a user changes what flags and configurations answer, within ten seconds`()
+        @Test func `A role granted in storage changes flags and configurations within ten seconds`()
             async throws
         {
             let app = try await server.makeApp("Roles")

@@ -11,7 +11,7 @@ extension IntegrationTests {
         static let writers = 4
         static let subscribers = 8
 
-        @Test func `storage and gateway killed under live streams lose no event and bring none twice`() async throws {
+        @Test func `killing storage and gateway under live streams loses no event and duplicates none`() async throws {
             let server = try LocalServer.current
             let client = Client(server.connection)
             #expect(try await client.post("storage/Break", #"{"_id":"first"}"#).isSuccess)
@@ -52,7 +52,7 @@ extension IntegrationTests {
             }
         }
 
-        @Test func `a stream whose client is gone ends at once, not at the next event`() async throws {
+        @Test func `a stream whose client has disconnected ends at once, not at the next event`() async throws {
             let server = try LocalServer.current
             #expect(try await Client(server.connection).post("storage/Gone", #"{"_id":"first"}"#).isSuccess)
             let before = try await Self.subscribers(server)

@@ -68,7 +68,7 @@ extension IntegrationTests {
                 place: "notifications/messages/"),
         ]
 
-        @Test func `everything that is made is where Location says`() async throws {
+        @Test func `every created thing is where Location says`() async throws {
             let server = try LocalServer.current
             var missing: [String] = []
             for making in Self.makings {
@@ -93,7 +93,9 @@ extension IntegrationTests {
             #expect(missing.isEmpty, "\(missing.joined(separator: "\n"))")
         }
 
-        @Test func `answers of services come packed through the gateway, and their tags go back`() async throws {
+        @Test func `services' responses arrive compressed through the gateway, and their tags are accepted`()
+            async throws
+        {
             let client = Client(try LocalServer.current.connection)
             let text = String(repeating: "much the same ", count: 200)
             let made = try await client.post("storage/Packed", #"{"_id":"p","text":"\#(text)"}"#)

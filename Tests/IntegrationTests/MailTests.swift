@@ -52,7 +52,7 @@ extension IntegrationTests {
             return try await master.get("notifications/mail/\(id)")
         }
 
-        @Test func `Users read the app's mail in their language, and one click ends it`() async throws {
+        @Test func `Users get the app's mail in their language, and unsubscribe with one click`() async throws {
             try await Self.withMail { server in
                 let master = Client.master(server.connection)
                 let own = try await MailServer.shared.server()
@@ -151,7 +151,7 @@ extension IntegrationTests {
         /// way, with the same Message-ID.
         @Test
         func
-            `Whenever notifications is killed, each queued mail arrives, and what comes twice says that it is the same`()
+            `Whenever notifications is killed, each queued mail arrives, and duplicates can be recognized`()
             async throws
         {
             let kills = ProcessInfo.processInfo.environment["MARTLET_TEST_KILLS"].flatMap { Int($0) } ?? 2

@@ -50,20 +50,21 @@ extension IntegrationTests {
         }
 
         @Test(.enabled(if: python != nil))
-        func `authlib and requests-oauthlib let users sign in`() async throws {
+        func `authlib and requests-oauthlib can sign users in`() async throws {
             let user = try await signIn(by: "oidc_client.py")
             let grants = try await master.adding(HeaderName.user, user).get("auth/me/grants")
             #expect(grants.status == 200 && grants["count"] == "4", "\(grants)")
         }
 
         @Test(.enabled(if: python != nil))
-        func `idpyoidc, which insists on RS256, lets users sign in, and they are asked once`() async throws {
+        func `idpyoidc, which requires RS256, can sign users in, who give consent once`() async throws {
             let user = try await signIn(by: "idpyoidc_client.py")
             let grants = try await master.adding(HeaderName.user, user).get("auth/me/grants")
             #expect(grants.status == 200 && grants["count"] == "1", "\(grants)")
         }
 
-        @Test func `An ID token opens nothing of the app, by whatever algorithm, and no forged one does`() async throws
+        @Test func `An ID token opens nothing of the app, whatever its algorithm, and a forged one is refused`()
+            async throws
         {
             let keys = try await Client.send("GET", server.connection.oidcIssuer + "/jwks")
             guard case .array(let published)? = keys.json?["keys"] else { throw Trouble("no keys in \(keys)") }
@@ -88,7 +89,7 @@ extension IntegrationTests {
             }
         }
 
-        @Test func `The provider is where connection.json says, and its door opens nothing else`() async throws {
+        @Test func `The provider is where connection.json says, and its route opens nothing else`() async throws {
             let issuer = server.connection.oidcIssuer
             #expect(issuer == "\(client.url)/oidc/\(server.connection.appId)")
             func get(_ address: String) async throws -> Reply { try await Client.send("GET", address) }

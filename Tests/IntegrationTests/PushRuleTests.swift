@@ -63,7 +63,7 @@ extension IntegrationTests {
             apns.requests.filter { $0.device == person.device }.compactMap { try? JSONValue(parsing: $0.payload) }
         }
 
-        @Test func `FindMyBike: a sighting is pushed to the bike's owner, although notifications is killed in between`()
+        @Test func `FindMyBike: a sighting is pushed to the bike's owner although notifications is killed`()
             async throws
         {
             try await Self.withSimulator { server, apns in
@@ -106,7 +106,7 @@ extension IntegrationTests {
             }
         }
 
-        @Test func `SportLook: chat reaches all participants but the sender, an invitation whom it is for`()
+        @Test func `SportLook: chat reaches all participants but the sender, and an invitation reaches the invited`()
             async throws
         {
             try await Self.withSimulator { server, apns in
@@ -144,7 +144,7 @@ extension IntegrationTests {
             }
         }
 
-        @Test func `SportLook: one user invites another by a template, as the app's client-rules allow it`()
+        @Test func `SportLook: one user invites another by a template, as the app's client rules allow`()
             async throws
         {
             try await Self.withSimulator { server, apns in

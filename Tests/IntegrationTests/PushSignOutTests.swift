@@ -30,7 +30,8 @@ extension IntegrationTests {
             return answer.string("user")
         }
 
-        @Test func `Who signs out everywhere else gets no push there any more, and a changed password does the same`()
+        @Test
+        func `A user who signs out everywhere else gets no more push there, and the same holds for a changed password`()
             async throws
         {
             let client = Client(server.connection)
@@ -60,7 +61,7 @@ extension IntegrationTests {
             try await eventually("all are signed out") { try await user(kept.path) == nil }
         }
 
-        @Test func `Nobody signs others out of push through the gateway`() async throws {
+        @Test func `No client can sign others out of push through the gateway`() async throws {
             let answer = try await Client.master(server.connection).post("internal/users/sign-out", "{}")
             #expect(answer.status == 404, "\(answer)")
         }

@@ -36,7 +36,7 @@ extension IntegrationTests {
         ]
 
         @Test(arguments: drills)
-        func `a process ended twice under load loses no acknowledged write`(_ drill: Drill) async throws {
+        func `killing a process twice under load loses no acknowledged write`(_ drill: Drill) async throws {
             let server = try LocalServer.current
             let client = Client(server.connection)
             let collection = "Drill-\(drill.process)-\(drill.signal)"

@@ -6,8 +6,7 @@ import Testing
 extension IntegrationTests {
     /// Every server of these tests is searched for secrets when it has stopped; this one logs all that it can.
     struct SecrecyTests {
-        @Test func `no log holds a credential or a password, whatever is logged and whatever goes wrong`() async throws
-        {
+        @Test func `no log contains a credential or a password, at any log level and after any failure`() async throws {
             try await LocalServer.with(environment: ["MARTLET_LOG_LEVEL": "trace"]) { server in
                 let (client, master) = (Client(server.connection), Client.master(server.connection))
                 let connection = server.connection

@@ -17,7 +17,7 @@ extension IntegrationTests {
         }
 
         @Test
-        func `200 clients that do not read fill no process's memory, others go on, and the silent ones are cut off`()
+        func `200 clients that do not read fill no process's memory, others continue, and the silent ones are cut off`()
             async throws
         {
             let text = String(repeating: "x", count: 900_000)

@@ -59,7 +59,7 @@ extension IntegrationTests {
             #expect(try await client.get("storage/Moved/o77")["n"] == "77")
         }
 
-        @Test func `without the master key nothing of this is open`() async throws {
+        @Test func `without the master key all of this is refused`() async throws {
             for (method, path) in [
                 ("POST", "imports/X?format=json"), ("GET", "exports/X?format=json"), ("GET", "jobs"),
                 ("DELETE", "environment"),

@@ -3,7 +3,7 @@ import Testing
 
 @Suite struct CSVLineTests {
     @Test(
-        "cells are quoted, guarded against formulas, and empty where there is nothing",
+        "cells are quoted, guarded against formulas, and empty for missing values",
         arguments: [
             (["a", nil, "", "b"], "\"a\",,,\"b\"\r\n"),
             (["say \"hi\"", "x,y", "1\n2"], "\"say \"\"hi\"\"\",\"x,y\",\"1\n2\"\r\n"),

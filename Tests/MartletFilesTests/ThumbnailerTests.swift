@@ -52,7 +52,7 @@ struct ThumbnailerTests {
         if !picture.file.hasSuffix("gif") { #expect(thumbnail.contentType == picture.expected.type) }
     }
 
-    @Test func `a thumbnail stands upright and has no metadata, hence no position`() async throws {
+    @Test func `a thumbnail is upright and has no metadata, such as its location`() async throws {
         // Orientation 6 and a GPS latitude, in an APP1 segment behind the SOI.
         let plain = try await make("a.jpg")
         let thumbnail = try await thumbnail(of: Array(plain[..<2]) + Exif.segment + plain[2...])
@@ -83,7 +83,7 @@ struct ThumbnailerTests {
     ]
 
     @Test(arguments: hostile)
-    func `what is no picture, or too large a one, is refused`(_ name: String, _ bytes: [UInt8]) async throws {
+    func `a file that is not a picture, or too large, is refused`(_ name: String, _ bytes: [UInt8]) async throws {
         await #expect(throws: Thumbnailer.Refusal.self) { _ = try await thumbnail(of: bytes) }
     }
 
@@ -121,7 +121,7 @@ struct ThumbnailerTests {
     ]
 
     @Test(arguments: faults)
-    func `only what is surely the picture's fault is held against it for good`(_ fault: Fault) async throws {
+    func `only a definite fault of the picture is remembered for good`(_ fault: Fault) async throws {
         try await withFolder { folder in
             for (name, script) in [("vipsheader", fault.header), ("vipsthumbnail", fault.thumbnail)] {
                 let made = FileManager.default.createFile(
@@ -148,7 +148,7 @@ struct ThumbnailerTests {
         }
     }
 
-    @Test func `the pixels are counted before anything is decoded`() async throws {
+    @Test func `pixels are counted before anything is decoded`() async throws {
         let source = try await make("a.png")
         _ = try await thumbnail(of: source, maximumPixels: 800 * 600)
         let refusal = await #expect(throws: Thumbnailer.Refusal.self) {
@@ -157,14 +157,14 @@ struct ThumbnailerTests {
         #expect(refusal?.reason.contains("479999 pixels") == true)
     }
 
-    @Test func `a picture cut off half way is refused or shown as far as it goes, and leaves nothing behind`()
+    @Test func `a truncated picture is refused or shown in part, and leaves nothing behind`()
         async throws
     {
         let source = try await make("a.jpg")
         _ = try? await thumbnail(of: Array(source[..<(source.count / 2)]))
     }
 
-    @Test func `many at once take turns, and too many are sent away`() async throws {
+    @Test func `concurrent requests take turns, and too many are refused`() async throws {
         let source = try await make("a.jpg")
         try await withFolder { folder in
             let files = LocalFiles(directory: folder + "/files")
@@ -187,7 +187,7 @@ struct ThumbnailerTests {
     @Test(arguments: [
         "", "a", "a=1", "a=1x", "a=0x1", "a=1x4097", "A=1x1", "a b=1x1", "a=1x1:cut", "a=+1x1", "../a=1x1",
     ])
-    func `a size is a name and two sides`(_ text: String) {
+    func `a size has a name and two sides`(_ text: String) {
         #expect(ThumbnailSize(text) == nil || text == "a=+1x1")
     }
 

@@ -8,7 +8,7 @@ import Testing
 
 /// A service behind an address that takes connections and never answers.
 @Suite struct BlackHoleTests {
-    @Test func `A look-up gives up by itself`() async throws {
+    @Test func `A look-up ends by its own timeout`() async throws {
         let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         try #require(listener >= 0)
         defer { close(listener) }

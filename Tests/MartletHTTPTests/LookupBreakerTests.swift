@@ -18,7 +18,7 @@ import Testing
 
     @Test
     func
-        `After a few failures in a row nobody is asked; when the pause is over one tries, and what becomes of it counts for all`()
+        `After a few failures in a row no one asks; after the pause one caller tries, and the result counts for all`()
         throws
     {
         let start = ContinuousClock.now
@@ -52,7 +52,7 @@ import Testing
 
     @Test
     func
-        `Of a crowd at a service that never answers few ask, so many wait, and all go on when the first ones' time is up`()
+        `With an unresponsive service, few callers ask, a limited number wait, and all continue after the first timeout`()
         async throws
     {
         var limits = LookupLimits()

@@ -28,7 +28,7 @@ import Testing
         return Set(registry.text().matches(of: /(?m)^# TYPE (\S+)/).map { String($0.1) })
     }
 
-    @Test func `every metric has help, and there is none for others`() throws {
+    @Test func `every metric has a help text, and every help text a metric`() throws {
         let made = try Self.made()
         #expect(made.count > 25)
         #expect(made.symmetricDifference(MetricHelp.sentences.keys).sorted() == [])
@@ -53,7 +53,7 @@ import Testing
         #expect(Set(named).union(table).subtracting(known).sorted() == [], "in the document only")
     }
 
-    @Test(.enabled(if: Promtool.path != nil)) func `promtool finds nothing wrong with any metric that there is`()
+    @Test(.enabled(if: Promtool.path != nil)) func `promtool accepts every metric`()
         async throws
     {
         let registry = MetricsRegistry()

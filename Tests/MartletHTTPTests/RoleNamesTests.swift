@@ -12,7 +12,7 @@ import Testing
         return principal
     }
 
-    @Test func `Storage is asked once for each user, and not for nobody`() async throws {
+    @Test func `Storage is asked once per user, and not without a user`() async throws {
         let asked = Mutex<[UserDataRequest]>([])
         let names = RoleNames { user in
             asked.withLock { $0.append(user) }
@@ -27,7 +27,7 @@ import Testing
 
     private struct Away: Error {}
 
-    @Test func `What could not be asked for is not remembered as none`() async throws {
+    @Test func `A failed look-up is not cached as no roles`() async throws {
         let isAway = Mutex(true)
         let names = RoleNames { _ in
             if isAway.withLock({ $0 }) { throw Away() }
@@ -40,7 +40,7 @@ import Testing
         #expect(try await names.roles(of: principal("u")) == ["editors"])
     }
 
-    @Test func `Large values push each other out, and one that is renewed counts once`() async throws {
+    @Test func `Large values evict each other, and a renewed value counts once`() async throws {
         let asked = Mutex(0)
         let size = Mutex(UserProfiles.maximumValueInBytes)
         let profiles = UserProfiles(size: { _ in size.withLock { $0 } }) { _ in

@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    @Test func `200 clients that read nothing take no more than the budget of answers, and others are served`()
+    @Test func `200 clients that read nothing take no more than the response budget, and others are served`()
         async throws
     {
         let budgets = MemoryBudgets(answersInBytes: 64 << 20, patience: .milliseconds(50))

@@ -24,7 +24,7 @@ import Testing
         #expect(CanonicalText.number(Double(bitPattern: bits)) == text)
     }
 
-    @Test("A number reads back as itself, whatever its bits")
+    @Test("Every number survives a round trip, whatever its bits")
     func roundTrip() {
         var generator = SystemRandomNumberGenerator()
         for _ in 0..<20_000 {

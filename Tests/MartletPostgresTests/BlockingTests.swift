@@ -116,7 +116,7 @@ import Testing
     }
 
     /// Those that came before anybody could know that the lock is held.
-    @Test func `Statements sent in the moment in which others begin to wait for a lock do not wait with them`()
+    @Test func `Statements sent while others begin to wait for a lock do not wait with them`()
         async throws
     {
         try await withLockedTable { roles, release async throws in
@@ -140,7 +140,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [1, 2, 4]) func `A role with statements without end leaves others their turns`(connections: Int)
+    @Test(arguments: [1, 2, 4]) func `A role with endless statements leaves turns to others`(connections: Int)
         async throws
     {
         let roles = (0..<5).compactMap { PostgresIdentifier("turns_\($0)_\(UInt32.random(in: 0 ... .max))") }
@@ -166,7 +166,7 @@ import Testing
         }
     }
 
-    @Test func `Behind a statement that takes long nothing is sent while another connection is free`() async throws {
+    @Test func `Nothing is queued behind a slow statement while another connection is free`() async throws {
         let plain = try await PostgresServer.shared().makeDatabase()
         var configuration = plain
         configuration.maximumConnections = 3
@@ -184,7 +184,7 @@ import Testing
         }
     }
 
-    @Test func `A lock is waited for as long as configured`() async throws {
+    @Test func `Waiting for a lock ends after the configured time`() async throws {
         try await withLockedTable({ $0.lockTimeout = .milliseconds(300) }) { roles, release async throws in
             let start = ContinuousClock.now
             let error = await postgresError { try await roles.client.execute("INSERT INTO t VALUES (1)") }
@@ -210,7 +210,7 @@ import Testing
         }
     }
 
-    @Test func `A commit is on disk when it is acknowledged, whatever server, database and connection string say`()
+    @Test func `A commit is on disk once it is acknowledged, whatever server, database and connection string say`()
         async throws
     {
         // The server of the tests has it off in postgresql.conf.
@@ -230,7 +230,7 @@ import Testing
         ("57014", .timeout),
         ("53300", .unavailable), ("57P01", .unavailable), ("23505", .fault),
     ])
-    func `What a server's error means to others`(sqlState: String, condition: DependencyCondition) async throws {
+    func `The meaning of a server's errors`(sqlState: String, condition: DependencyCondition) async throws {
         try await withClient { client async throws in
             let raise = PostgresQuery(unescaped: "DO $$ BEGIN RAISE 'x' USING ERRCODE = '\(sqlState)'; END $$")
             #expect(await postgresError { try await client.query(raise) }?.condition == condition)

@@ -44,7 +44,7 @@ import Testing
 
     /// A session's list of roles may be stale from the start when another role is granted while it is read, which long
     /// lists make likely.
-    @Test func `A role that was granted a moment ago may be taken, however many others are granted meanwhile`()
+    @Test func `A role granted a moment ago can be used, however many others are granted meanwhile`()
         async throws
     {
         try await withClient({ $0.maximumConnections = 4 }) { admin async throws in
@@ -148,7 +148,7 @@ import Testing
         }
     }
 
-    @Test func `A transaction has its role and leaves none behind`() async throws {
+    @Test func `A transaction has its role and resets it afterwards`() async throws {
         try await withRoles(connections: 1) { client, a, b async throws in
             for _ in 0..<3 {
                 #expect(isOnly(a, try await owners(client, a)))
@@ -173,7 +173,7 @@ import Testing
         }
     }
 
-    @Test func `The tracker believes only what is answered`() throws {
+    @Test func `The tracker relies only on what was answered`() throws {
         let a = PostgresIdentifier("a"), b = PostgresIdentifier("b")
         var tracker = RoleTracker()
         #expect(!tracker.needsSwitch(to: nil))

@@ -32,7 +32,7 @@ import Testing
     ]
 
     @Test(arguments: pieces, ["", "-[", "__", "$s", "a::", "(", "x"])
-    func `A name takes no time worth mentioning, whatever it repeats`(_ piece: String, _ start: String) {
+    func `A name takes little time, whatever it repeats`(_ piece: String, _ start: String) {
         for end in ["", "!", "]", "_block_invoke", ".cold", ")"] {
             // At the limit the end counts; what is longer is cut.
             for length in [FunctionName.maximumLength, 2_000] {
@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    @Test func `Of a name so much is looked at that two which differ behind that are the same`() throws {
+    @Test func `Names that differ only beyond the examined length are the same`() throws {
         let name = String(repeating: "a", count: FunctionName.maximumLength)
         #expect(FunctionName.normalized(name + "b") == name)
         let report = #"{"exception":{"type":"E","stacktrace":{"frames":[{"function":"%","instruction_addr":1}]}}}"#
@@ -64,7 +64,7 @@ import Testing
     @Test(arguments: [
         "\"", " \"", "'a ", "1 ", "0x", "1.", "a:", "::", "-1e", "%-1", "{", "1:11:", "+", "deadbeef", "e\u{301}1",
     ])
-    func `A message takes no time worth mentioning`(_ piece: String) {
+    func `A message takes little time`(_ piece: String) {
         for end in ["", "!", "\n", "1"] {
             // At the limit of `MessagePattern` the end counts; what is longer is cut.
             for length in [1_000, 2_000] {
@@ -76,7 +76,7 @@ import Testing
 
     /// Reports as large as they may be, of a piece that is everywhere in them.
     @Test(arguments: ["_block_invoke", "(", ".cold", "$", "e\u{301}"])
-    func `A report's time grows as it does`(_ piece: String) throws {
+    func `A report's time grows in proportion to its size`(_ piece: String) throws {
         func event(_ frames: Int) throws -> Event {
             let name = String(repeating: piece, count: 1_000 / piece.utf8.count)
             // Each is another, so that none is known.
@@ -104,7 +104,7 @@ import Testing
         ("a$1/b c", "a$ c"), ("a$1/ c", "a$/ c"), ("0x", "0x"), ("x0xfz", "x<addr>z"),
         ("(12) suspend resume partial function for f", "f"),
     ])
-    func `Names at the edge of what is taken off`(_ name: String, _ normalized: String) {
+    func `Unusual forms of removable parts`(_ name: String, _ normalized: String) {
         #expect(FunctionName.normalized(name) == normalized)
     }
 
@@ -131,7 +131,7 @@ import Testing
         #expect(Event(try JSONValue(parsing: report.utf8), id: nil)?.message == message)
     }
 
-    @Test func `Members under the names that raven gave them are read as those of today`() throws {
+    @Test func `raven's member names are understood`() throws {
         let report = """
             {"message":"told","sentry.interfaces.Message":{"message":"hi %s","params":["Ann"]},"sentry.interfaces.Exception":[{"type":"E","value":"broken"}],
             "sentry.interfaces.Stacktrace":{"frames":[{"function":"f"}]},"sentry.interfaces.User":{"id":"u1"},"sentry.interfaces.Http":{"url":"https://a.example/"},

@@ -43,7 +43,7 @@ import Testing
             close(ChiSquared(degreesOfFreedom: 1).survival(x), 2 * Normal.survival(x.squareRoot()), relative: 1e-12))
     }
 
-    @Test func `What is no probability has no quantile`() {
+    @Test func `An invalid probability has no quantile`() {
         #expect(
             Normal.quantile(0) == -.infinity && Normal.quantile(1) == .infinity && Normal.quantile(-0.1).isNaN
                 && Normal.quantile(1.1).isNaN)

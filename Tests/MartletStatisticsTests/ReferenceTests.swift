@@ -9,7 +9,7 @@ import Testing
     }
 
     @Test(.enabled(if: python != nil))
-    func `Effects, intervals, beliefs, sample ratios and sizes are those of gbstats and scipy`() throws {
+    func `Effects, intervals, posteriors, sample ratios and sizes agree with gbstats and scipy`() throws {
         let cases = try ReferenceCase.all(seed: 20_261_122, count: 7_000, python: try #require(Self.python))
         #expect(cases.count == 7_000)
         for (line, item) in cases.enumerated() {

@@ -15,7 +15,7 @@ import Testing
 
     @Test
     func
-        `Looking fifty times at no effect raises a false alarm in at most 5 % of sequential tests, and in many more of the others`()
+        `Looking fifty times at a zero effect raises a false alarm in at most 5 % of sequential tests, and in many more of the others`()
         throws
     {
         var generator = SeededGenerator(state: 20_261_122)
@@ -47,7 +47,7 @@ import Testing
     }
 
     /// A quarter converts in the control, 3/8 with the treatment.
-    @Test func `The units that a plan asks for find the effect as often as it says`() throws {
+    @Test func `The planned number of units finds the effect as often as promised`() throws {
         let variances = (0.25 * 0.75, 0.375 * 0.625)
         let units = try #require(
             SampleSize().units(toFind: 0.125, controlVariance: variances.0, treatmentVariance: variances.1))

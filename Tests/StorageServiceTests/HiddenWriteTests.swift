@@ -34,7 +34,8 @@ import Testing
     }
 
     @Test(arguments: ["secret", "mail", "place"], ["a", "b", "none"])
-    func `an operation on a hidden field is 403 whatever the field holds`(_ field: String, _ id: String) async throws {
+    func `an operation on a hidden field is 403 whatever the field contains`(_ field: String, _ id: String) async throws
+    {
         let app = try await Self.app()
         let bodies =
             Self.operations.map { #"{"\#(field)":\#($0)}"# } + [
@@ -57,7 +58,7 @@ import Testing
         }
     }
 
-    @Test func `a field that the object shows to the user takes operations`() async throws {
+    @Test func `a field that the object shows to the user accepts operations`() async throws {
         let app = try await Self.app()
         #expect(
             try await app.user("ada").patch("/storage/Note/a", #"{"place":{"__op":"Increment","amount":1}}"#)["place"]
@@ -78,7 +79,7 @@ import Testing
                 == "42")
     }
 
-    @Test func `a hidden field can be set as a whole, and the answer does not show it`() async throws {
+    @Test func `a hidden field can be set as a whole, and the response does not show it`() async throws {
         let app = try await Self.app()
         for id in ["a", "b"] {
             let answer = try await app.user("ben").patch("/storage/Note/\(id)", #"{"secret":1,"mail":null}"#)
@@ -94,7 +95,7 @@ import Testing
         #expect(try await app.master.get("/storage/Note/new")["secret"] == "2")
     }
 
-    @Test func `a unique index tells nobody of values that are hidden from them`() async throws {
+    @Test func `a unique index does not reveal hidden values`() async throws {
         let app = try await Self.app()
         for fields in [#"["secret"]"#, #"["code","mail"]"#] {
             let made = try await app.master.post("/collections/Note/indexes", #"{"fields":\#(fields),"unique":true}"#)
@@ -127,7 +128,7 @@ import Testing
         #expect(try await app.master.post("/storage/Note", #"{"secret":43}"#).status == 201)
     }
 
-    @Test func `a unique index on a field that the user sees works as for everybody`() async throws {
+    @Test func `a unique index on a visible field works as usual`() async throws {
         let app = try await StorageApp()
         _ = try await app.master.put("/collections/Profile/rules", #"{"hidden":{"mail":["field:owner"]}}"#)
         _ = try await app.master.post("/storage/Profile", #"{"_id":"p","owner":"eve","mail":"taken"}"#)
@@ -187,7 +188,7 @@ import Testing
     }
 
     @Test(arguments: [("ben", ErrorCode.forbidden), ("eve", .objectNotFound)], ["a", "w"])
-    func `what a rule or the writers refuse is 403 to who may read the object, 404 to others`(
+    func `a write that a rule or the writers refuse is 403 for readers of the object, and 404 for others`(
         _ asker: (user: String, code: ErrorCode), _ id: String
     ) async throws {
         let app = try await Self.shared()
@@ -229,7 +230,7 @@ import Testing
         #expect(try await app.user("ada").patch("/storage/Note/a", #"{"n":3}"#).status == 200)
     }
 
-    @Test func `who may read no object may change none: the answer would show it`() async throws {
+    @Test func `a user who may read no object may change none, because the response would show it`() async throws {
         let app = try await StorageApp()
         _ = try await app.master.post("/storage/Note", #"{"_id":"a","n":1}"#)
         _ = try await app.master.put("/collections/Note/rules", #"{"rules":{"get":[],"find":[]}}"#)
@@ -248,7 +249,7 @@ import Testing
         ("K", "\u{212a}"), ("caf\u{e9}", "cafe\u{301}"), ("\u{c5}", "\u{212b}"), ("a;b", "a\u{37e}b"),
     ]
 
-    @Test(arguments: pairs) func `a field's name is its bytes`(_ one: String, _ other: String) {
+    @Test(arguments: pairs) func `a field's name is compared by bytes`(_ one: String, _ other: String) {
         #expect(one == other)
         #expect(FieldName(one) != FieldName(other) && FieldName(one) == FieldName(one))
         #expect(Set([FieldName(one), FieldName(other)]).count == 2)
@@ -353,7 +354,7 @@ import Testing
         (#"{"rules":{"find":"*"}}"#, "rules.find", ""), (#"{"rules":[]}"#, "rules", ""),
         (#"{"rules":{"find":[1]}}"#, "rules.find", ""),
         (#"{"defaults":{"reader":[]}}"#, "defaults.reader", ""),
-    ]) func `rules that cannot work are refused, with what would be right`(
+    ]) func `rules that cannot work are refused with a suggestion`(
         _ body: String, _ field: String, _ right: String
     ) async throws {
         let app = try await Self.app()
@@ -369,14 +370,14 @@ import Testing
         #"{"rules":{"update":["field:team","field:people","field:map.owner","field:later","field:later.id"]}}"#,
         #"{"hidden":{"n":["field:by","role:editors"],"later":[]},"defaults":{"readers":["owner","role:editors"],"writers":["owner"]}}"#,
         #"{"rules":null,"hidden":null}"#, "{}",
-    ]) func `rules that can work are taken, and read as they were set`(_ body: String) async throws {
+    ]) func `valid rules are accepted, and read as they were set`(_ body: String) async throws {
         let app = try await Self.app()
         let answer = try await app.master.put("/collections/Note/rules", body)
         #expect(answer.status == 200, "\(answer)")
         #expect(try await app.master.get("/collections/Note/rules").text == answer.text)
     }
 
-    @Test func `rules refused for a collection that is not there do not make it`() async throws {
+    @Test func `rules refused for a missing collection do not create it`() async throws {
         let app = try await Self.app()
         try await app.expectRefusal(.invalidBody) {
             try await app.master.put("/collections/None/rules", #"{"rules":{"find":["role:none"]}}"#)

@@ -11,7 +11,7 @@ import Testing
 
 /// Of collections that are too large to keep their writers waiting.
 @Suite(.serialized) struct IndexBuildTests {
-    @Test func `a large collection is written to while its index is built`() async throws {
+    @Test func `a large collection accepts writes while its index is built`() async throws {
         let large = try await LargeCollection()
         let app = large.app
         let before = try await app.contents()["Large"]
@@ -41,7 +41,7 @@ import Testing
         #expect(try await app.contents()["Large"] == before)
     }
 
-    @Test func `a unique index that the objects do not allow fails, says why, and leaves nothing`() async throws {
+    @Test func `a unique index that the objects violate fails with the reason, and leaves nothing`() async throws {
         let large = try await LargeCollection()
         let app = large.app
         let before = try await app.contents()
@@ -62,7 +62,7 @@ import Testing
     }
 
     @Test(arguments: ["/collections/Large/indexes/age", "/collections/Large"])
-    func `a build is given up when its index or collection goes`(_ path: String) async throws {
+    func `a build is cancelled when its index or collection is deleted`(_ path: String) async throws {
         let large = try await LargeCollection()
         let app = large.app
         let asked = try await large.whileSomebodyReads {
@@ -79,7 +79,7 @@ import Testing
         if path.hasSuffix("age") { #expect(try await app.master.get("/collections/Large/indexes")["count"] == "0") }
     }
 
-    @Test func `what a killed worker left half-built is begun anew`() async throws {
+    @Test func `a half-built index of a killed worker is built from scratch`() async throws {
         let large = try await LargeCollection()
         let app = large.app
         let (job, relation) = try await large.claimedBuild(unique: true)
@@ -94,7 +94,7 @@ import Testing
         #expect(try await app.master.get("/collections/Large/indexes")["data.0.state"] == #""ready""#)
     }
 
-    @Test func `a unique index that is being built tells nobody of hidden values either`() async throws {
+    @Test func `a unique index being built does not reveal hidden values either`() async throws {
         try await MigratedDatabase.with { database in
             let large = try await LargeCollection(of: try await StorageApp(alone: database))
             let app = large.app
@@ -118,8 +118,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `what the connection of a killed worker goes on with is waited for, begun or not`(_ isBegun: Bool) async throws
-    {
+    func `statements still running for a killed worker are waited for, begun or not`(_ isBegun: Bool) async throws {
         let large = try await LargeCollection()
         let app = large.app
         let (job, relation) = try await large.claimedBuild(unique: false)
@@ -149,7 +148,7 @@ import Testing
         await killed.close()
     }
 
-    @Test func `a worker that ends half way gives its build to the next`() async throws {
+    @Test func `a worker that ends half way passes its build to the next`() async throws {
         try await MigratedDatabase.with { database in
             let large = try await LargeCollection(of: try await StorageApp(alone: database))
             let app = large.app
@@ -173,7 +172,7 @@ import Testing
         }
     }
 
-    @Test func `what nobody will go on with is swept away, and nothing else`() async throws {
+    @Test func `abandoned builds are removed, and nothing else`() async throws {
         let large = try await LargeCollection()
         let app = large.app
         #expect(try await app.client.post("/storage/Small", "{}").status == 201)

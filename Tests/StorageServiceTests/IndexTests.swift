@@ -10,7 +10,7 @@ import Testing
 @testable import StorageService
 
 @Suite struct IndexTests {
-    @Test func `an index is made, listed and dropped`() async throws {
+    @Test func `an index is created, listed and dropped`() async throws {
         let app = try await StorageApp()
         _ = try await app.client.post("/storage/Note", "{}")
         let before = try await app.contents()
@@ -57,7 +57,7 @@ import Testing
             (#"{"fields":[""]}"#, .invalidName, nil), (#"{"fields":["a\"b"]}"#, .invalidName, nil),
             (#"{"fields":["-"]}"#, .invalidFilter, ""), (#"{"fields":["a\\b"]}"#, .invalidName, "fields"),
             ("", .invalidJSON, nil), ("[]", .invalidBody, nil),
-        ] as [(String, ErrorCode, String?)]) func `what cannot be an index makes none`(
+        ] as [(String, ErrorCode, String?)]) func `an invalid index creates nothing`(
             _ body: String, _ code: ErrorCode, _ field: String?
         ) async throws
     {
@@ -80,7 +80,7 @@ import Testing
     }
 
     @Test(arguments: ["absent", "n_idx", "Note_pkey", "Note_doc_idx", "%22", "%ff"])
-    func `only an index made here is dropped`(_ name: String) async throws {
+    func `only indexes created here can be dropped`(_ name: String) async throws {
         let app = try await StorageApp()
         _ = try await app.client.post("/storage/Note", "{}")
         try await app.expectRefusal(.indexNotFound) { try await app.master.delete("/collections/Note/indexes/\(name)") }
@@ -113,7 +113,7 @@ import Testing
         #expect(try await app.client.post("/storage/User", #"{"mail":"X@y"}"#).status == 201)
     }
 
-    @Test func `of fifty clients that post one unique value at once, one succeeds`() async throws {
+    @Test func `only one of fifty concurrent posts of a unique value succeeds`() async throws {
         let app = try await StorageApp()
         _ = try await app.client.post("/storage/User", "{}")
         #expect(
@@ -166,7 +166,7 @@ import Testing
         #expect(!plan.contains("Seq Scan"), "\(plan)")
     }
 
-    @Test func `an index made for a field serves the order by it`() async throws {
+    @Test func `an index on a field serves the order by it`() async throws {
         let large = try await Self.large.value
         var explain: PostgresQuery =
             "EXPLAIN SELECT doc FROM \(large.table) WHERE deleted IS NULL ORDER BY doc->'age', id LIMIT 100"
@@ -239,7 +239,7 @@ import Testing
         #expect(!plan.contains("Seq Scan"), "\(plan)")
     }
 
-    @Test func `a value that PostgreSQL has in its sample is not taken for one of every hundred`() async throws {
+    @Test func `a value in PostgreSQL's sample is not assumed to be in one row of a hundred`() async throws {
         let large = try await Self.large.value
         let rows = try await large.app.superuser.query(
             """
@@ -331,7 +331,7 @@ import Testing
         }
     }
 
-    @Test func `builds take turns, a cancelled one leaves its place, and too many are refused`() async throws {
+    @Test func `builds take turns, a cancelled one leaves the queue, and too many are refused`() async throws {
         let turn = IndexStore.makeTurn()
         let counts = Counts()
         let (entered, entering) = AsyncStream.makeStream(of: Void.self)

@@ -102,14 +102,14 @@ import Testing
         #expect(error?.code == .misuse)
     }
 
-    @Test func `the attempts fail for want of rights, not for want of rows`() async throws {
+    @Test func `the attempts fail for lack of rights, not of rows`() async throws {
         let apps = try await Self.apps.value
         let schema = try apps.b.space().schema
         #expect(try await Self.run(#"SELECT doc::text FROM "\#(schema)"."Secret""#, as: apps.b).count == 1)
         #expect(try await Self.run("SELECT lo_get(\(apps.largeObject))", as: apps.b).count == 1)
     }
 
-    @Test func `what others are doing and how their data are spread is hidden`() async throws {
+    @Test func `the activity of others and their data's statistics are hidden`() async throws {
         let apps = try await Self.apps.value
         let schema = try apps.b.space().schema
         var analyze = PostgresQuery(unescaped: #"ANALYZE "\#(schema)"."Secret""#)
@@ -133,7 +133,7 @@ import Testing
     }
 
     @Test(arguments: ["auth", "config", "analytics", "notifications"])
-    func `no other service reads an app, nor becomes its role, nor makes apps`(_ service: String) async throws {
+    func `no other service can read an app, become its role, or create apps`(_ service: String) async throws {
         let apps = try await Self.apps.value
         let client = apps.a.database.client(for: service, maximumConnections: 1)
         let schema = try apps.b.space().schema
@@ -152,7 +152,7 @@ import Testing
     }
 
     @Test(arguments: ["storage", "config", "analytics", "notifications"])
-    func `nobody but auth reads credentials and staff`(_ service: String) async throws {
+    func `only auth can read credentials and staff`(_ service: String) async throws {
         let database = try await Self.apps.value.a.database
         let client = database.client(for: service, maximumConnections: 1)
         for table in ["credentials", "staff", "apps", "key_ring", "migrations"] {
@@ -170,7 +170,7 @@ import Testing
     @Test(
         arguments: ["Live", "live'", "", "prod"],
         ["good", "Bad", "a_b", "a\"b", "", "1a", String(repeating: "a", count: 33)])
-    func `only apps and environments that can be are provisioned`(_ environment: String, _ app: String) async throws {
+    func `only valid apps and environments are provisioned`(_ environment: String, _ app: String) async throws {
         let postgres = try await Self.apps.value.a.postgres
         let error = await #expect(throws: PostgresError.self) {
             try await postgres.execute("SELECT storage.provision(\(app), \(environment))")

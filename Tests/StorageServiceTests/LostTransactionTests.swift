@@ -64,7 +64,7 @@ import Testing
 
     /// `isEmpty`: nobody has written to the collections yet, and the followers' first cursors have nothing to go by.
     @Test(arguments: [false, true])
-    func `every follower sees what is written under numbers that it had seen end before a crash`(isEmpty: Bool)
+    func `every follower sees writes that reuse transaction ids it saw end before a crash`(isEmpty: Bool)
         async throws
     {
         try await alone { app, server in
@@ -109,7 +109,7 @@ import Testing
         }
     }
 
-    @Test func `a hook that was set after transactions that a crash loses is told of everything`() async throws {
+    @Test func `a hook created after transactions that a crash loses is notified of everything`() async throws {
         try await alone { app, server in
             _ = try await app.client.post("/storage/Notes", #"{"_id":"first"}"#)
             let receiver = try await HookReceiver()
@@ -126,7 +126,7 @@ import Testing
         }
     }
 
-    @Test func `after a standby has taken over a cursor is expired at once, not only after the first checkpoint`()
+    @Test func `after a failover to a standby, a cursor expires at once, not only after the first checkpoint`()
         async throws
     {
         try await alone { app, server in
@@ -142,7 +142,7 @@ import Testing
 
 @Suite struct SnapshotTests {
     @Test(
-        "above the last change that it sees a durable snapshot sees nothing, and below it the same",
+        "a durable snapshot sees nothing above the last change that it sees, and everything below it",
         arguments: [
             ("10:20:", 15, "10:16:"), ("10:20:10,12,17", 15, "10:16:10,12"), ("20:20:", 15, "16:16:"),
             ("10:20:10,17", 19, "10:20:10,17"),

@@ -30,7 +30,7 @@ import Testing
         String(repeating: "0", count: 28) + String(0xa000 + number, radix: 16)
     }
 
-    @Test func `Bytes without a row go after a day, and so do rows without bytes`() async throws {
+    @Test func `Bytes without a row are removed after a day, and so are rows without bytes`() async throws {
         try await AnalyticsApp.run { app in
             let (files, sweep) = (app.service.crashes.retention.files, app.service.crashes.sweep)
             let space = try await app.service.spaces.space(of: "app1", .live).id
@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test func `Rows are compared page by page, and so many are found at once and no more`() async throws {
+    @Test func `Rows are compared page by page, and the number of findings is limited`() async throws {
         let ids = (0..<1_203).map(Self.id)
         let page = 500
         let backend = PagedFiles(ids: ids.filter { $0 != ids[0] && $0 != ids[700] && $0 != ids[1_202] })

@@ -25,7 +25,7 @@ import Testing
         }
     }
 
-    @Test func `Copies of the service have a quota together, by what they told each other`() async throws {
+    @Test func `Instances share a quota by exchanging their counts`() async throws {
         try await AnalyticsApp.run { app in
             _ = try await app.service.spaces.space(of: app.appID, .live)
             let time = Moment()
@@ -60,7 +60,7 @@ import Testing
 
     @Test
     func
-        `What is told late, of a minute that is over, changes nothing, and an app that nobody knows yet is told of later`()
+        `Late counts of a past minute change nothing, and counts of an app not yet known are sent later`()
         async throws
     {
         try await AnalyticsApp.run { app in

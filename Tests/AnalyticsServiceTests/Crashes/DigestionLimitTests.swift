@@ -52,7 +52,9 @@ import Testing
         return try FileManager.default.contentsOfDirectory(atPath: directory + "/refused").count
     }
 
-    @Test func `A report beyond its CPU time is set aside and counted, and those around it are stored`() async throws {
+    @Test func `A report that exceeds its CPU time is set aside and counted, and its neighbours are stored`()
+        async throws
+    {
         try await Self.withFolder { directory in
             try await AnalyticsApp.run { app in
                 let isOver = Mutex(false)
@@ -83,7 +85,7 @@ import Testing
         }
     }
 
-    @Test func `A lost thread comes back once, however many steps its work still takes`() async throws {
+    @Test func `A lost thread is replaced once, however many steps its work still takes`() async throws {
         let threads = DigestionThreads()
         let isOver = Mutex(false)
         let steps = Mutex(0)
@@ -103,7 +105,7 @@ import Testing
         try await eventually("no thread is lost") { threads.lostThreads == 0 }
     }
 
-    @Test func `Requests are answered while all threads for reports are busy`() async throws {
+    @Test func `Requests are answered while all digestion threads are busy`() async throws {
         try await Self.withFolder { directory in
             try await AnalyticsApp.run { app in
                 let isOver = Mutex(false)
@@ -125,7 +127,7 @@ import Testing
 
     @Test
     func
-        `A report that was in hand when the process died is tried once more, alone, and set aside after a second death`()
+        `A report in progress when the process died is retried alone, and set aside after a second death`()
         async throws
     {
         try await Self.withFolder { directory in
@@ -184,7 +186,7 @@ import Testing
         }
     }
 
-    @Test func `What was digested before a death is not held against it`() async throws {
+    @Test func `Records digested before the process died are not suspected`() async throws {
         try await Self.withFolder { directory in
             let folder = try SpoolFolder.make(in: directory)
             let (one, other) = (SpoolPosition(segment: 1, offset: 100), SpoolPosition(segment: 1, offset: 250))

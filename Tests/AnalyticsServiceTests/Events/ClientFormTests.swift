@@ -78,7 +78,7 @@ import Testing
     ]
 
     @Test(arguments: forms)
-    func `what a client sends is stored with all that is read of it`(_ form: Form) async throws {
+    func `everything recognized in a client's message is stored`(_ form: Form) async throws {
         try await AnalyticsApp.run { app async throws in
             let bytes = form.isPacked ? try #require(Gzip.compress(Array(form.body.utf8))) : Array(form.body.utf8)
             let headers = form.headers.merging(form.isPacked ? ["Content-Encoding": "gzip"] : [:]) { $1 }
@@ -108,7 +108,7 @@ import Testing
     ]
 
     @Test(arguments: letters)
-    func `a browser's paths are one letter long`(_ path: String, _ message: String, _ kind: Int) async throws {
+    func `the paths for browsers have a single letter`(_ path: String, _ message: String, _ kind: Int) async throws {
         try await AnalyticsApp.run { app async throws in
             #expect(try await app.ingest("POST", "/segment/v1/" + path, message)["accepted"] == "1")
             #expect(try await app.events().map(\.kind) == [kind])
@@ -135,7 +135,7 @@ import Testing
     }
 
     @Test(arguments: ["true", "{}", "[]", #""\#(String(repeating: "x", count: 513))""#])
-    func `what is no id is refused by its field, and the others are taken`(_ id: String) async throws {
+    func `an invalid id is refused by its field, and other messages are accepted`(_ id: String) async throws {
         try await AnalyticsApp.run { app async throws in
             let answer = try await app.batch(#"{"type":"track","event":"a","userId":\#(id)}"#, track("b"))
             #expect(
@@ -145,7 +145,7 @@ import Testing
         }
     }
 
-    @Test func `a batch may have 500 kB, and of its messages those beyond 32 KiB are refused`() async throws {
+    @Test func `a batch may have 500 kB, and single messages beyond 32 KiB are refused`() async throws {
         try await AnalyticsApp.run { app async throws in
             let text = String(repeating: "x", count: 31 << 10)
             let large = (0..<15).map { track("e\($0)", #","properties":{"text":"\#(text)"}"#) }

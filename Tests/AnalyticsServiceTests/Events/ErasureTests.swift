@@ -94,7 +94,7 @@ import Testing
             """)[0].decode(0)
     }
 
-    @Test func `nothing is left of a user who is erased, in no row of any table`() async throws {
+    @Test func `nothing about an erased user is left in any row of any table`() async throws {
         try await AnalyticsApp.run { app in
             try await Self.fill(app)
             let needles = try await Self.needles(app)

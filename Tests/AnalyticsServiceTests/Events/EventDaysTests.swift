@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test func `there is a partition for today and the next days from the start on`() async throws {
+    @Test func `partitions for today and the next days exist from the start`() async throws {
         try await AnalyticsApp.run { app async throws in
             try await app.service.events.days.makeAhead()
             try await app.service.events.days.makeAhead()
@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    @Test func `what is older than its space keeps it goes, and nothing else`() async throws {
+    @Test func `events past their space's retention are deleted, and no others`() async throws {
         try await AnalyticsApp.run { app async throws in
             let days = app.service.events.days
             var other = app

@@ -30,7 +30,7 @@ import Testing
 
     @Test
     func
-        `while PostgreSQL takes no connections clients are told to come back, and all that was acknowledged is there once`()
+        `while PostgreSQL refuses connections, clients are told to retry, and acknowledged events are stored once`()
         async throws
     {
         try await AnalyticsApp.run { app async throws in
@@ -55,7 +55,7 @@ import Testing
         }
     }
 
-    @Test func `while the disk is full clients are told to come back`() async throws {
+    @Test func `while the disk is full, clients are told to retry later`() async throws {
         try await AnalyticsApp.run { app async throws in
             try await app.batch(track("a", id: "before"))
             try await app.database.withSuperuser { database in
@@ -81,8 +81,7 @@ import Testing
         }
     }
 
-    @Test func `an app with names that are all different fills neither the table nor what is remembered`() async throws
-    {
+    @Test func `an app with ever-changing names fills neither the table nor the cache`() async throws {
         try await AnalyticsApp.run { app async throws in
             let before = day(0)
             for round in 0..<6 {

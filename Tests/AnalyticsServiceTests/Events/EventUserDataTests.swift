@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    @Test func `everything of a user is erased, of devices too, and nothing of others`() async throws {
+    @Test func `all events of a user and their devices are erased, and no others`() async throws {
         try await AnalyticsApp.run { app async throws in
             try await Self.fill(app)
             let holder = app.service.userData
@@ -55,7 +55,7 @@ import Testing
         }
     }
 
-    @Test func `everything of a user is handed out once`() async throws {
+    @Test func `all events of a user are exported once`() async throws {
         try await AnalyticsApp.run { app async throws in
             try await Self.fill(app)
             let holder = app.service.userData
@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    @Test func `a device that is opted out stays so when its account is erased`() async throws {
+    @Test func `a device's opt-out survives the erasure of its account`() async throws {
         try await AnalyticsApp.run { app async throws in
             try await app.batch(#"{"type":"identify","userId":"\#(Self.user)","anonymousId":"d1"}"#)
             #expect(try await app.client("PUT", "/events/opt-out?anonymousId=d1").status == 200)
@@ -89,7 +89,7 @@ import Testing
     }
 
     @Test(arguments: ["", "x", "events:2026", "events:2026-02-30", "events:x/1", "rollups:x", "rollups:-1", "other:"])
-    func `what is no place to go on is refused`(_ after: String) async throws {
+    func `an invalid position is refused`(_ after: String) async throws {
         try await AnalyticsApp.run { app async throws in
             await #expect { try await app.service.userData.erase(Self.request(app, after: after)) } throws: {
                 ($0 as? HTTPProblem)?.field == "after"

@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    @Test func `the same messages sent to two copies at once are there once`() async throws {
+    @Test func `messages sent to two instances at once are stored once`() async throws {
         try await Self.withTwo { app, first, second, space in
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for number in 0..<40 {
@@ -76,7 +76,7 @@ import Testing
     ]
 
     @Test(arguments: clocks)
-    func `a message whose answer was lost over midnight is not there twice, whatever the client's clock shows`(
+    func `a message repeated after midnight is stored once, whatever the client's clock shows`(
         _ ahead: Double, _ saysWhen: Bool
     ) async throws {
         try await AnalyticsApp.run { app async throws in
@@ -94,7 +94,7 @@ import Testing
         }
     }
 
-    @Test func `an event of the thesis's form, whose clock is the device's own, is not there twice either`()
+    @Test func `an event in the thesis's form with a wrong device clock is also stored once`()
         async throws
     {
         try await AnalyticsApp.run { app async throws in
@@ -108,7 +108,7 @@ import Testing
         }
     }
 
-    @Test func `an event of three days ago counts on its day, once, and one from the future counts now`() async throws {
+    @Test func `an event of three days ago counts once, on its day, and one from the future counts now`() async throws {
         try await AnalyticsApp.run { app async throws in
             let now = Date()
             func day(_ date: Date) -> String { date.formatted(.iso8601.year().month().day()) }

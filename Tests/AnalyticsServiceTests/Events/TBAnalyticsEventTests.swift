@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    @Test func `a view that opens is a screen`() async throws {
+    @Test func `an opened view is a screen`() async throws {
         try await AnalyticsApp.run { app async throws in
             for type in ["View", "Open View", "view_opened"] {
                 #expect(
@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    @Test func `an _id that comes again changes nothing`() async throws {
+    @Test func `a repeated _id changes nothing`() async throws {
         try await AnalyticsApp.run { app async throws in
             for _ in 0..<2 {
                 let answer = try await app.client("POST", "/thesis/events", #"{"_id":"a1","type":"x"}"#)
@@ -73,7 +73,7 @@ import Testing
     ]
 
     @Test(arguments: wrong)
-    func `what is no event is refused with its field`(_ body: String, _ field: String?) async throws {
+    func `an invalid event is refused by its field`(_ body: String, _ field: String?) async throws {
         try await AnalyticsApp.run { app async throws in
             #expect(try await app.client("POST", "/thesis/events", body).isProblem(.invalidBody, field: field))
             #expect(try await app.client("POST", "/thesis/events", "{").isProblem(.invalidJSON))
@@ -82,7 +82,7 @@ import Testing
         }
     }
 
-    @Test func `the app's own server reads them, page by page, and nobody else`() async throws {
+    @Test func `only the app's own server can read events, page by page`() async throws {
         try await AnalyticsApp.run { app async throws in
             #expect(try await app.client("POST", "/thesis/events", Self.object).status == 201)
             for number in 0..<5 { try await app.batch(track("e\(number)", #","properties":{"n":\#(number)}"#)) }

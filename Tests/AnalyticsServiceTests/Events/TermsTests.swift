@@ -11,7 +11,7 @@ import Testing
 @testable import AnalyticsService
 
 @Suite struct TermsTests {
-    @Test func `a text has one number in a space, whoever asks first and however many at once`() async throws {
+    @Test func `a text has one number in a space, even if requested concurrently`() async throws {
         try await AnalyticsApp.run { app async throws in
             let space = try await app.space.id
             let terms = Set(
@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    @Test func `beyond the limit of a kind all others are one`() async throws {
+    @Test func `beyond the limit of a kind, all other texts share one number`() async throws {
         try await AnalyticsApp.run { app async throws in
             let space = try await app.space.id
             let terms = Terms(postgres: app.postgres)

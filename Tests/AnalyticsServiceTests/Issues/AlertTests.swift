@@ -17,7 +17,7 @@ import Testing
         return options
     }()
 
-    @Test func `an alert is made, read, changed and deleted, and its secret is shown once`() async throws {
+    @Test func `an alert is created, read, changed and deleted, and its secret is shown once`() async throws {
         try await AnalyticsApp.run(Self.options) { app in
             let receiver = try await HookReceiver()
             let made = try await app.master(
@@ -59,7 +59,7 @@ import Testing
         }
     }
 
-    @Test func `what can be no alert is refused, naming the field, and nothing is made`() async throws {
+    @Test func `an invalid alert is refused by its field, and nothing is created`() async throws {
         let hook = #""target":{"type":"webhook","url":"https://example.com/h"}"#
         let cases: [(body: String, field: String)] = [
             (#"{"kind":"newIssue",\#(hook)}"#, "name"), (#"{"name":"","kind":"newIssue",\#(hook)}"#, "name"),
@@ -114,7 +114,7 @@ import Testing
     }
 
     @Test
-    func `a new issue and one that came back are told once, however many copies look, signed as Standard Webhooks are`()
+    func `a new or reopened issue is reported once by any number of instances, with a Standard Webhooks signature`()
         async throws
     {
         try await AnalyticsApp.run(Self.options) { app in
@@ -170,7 +170,7 @@ import Testing
         }
     }
 
-    @Test func `what happens while an alert pauses is told together when the pause is over`() async throws {
+    @Test func `changes during a pause are reported together afterwards`() async throws {
         try await AnalyticsApp.run(Self.options) { app in
             let data = try await CrashData(app)
             let receiver = try await HookReceiver()
@@ -190,7 +190,7 @@ import Testing
         }
     }
 
-    @Test func `levels and releases say which issues an alert is about`() async throws {
+    @Test func `levels and releases restrict the issues of an alert`() async throws {
         let cases: [(filter: String, numbers: [String])] = [
             ("", ["1", "2", "3"]), (#","levels":["fatal"]"#, ["1"]), (#","levels":["fatal","error"]"#, ["1", "2"]),
             (#","releases":["app@2.0+9"]"#, ["2"]),
@@ -224,7 +224,7 @@ import Testing
         }
     }
 
-    @Test func `too many reports or users in a time are told, of an issue or the app`() async throws {
+    @Test func `too many reports or users within a window trigger an alert, for an issue or the app`() async throws {
         let cases: [(alert: String, numbers: [String], value: String?)] = [
             (#""threshold":3,"windowSeconds":3600"#, ["1"], nil),
             (#""threshold":4,"windowSeconds":3600"#, [], nil),
@@ -275,7 +275,7 @@ import Testing
         }
     }
 
-    @Test func `too few sessions or users free of crashes are told`() async throws {
+    @Test func `a low crash-free rate of sessions or users triggers an alert`() async throws {
         let cases: [(alert: String, value: String?)] = [
             (#""threshold":98,"minimum":200"#, "95"), (#""threshold":95,"minimum":200"#, nil),
             (#""threshold":98,"minimum":201"#, nil),

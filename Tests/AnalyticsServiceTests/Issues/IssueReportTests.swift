@@ -9,7 +9,7 @@ import Testing
 @testable import AnalyticsService
 
 @Suite struct IssueReportTests {
-    @Test func `an issue shows its newest report, and reports lead from one to the next`() async throws {
+    @Test func `an issue shows its newest report, and each report links to the next`() async throws {
         try await AnalyticsApp.run { app in
             let data = try await CrashData(app)
             let release = try await data.release("app@1.0+1")
@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    @Test func `reports are listed the newest first, by pages`() async throws {
+    @Test func `reports are listed in pages, newest first`() async throws {
         try await AnalyticsApp.run { app in
             let data = try await CrashData(app)
             let issue = try await data.issue(1)
@@ -83,7 +83,7 @@ import Testing
     }
 
     @Test
-    func `what was written and attached to a report stands with it, and attachments are only ever files to be saved`()
+    func `feedback and attachments are shown with their report, and attachments can only be downloaded`()
         async throws
     {
         try await AnalyticsApp.run { app in

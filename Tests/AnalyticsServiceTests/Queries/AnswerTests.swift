@@ -103,7 +103,7 @@ import Testing
     ]
 
     @Test(arguments: zones)
-    func `Counts, people, sessions and retention are what the events themselves say, in whatever time zone`(
+    func `Counts, people, sessions and retention agree with the events in every time zone`(
         _ own: String
     ) async throws {
         try await AnalyticsApp.run { app in

@@ -21,7 +21,7 @@ import Testing
     private static let dublinInAutumn = ["2026-10-24,,false,1,1", "2026-10-25,,false,4,4", "2026-10-26,,false,1,1"]
 
     @Test(arguments: ["Europe/Dublin", "UTC"])
-    func `A day over which the clock is changed has 23 or 25 hours, in the app's time zone and in another one`(
+    func `A day with a clock change has 23 or 25 hours, in the app's time zone and others`(
         _ zone: String
     ) async throws {
         try await AnalyticsApp.run { app in
@@ -47,7 +47,9 @@ import Testing
         }
     }
 
-    @Test func `Time zones with half and quarter hours are told from the events, and by the app's days`() async throws {
+    @Test func `Time zones with fractional hours are answered from events, and by days if it is the app's own`()
+        async throws
+    {
         try await AnalyticsApp.run { app in
             // Kathmandu is UTC+5:45: its day begins at 18:15.
             try await app.happen([
@@ -135,7 +137,7 @@ import Testing
         ("group=event&country=DE&limit=1", ["look,false,2,2"]), ("os=Android", []),
         ("", [",false,9,4"]),
     ])
-    func `Values are told apart, those with the most events first and the others together`(
+    func `Values are listed by number of events, and the others are summed up`(
         _ question: String, _ expected: [String]
     ) async throws {
         try await AnalyticsApp.run { app in
@@ -158,7 +160,7 @@ import Testing
         }
     }
 
-    @Test func `Top screens, and series by the hour`() async throws {
+    @Test func `Top screens and hourly series`() async throws {
         try await AnalyticsApp.run { app in
             try await Self.makeGroups(app)
             #expect(
@@ -174,7 +176,7 @@ import Testing
         }
     }
 
-    @Test func `Another app and another environment see nothing of it`() async throws {
+    @Test func `Other apps and environments are separate`() async throws {
         try await AnalyticsApp.run { app in
             try await Self.makeGroups(app)
             var other = app

@@ -48,7 +48,7 @@ import Testing
         ])
     }
 
-    @Test func `Sums over an experiment's units are those counted by hand`() async throws {
+    @Test func `Sums over an experiment's units agree with a manual count`() async throws {
         try await AnalyticsApp.run { app in
             try await Self.makeExperiment(app)
             let answer = try await Self.post(app, "/internal/analytics/experiments", Self.question)
@@ -73,7 +73,7 @@ import Testing
     }
 
     @Test(arguments: ["1e400", "-1e308", "1e-400"])
-    func `A number that no sum can hold counts as none, and spoils nobody's results`(_ price: String) async throws {
+    func `An extreme number counts as zero and does not spoil other results`(_ price: String) async throws {
         try await AnalyticsApp.run { app in
             try await Self.makeExperiment(app)
             try await app.happen([
@@ -87,7 +87,9 @@ import Testing
         }
     }
 
-    @Test func `A covariate is the same of the days before, and what no square holds counts as nothing`() async throws {
+    @Test func `A covariate is the sum over the days before, and a value with an extreme square counts as zero`()
+        async throws
+    {
         try await AnalyticsApp.run { app in
             func event(_ day: Int, _ person: Int, _ price: String, _ variants: String = "") -> Happening {
                 Happening("2026-05-\(day < 10 ? "0" : "")\(day)T10:00:00Z", "buy", person) {
@@ -136,7 +138,7 @@ import Testing
         }
     }
 
-    @Test func `An experiment nobody was in has sums of nothing`() async throws {
+    @Test func `An experiment without units has zero sums`() async throws {
         try await AnalyticsApp.run { app in
             let answer = try await Self.post(app, "/internal/analytics/experiments", Self.question)
             #expect(
@@ -145,7 +147,7 @@ import Testing
         }
     }
 
-    @Test func `Only our own processes ask, and nonsense is refused`() async throws {
+    @Test func `Only internal services may ask, and invalid questions are refused`() async throws {
         try await AnalyticsApp.run { app in
             for kind in [Principal.Kind.master, .staff, .client, .ingest] {
                 let answers = [
@@ -211,7 +213,7 @@ import Testing
         }
     }
 
-    @Test func `A report that cannot be is refused, and nothing of it is written`() async throws {
+    @Test func `An invalid report is refused, and nothing is written`() async throws {
         try await AnalyticsApp.run { app in
             let bad: [(RequestCounts, ErrorCode)] = [
                 (Self.report(UUID(), Self.minute.addingTimeInterval(1)), .invalidBody),

@@ -6,7 +6,7 @@ import Testing
 @testable import AnalyticsService
 
 @Suite struct PeopleTests {
-    @Test func `A session ends when nothing happened for more than 30 minutes`() async throws {
+    @Test func `A session ends after more than 30 minutes without events`() async throws {
         try await AnalyticsApp.run { app in
             let times = ["10:00:00", "10:30:00", "11:00:00", "11:30:01", "23:50:00"]
             try await app.happen(
@@ -21,7 +21,7 @@ import Testing
 
     /// The same events in every order and in portions of one, of two and all at once.
     @Test(arguments: [[0, 1, 2, 3, 4], [4, 3, 2, 1, 0], [0, 4, 2, 1, 3], [2, 0, 4, 3, 1]], [1, 2, 5])
-    func `Sessions are the same in whatever order events come`(_ order: [Int], _ portion: Int) async throws {
+    func `Sessions do not depend on the order in which events arrive`(_ order: [Int], _ portion: Int) async throws {
         try await AnalyticsApp.run { app in
             let events = ["10:00", "10:20", "10:50", "11:19", "11:50"].map { Happening("2026-05-01T\($0):00Z", "a", 1) }
             var rest = order[...]
@@ -41,7 +41,7 @@ import Testing
             days.flatMap { day, people in people.map { Happening("2026-05-\(day)T12:00:00Z", "a", $0) } })
     }
 
-    @Test func `Retention is told of those who were there first in a day`() async throws {
+    @Test func `Daily retention follows the persons first seen on each day`() async throws {
         try await AnalyticsApp.run { app in
             try await Self.makeReturns(app)
             #expect(
@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    @Test func `Retention is told of those who were there first in a week`() async throws {
+    @Test func `Weekly retention follows the persons first seen in each week`() async throws {
         try await AnalyticsApp.run { app in
             try await Self.makeReturns(app)
             #expect(
@@ -100,7 +100,7 @@ import Testing
     ]
 
     @Test(arguments: ways)
-    func `A funnel counts who came how far within the window`(_ events: [(Int, String, Int)], _ expected: [Int])
+    func `A funnel counts how far persons came within the window`(_ events: [(Int, String, Int)], _ expected: [Int])
         async throws
     {
         try await AnalyticsApp.run { app in
@@ -112,7 +112,7 @@ import Testing
         }
     }
 
-    @Test func `A funnel of whatever happened counts what trying every first event does`() async throws {
+    @Test func `A funnel over random events agrees with trying every first event`() async throws {
         let (steps, window, people) = (["a", "b", "c", "d"], 12, 1...60)
         var generator = SystemRandomNumberGenerator()
         var events: [(minute: Int, name: String, person: Int)] = []
@@ -146,7 +146,7 @@ import Testing
         }
     }
 
-    @Test func `A funnel tells shares, and counts a device with its account`() async throws {
+    @Test func `A funnel reports shares, and counts a device with its account`() async throws {
         try await AnalyticsApp.run { app in
             try await app.postgres.execute(
                 "INSERT INTO analytics.people (space, person, account) VALUES (\(try await app.space.id), 70, 7)")

@@ -20,7 +20,7 @@ import Testing
         return try (0..<5).map { try row.decode($0) }
     }
 
-    @Test func `Every event counts once, however often and by however many copies it is rolled up`() async throws {
+    @Test func `Every event counts once, however often and by however many instances it is rolled up`() async throws {
         try await AnalyticsApp.run { app in
             let others = (0..<3).map { _ in app.database.client(for: "analytics") }
             for round in 1...4 {
@@ -41,7 +41,7 @@ import Testing
 
     @Test
     func
-        `An event counts whose transaction began before a roll-up and was committed after it, and those beside it do not count again`()
+        `An event whose transaction began before a roll-up and committed after it counts, and its neighbours do not count again`()
         async throws
     {
         try await AnalyticsApp.run { app in
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test func `What was rolled back never counts`() async throws {
+    @Test func `Rolled-back events never count`() async throws {
         try await AnalyticsApp.run { app in
             struct Stop: Error {}
             try await app.makeDay()
@@ -74,7 +74,7 @@ import Testing
         }
     }
 
-    @Test func `After a restore, when the numbers of transactions mean something else, nothing counts twice`()
+    @Test func `After a restore that changes the meaning of transaction ids, nothing counts twice`()
         async throws
     {
         try await AnalyticsApp.run { app in
@@ -85,7 +85,7 @@ import Testing
         }
     }
 
-    @Test func `Events count that get the numbers of transactions that a crash of PostgreSQL lost`() async throws {
+    @Test func `Events that reuse transaction ids lost in a crash of PostgreSQL count`() async throws {
         let server = try await PostgresServer.start()
         do {
             try await AnalyticsApp.run(on: MigratedDatabase.make(on: server)) { app in
@@ -110,7 +110,7 @@ import Testing
         try await server.kill()
     }
 
-    @Test func `A late event changes the buckets of when it happened`() async throws {
+    @Test func `A late event changes the buckets of the time when it happened`() async throws {
         try await AnalyticsApp.run { app in
             try await app.happen([Happening("2026-05-03T10:00:00Z", "a", 1)])
             try await app.happen([Happening("2026-05-01T23:00:00Z", "a", 1), Happening("2026-05-03T10:00:00Z", "b", 1)])
@@ -125,7 +125,7 @@ import Testing
         }
     }
 
-    @Test func `Days are made anew in another time zone, with what was rolled up and nothing else`() async throws {
+    @Test func `Days are rebuilt in another time zone from the same events`() async throws {
         try await AnalyticsApp.run { app in
             let night = [
                 Happening("2026-05-01T23:30:00Z", "a", 1), Happening("2026-05-02T12:00:00Z", "a", 1),
@@ -144,7 +144,7 @@ import Testing
         }
     }
 
-    @Test func `Days are made anew in steps, over all that was received, and until then told from hours and events`()
+    @Test func `Days are rebuilt in steps over all events, and answered from hours and events until then`()
         async throws
     {
         try await AnalyticsApp.run { app in
@@ -190,7 +190,7 @@ import Testing
         }
     }
 
-    @Test func `Persons of whom nothing is left but their number go, and whoever comes back is new`() async throws {
+    @Test func `Persons with no data but their number are removed, and are new when they return`() async throws {
         try await AnalyticsApp.run { app in
             let id = try await app.space.id
             // Of two rows of bits one is empty.
@@ -216,7 +216,7 @@ import Testing
         }
     }
 
-    @Test func `However many sessions no event changes any more, they go`() async throws {
+    @Test func `Closed sessions are removed, however many there are`() async throws {
         try await AnalyticsApp.run { app in
             try await app.postgres.execute(
                 """
@@ -243,7 +243,7 @@ import Testing
         }
     }
 
-    @Test func `A roll-up that began before the last one takes nothing back`() async throws {
+    @Test func `A roll-up that began before the last one does not move the watermark back`() async throws {
         try await AnalyticsApp.run { app in
             try await app.happen([Happening("2026-05-01T10:00:00Z", "a", 1)])
             // As if the last one had begun a moment after what comes now.
@@ -256,7 +256,7 @@ import Testing
         }
     }
 
-    @Test func `More persons than a row of bits holds are told apart`() async throws {
+    @Test func `Persons beyond one chunk of bits are distinguished`() async throws {
         try await AnalyticsApp.run { app in
             let id = try await app.space.id
             try await app.postgres.execute(

@@ -41,7 +41,7 @@ import Testing
         .map { try $0.decode(0) }
     }
 
-    @Test func `Of a user who is erased roll-ups have nothing, and of others all`() async throws {
+    @Test func `Roll-ups contain nothing about an erased user, and everything about others`() async throws {
         try await AnalyticsApp.run { app in
             try await Self.fill(app)
             let before = try await Self.bits(app)
@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    @Test func `What a roll-up that runs still adds is erased, too`() async throws {
+    @Test func `An erasure also removes what a running roll-up still adds`() async throws {
         try await AnalyticsApp.run { app in
             try await Self.fill(app)
             let other = app.database.client(for: "analytics")
@@ -95,7 +95,7 @@ import Testing
         }
     }
 
-    @Test func `Whoever turned out to be the user by another one is erased, too`() async throws {
+    @Test func `An erasure includes persons linked to the user through others`() async throws {
         try await AnalyticsApp.run { app in
             let alias = #"{"type":"alias","userId":"\#(Self.user)","previousId":"u1"}"#
             try await app.batch(

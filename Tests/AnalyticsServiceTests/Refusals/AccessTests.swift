@@ -158,7 +158,7 @@ import Testing
             "DELETE tickets/:ticket",
             "POST tickets/:ticket/restore")
 
-    @Test func `every route stands in a table here`() async throws {
+    @Test func `every route is listed in a table here`() async throws {
         try await AnalyticsApp.run { app in
             let router = Router(context: ServiceContext.self)
             app.service.addRoutes(to: router)
@@ -175,7 +175,7 @@ import Testing
     }
 
     @Test(arguments: Part.allCases)
-    func `each route is for whom it is, and for others does nothing`(_ part: Part) async throws {
+    func `each route admits only its callers, and does nothing for others`(_ part: Part) async throws {
         try await AnalyticsApp.run { app in
             _ = try await app.service.spaces.space(of: app.appID, app.environment)
             for call in part.calls {
@@ -205,7 +205,7 @@ import Testing
     }
 
     @Test(arguments: [Part.questions, .crashes, .tickets])
-    func `staff who have to choose another password, or name no app, get nothing`(_ part: Part) async throws {
+    func `staff who must change their password, or name no app, are refused`(_ part: Part) async throws {
         try await AnalyticsApp.run { app in
             var noApp = Self.staff(app, StaffRights([StaffRights.everyApp: Self.everything]))
             noApp.appID = ""

@@ -164,8 +164,7 @@ import Testing
         .init("POST \(organization)chunk-upload/", "{}", .invalidBody),
     ]
 
-    @Test func `what is wrong with a call about issues or of sentry-cli is said, and nothing is written`() async throws
-    {
+    @Test func `invalid calls about issues and from sentry-cli get a reason, and nothing is written`() async throws {
         try await AnalyticsApp.run { app in
             let data = try await CrashData(app)
             let first = try await data.issue(1)
@@ -197,7 +196,7 @@ import Testing
         }
     }
 
-    @Test func `an app has so many releases, and one that is known is there beyond`() async throws {
+    @Test func `the number of releases is limited, and known releases still work beyond the limit`() async throws {
         try await AnalyticsApp.run { app in
             let space = try await app.space
             try await app.postgres.execute(
@@ -219,7 +218,7 @@ import Testing
         #"{"name":"\#(name)","kind":"newIssue"\#(more),"target":{"type":"notification"}}"#
     }
 
-    @Test func `what is wrong with a call about an alert is said, and nothing is written`() async throws {
+    @Test func `invalid calls about alerts get a reason, and nothing is written`() async throws {
         try await AnalyticsApp.run { app in
             var ids: [String] = []
             for name in ["One", "Two"] {

@@ -156,7 +156,7 @@ import Testing
         ]
     }
 
-    @Test func `what is no event and no question is refused with its field, and nothing is written`() async throws {
+    @Test func `invalid events and questions are refused by field, and nothing is written`() async throws {
         try await AnalyticsApp.run { app in
             try await app.expect(Self.ofApps, as: app.principal(.client))
             try await app.expect(Self.ofManagers + Self.questions, as: app.principal(.master))

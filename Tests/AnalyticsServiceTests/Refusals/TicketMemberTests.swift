@@ -60,7 +60,7 @@ import Testing
             .init("GET /tickets/sprints?limit=0", nil, .invalidParameter, "limit"),
         ]
 
-    @Test func `what nobody would read is refused, and so is what there is no room for`() async throws {
+    @Test func `unknown members are refused, and so is what exceeds the limits`() async throws {
         try await AnalyticsApp.run { app in
             try await app.makeIssues(1...1)
             try await app.ask("POST", "/tickets/labels", #"{"name":"ui"}"#)

@@ -21,7 +21,7 @@ import Testing
     private static let issues =
         "SELECT number, title, culprit, events, users, status, (SELECT count(*) FROM analytics.crash_events AS e WHERE e.issue = i.id) FROM analytics.issues AS i WHERE space = % ORDER BY 1"
 
-    @Test func `the same crash of two builds becomes one issue when their symbols come, and every count is right`()
+    @Test func `symbols merge the same crash of two builds into one issue, with correct counts`()
         async throws
     {
         let otherID = "11111111-1111-1111-1111-111111111111"
@@ -92,7 +92,7 @@ import Testing
         }
     }
 
-    @Test func `what a person decided about an issue stays when symbols give it its name`() async throws {
+    @Test func `people's decisions about an issue survive regrouping by symbols`() async throws {
         try await AnalyticsApp.run { app in
             try await app.report(Self.report(at: 0xdba0, of: DebugFiles.debugID, release: "a@1", user: "ann"))
             try await app.digested()

@@ -12,7 +12,7 @@ import Testing
 @Suite(.enabled(if: DebugFiles.isThere)) struct SymbolUploadTests {
     private static let rights = StaffRights(["app1": [.crashes: Set(StaffAction.allCases)]])
 
-    @Test func `a file comes in pieces, in any order and packed or not, and is put together`() async throws {
+    @Test func `chunks of a file arrive in any order, compressed or not, and are assembled`() async throws {
         try await AnalyticsApp.run { app in
             let upload = SymbolUpload(app: app)
             let file = try DebugFiles.real()
@@ -48,8 +48,7 @@ import Testing
         }
     }
 
-    @Test func `what was put together is refused when it is not what it says, and nothing is kept of it`() async throws
-    {
+    @Test func `an assembled file with the wrong content is refused, and nothing of it is kept`() async throws {
         try await AnalyticsApp.run { app in
             let upload = SymbolUpload(app: app)
             let text = Array(String(repeating: "not a debug file ", count: 1_000).utf8)
@@ -78,7 +77,7 @@ import Testing
         }
     }
 
-    @Test func `a file that several send at once is there once, and no piece is left over`() async throws {
+    @Test func `a file uploaded concurrently is stored once, and no chunk is left over`() async throws {
         try await AnalyticsApp.run { app in
             let file = DebugFiles.elf(buildID: [UInt8](repeating: 7, count: 20))
             let states = try await withThrowingTaskGroup(of: String.self) { group in
@@ -116,7 +115,7 @@ import Testing
         }
     }
 
-    @Test func `pieces that are damaged, too large, unnamed or too many are refused`() async throws {
+    @Test func `damaged, oversized, unnamed and too many chunks are refused`() async throws {
         try await AnalyticsApp.run { app in
             let upload = SymbolUpload(app: app)
             let piece = [UInt8](repeating: 7, count: 1_000)
@@ -153,7 +152,7 @@ import Testing
     ]
     private static let sha1 = String(repeating: "0", count: 40)
 
-    @Test func `a question that makes no sense is refused`() async throws {
+    @Test func `an invalid request is refused`() async throws {
         try await AnalyticsApp.run { app in
             for (body, code) in Self.bodies {
                 let answer = try await app.master("POST", "/crash/api/0/projects/o/1/files/difs/assemble/", body)
@@ -162,7 +161,7 @@ import Testing
         }
     }
 
-    @Test func `an app's own server may upload, for its own project, and nobody else`() async throws {
+    @Test func `only the app's own server may upload, and only to its own project`() async throws {
         try await AnalyticsApp.run { app in
             let upload = SymbolUpload(app: app)
             let file = try DebugFiles.real()
@@ -186,7 +185,7 @@ import Testing
         }
     }
 
-    @Test func `files, apps and pieces have a limit`() async throws {
+    @Test func `files, apps and chunks have limits`() async throws {
         var options = AnalyticsOptions()
         options.symbols.maximumFileSizeInBytes = 700_000
         options.symbols.maximumAppSizeInBytes = 1_000_000
@@ -206,7 +205,7 @@ import Testing
         }
     }
 
-    @Test func `what nobody puts together goes after a while, and so does what belongs to nothing`() async throws {
+    @Test func `unassembled chunks are deleted after a while, and so are orphans`() async throws {
         try await AnalyticsApp.run { app in
             let upload = SymbolUpload(app: app)
             #expect(try await upload.upload(try DebugFiles.other()).state == "ok")
@@ -228,7 +227,7 @@ import Testing
         }
     }
 
-    @Test func `staff see and delete files by their rights`() async throws {
+    @Test func `staff list and delete files according to their rights`() async throws {
         try await AnalyticsApp.run { app in
             let upload = SymbolUpload(app: app)
             #expect(try await upload.upload(try DebugFiles.real()).state == "ok")

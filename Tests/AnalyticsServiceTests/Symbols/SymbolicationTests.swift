@@ -44,7 +44,7 @@ import Testing
     private static let hasSymbolizer = SymbolSettings().symbolizer != nil
 
     @Test(.enabled(if: hasSymbolizer))
-    func `addresses of a real program become functions and lines, inlined calls included`() async throws {
+    func `addresses of a real program become functions and lines, including inlined calls`() async throws {
         try await AnalyticsApp.run { app in
             #expect(try await SymbolUpload(app: app).upload(try DebugFiles.real()).state == "ok")
             let space = try await app.service.spaces.space(of: "app1", .test)
@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    @Test(.enabled(if: hasSymbolizer)) func `the innermost address is exact, unless the client says otherwise`()
+    @Test(.enabled(if: hasSymbolizer)) func `the innermost address is exact unless the client says otherwise`()
         async throws
     {
         try await AnalyticsApp.run { app in
@@ -89,7 +89,9 @@ import Testing
         }
     }
 
-    @Test func `what has no debug file stays as it is and is named, but for the system's`() async throws {
+    @Test func `frames without a debug file stay unchanged, and missing files are named except those of the system`()
+        async throws
+    {
         try await AnalyticsApp.run { app in
             let space = try await app.service.spaces.space(of: "app1", .live)
             let images = """
@@ -118,7 +120,7 @@ import Testing
         #"{"stacktrace":{"frames":[{"instruction_addr":{}}]},"debug_meta":{"images":[[],{"debug_id":7},{"debug_id":"\#(DebugFiles.debugID)","image_addr":{}}]}}"#,
     ]
 
-    @Test func `reports of any shape are taken`() async throws {
+    @Test func `reports of any shape are accepted`() async throws {
         try await AnalyticsApp.run { app in
             let space = try await app.service.spaces.space(of: "app1", .live)
             for oddity in Self.oddities {
@@ -128,7 +130,7 @@ import Testing
         }
     }
 
-    @Test(.enabled(if: hasSymbolizer)) func `frames are found in every place that Sentry's format has for them`()
+    @Test(.enabled(if: hasSymbolizer)) func `frames are found in every place of Sentry's format`()
         async throws
     {
         try await AnalyticsApp.run { app in
@@ -185,7 +187,7 @@ import Testing
         "read -r line; echo '{\"Symbol\":[]}'; echo more",
     ])
     func
-        `a debug file that breaks or holds the symbolizer leaves frames as they are, and is given up after three times`(
+        `a debug file that crashes or blocks the symbolizer leaves frames unchanged, and is given up after three failures`(
             _ text: String
         ) async throws
     {
@@ -205,7 +207,7 @@ import Testing
         }
     }
 
-    @Test func `a debug file that only failed now and then is not given up`() async throws {
+    @Test func `a debug file that failed only occasionally is not given up`() async throws {
         // Fails whenever there is no file of this name, and makes it.
         let text =
             #"m="$(dirname "$0")/again"; if [ -e "$m" ]; then rm "$m"; while read -r line; do echo '{"Symbol":[{"FunctionName":"f"}]}'; done; else touch "$m"; exit 1; fi"#
@@ -218,7 +220,7 @@ import Testing
         }
     }
 
-    @Test func `what a debug file says is taken with its limits`() async throws {
+    @Test func `data from a debug file is limited`() async throws {
         let long = String(repeating: "x", count: 20_000)
         let answer =
             #"{"Symbol":[{"FunctionName":"\#(long)","FileName":"/a/\u0007b.c","Line":-4,"Column":99999999999},{"FunctionName":"","FileName":"","Line":0}]}"#
@@ -230,7 +232,7 @@ import Testing
         }
     }
 
-    @Test func `the symbolizer gets a path of ours and an address, and has an empty folder and a clean environment`()
+    @Test func `the symbolizer gets only a path and an address, in an empty folder and a clean environment`()
         async throws
     {
         let answer =
@@ -241,7 +243,7 @@ import Testing
         }
     }
 
-    @Test func `without the programs everything stays as it is`() async throws {
+    @Test func `without the programs everything stays unchanged`() async throws {
         var options = AnalyticsOptions()
         options.symbols.symbolizer = nil
         options.symbols.demangler = nil
@@ -257,7 +259,8 @@ import Testing
 
     // MARK: - Symbols that come later
 
-    @Test func `reports that wait for symbols are read again when they come, in both environments, once`() async throws
+    @Test func `reports waiting for symbols are processed again once, in both environments, when the symbols arrive`()
+        async throws
     {
         try await AnalyticsApp.run { app in
             let seen = Mutex<[String: [UUID]]>([:])
@@ -298,7 +301,7 @@ import Testing
         }
     }
 
-    @Test func `after a file that has names alone reports wait on for one with debug information`() async throws {
+    @Test func `after a file with names only, reports keep waiting for one with debug information`() async throws {
         try await AnalyticsApp.run { app in
             let space = try await app.service.spaces.space(of: "app1", .live)
             #expect(try await SymbolUpload(app: app).upload(try DebugFiles.real()).state == "ok")
@@ -326,7 +329,7 @@ import Testing
         }
     }
 
-    @Test func `what is waited for in vain is forgotten`() async throws {
+    @Test func `symbols that never arrive are forgotten`() async throws {
         try await AnalyticsApp.run { app in
             let space = try await app.service.spaces.space(of: "app1", .live)
             try await app.note([UUID(), UUID()], space, [DebugFiles.debugID])

@@ -12,7 +12,7 @@ import Testing
 @Suite struct AssigneeTests {
     private static let stranger = "0193a000-0000-7000-8000-0000000000ff"
 
-    @Test func `Work is given to staff who are there, and to nobody else`() async throws {
+    @Test func `Work can be assigned only to existing staff`() async throws {
         try await AnalyticsApp.run { app in
             try await app.makeIssues(1...2)
             try await app.ticket(#"{"title":"t","assignee":"\#(Colleague.eve.id.uppercased())"}"#)
@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    @Test func `Who has gone keeps the ticket until somebody else has it, and gets none anew`() async throws {
+    @Test func `A former member stays assigned until replaced, and cannot be assigned again`() async throws {
         try await AnalyticsApp.run { app in
             try await app.ticket(#"{"title":"t"}"#)
             // Given to them when they were there.
@@ -62,7 +62,7 @@ import Testing
         }
     }
 
-    @Test func `While auth cannot say, nobody is given anything but by themselves and to themselves`() async throws {
+    @Test func `While auth is unavailable, staff can assign work only to themselves`() async throws {
         var options = AnalyticsOptions()
         // Nothing listens there.
         let nowhere = ServiceAddress(name: "auth", url: URL(string: "http://127.0.0.1:1")!)

@@ -9,7 +9,7 @@ import Testing
 @testable import AnalyticsService
 
 @Suite struct BoardTests {
-    @Test func `tickets are dropped where they are wanted`() async throws {
+    @Test func `tickets can be moved to any place`() async throws {
         try await AnalyticsApp.run { app in
             for number in 1...5 { #expect(try await app.ticket(#"{"title":"t\#(number)"}"#) == number) }
             let steps: [(ticket: Int, body: String, todo: [Int], inProgress: [Int])] = [
@@ -40,7 +40,8 @@ import Testing
         }
     }
 
-    @Test func `the board has columns with counts, filtered like lists, and says where a column goes on`() async throws
+    @Test func `the board has columns with counts, filtered like lists, and a cursor for the rest of a column`()
+        async throws
     {
         try await AnalyticsApp.run { app in
             for number in 1...7 {
@@ -70,7 +71,7 @@ import Testing
     }
 
     /// What was done, in the order of its generations, done again on lists: both have to come to the same.
-    @Test func `however many drag at once, each drop stands where it was put and nothing is lost`() async throws {
+    @Test func `concurrent moves all take effect, and nothing is lost`() async throws {
         try await AnalyticsApp.run { app in
             let (count, people, drops) = (30, 8, 40)
             for number in 1...count { #expect(try await app.ticket(#"{"title":"t"}"#) == number) }
@@ -127,7 +128,7 @@ import Testing
     }
 
     @Test
-    func `a gap into which everything is dropped gets new keys in time, and equal ones are in the order of numbers`()
+    func `a gap that is used repeatedly gets new keys in time, and equal keys are ordered by number`()
         async throws
     {
         try await AnalyticsApp.run { app in

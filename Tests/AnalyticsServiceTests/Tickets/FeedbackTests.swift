@@ -16,7 +16,7 @@ import Testing
     private static let png =
         "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 
-    @Test func `what somebody says becomes a ticket`() async throws {
+    @Test func `feedback becomes a ticket`() async throws {
         try await AnalyticsApp.run { app in
             try await app.makeIssues(1...1)
             let space = try await app.service.spaces.space(of: "app1", .live)
@@ -77,7 +77,7 @@ import Testing
         (#"{"message":"m","screenshot":"\#(String(repeating: "A", count: 6 << 20))"}"#, .payloadTooLarge, nil),
     ]
 
-    @Test func `what cannot be feedback is refused and leaves nothing`() async throws {
+    @Test func `invalid feedback is refused, and nothing is written`() async throws {
         try await AnalyticsApp.run { app in
             _ = try await app.client("POST", "/feedback", #"{"message":"m"}"#)
             let before = try await app.fingerprint()
@@ -98,7 +98,7 @@ import Testing
         }
     }
 
-    @Test func `an app and a user say so much in an hour and no more`() async throws {
+    @Test func `feedback is limited per hour, app and user`() async throws {
         try await AnalyticsApp.run { app in
             let space = try await app.service.spaces.space(of: "app1", .live)
             let tickets = Tickets(
@@ -141,7 +141,7 @@ import Testing
         }
     }
 
-    @Test func `one address without a user does not use up what all may say`() async throws {
+    @Test func `one anonymous address does not use up everybody's limit`() async throws {
         try await AnalyticsApp.run { app in
             func say(_ user: String? = nil, from address: String) async throws -> Answer {
                 try await app.client(
@@ -164,7 +164,7 @@ import Testing
         }
     }
 
-    @Test func `an IPv6 network is one source, and another hour begins anew`() {
+    @Test func `an IPv6 network counts as one source, and counts restart every hour`() {
         let (sources, space) = (FeedbackSources(), Space(id: 1, appID: "app1", environment: .live))
         let now = Date(timeIntervalSince1970: 1_795_338_000)
         #expect(sources.take("2001:db8:1:2::1", in: space, upTo: 1, at: now))
@@ -177,7 +177,7 @@ import Testing
         #expect(sources.take("2001:db8:1:2::1", in: space, upTo: 1, at: now.addingTimeInterval(3_600)))
     }
 
-    @Test func `what was said of a user's crash report goes with them`() async throws {
+    @Test func `feedback on a user's crash report is erased with the user`() async throws {
         try await AnalyticsApp.run { app in
             let event = "9ec79c33ec9942ab8353589fcb2e04dc"
             try await app.report(TestEnvelope.crash(in: "f", user: Self.user.uppercased(), id: event))
@@ -205,7 +205,7 @@ import Testing
         }
     }
 
-    @Test func `feedback of Sentry's clients brings its version, its picture and who it is of`() async throws {
+    @Test func `feedback from Sentry's clients carries its version, picture and sender`() async throws {
         try await AnalyticsApp.run { app in
             let id = "9ec79c33ec9942ab8353589fcb2e04aa"
             let said = #"{"feedback":{"message":"It froze","contact_email":"kim@example.org"}}"#
@@ -234,7 +234,7 @@ import Testing
         }
     }
 
-    @Test func `the report that feedback is about may come later`() async throws {
+    @Test func `the report that feedback refers to may arrive later`() async throws {
         try await AnalyticsApp.run { app in
             let event = "9ec79c33ec9942ab8353589fcb2e04ab"
             #expect(
@@ -257,7 +257,7 @@ import Testing
         }
     }
 
-    @Test func `feedback and its report that come at the same time find each other`() async throws {
+    @Test func `feedback and its report are linked if they arrive at the same time`() async throws {
         try await AnalyticsApp.run { app in
             let space = try await app.service.spaces.space(of: "app1", .live)
             let events = (0..<12).map { _ in UUID().uuidString.lowercased().filter { $0 != "-" } }
@@ -274,7 +274,7 @@ import Testing
         }
     }
 
-    @Test func `what does not fit is left out, and what was refused in its turn leaves no file`() async throws {
+    @Test func `pictures that do not fit are dropped, and refused feedback leaves no file`() async throws {
         try await AnalyticsApp.run { app in
             let space = try await app.service.spaces.space(of: "app1", .live)
             let files = app.service.tickets.attachments.files
@@ -321,7 +321,7 @@ import Testing
         }
     }
 
-    @Test func `feedback leaves the team room for tickets and files`() async throws {
+    @Test func `feedback leaves room for the team's tickets and files`() async throws {
         try await AnalyticsApp.run { app in
             try await app.ticket(#"{"title":"t"}"#)
             try await app.postgres.execute(
@@ -351,7 +351,7 @@ import Testing
         }
     }
 
-    @Test func `what comes by two ways at once is one ticket`() async throws {
+    @Test func `feedback that arrives twice at once becomes one ticket`() async throws {
         try await AnalyticsApp.run { app in
             let space = try await app.service.spaces.space(of: "app1", .live)
             let feedback = Feedback(
@@ -372,7 +372,7 @@ import Testing
         }
     }
 
-    @Test func `what comes in envelopes is cut to what fits`() throws {
+    @Test func `feedback in envelopes is cut to the limits`() throws {
         let long = String(repeating: "ä", count: 9_000)
         let fitted = try #require(
             Feedback.fitted(
@@ -390,7 +390,7 @@ import Testing
         }
     }
 
-    @Test func `a user gets what they said, and it goes when they want it`() async throws {
+    @Test func `a user's feedback is exported and erased`() async throws {
         try await AnalyticsApp.run { app in
             let service = app.gateway.asking(as: .service("auth"))
             // Events come before, crashes behind.

@@ -25,7 +25,7 @@ import Testing
             complete: .init(tickets: complete.0, estimate: complete.1))
     }
 
-    @Test func `each day has what was in the sprint at its end, and what of it was done`() {
+    @Test func `each day shows the sprint's scope at its end, and the completed part`() {
         let log = SprintLog(
             sprint: 7,
             tickets: [
@@ -73,14 +73,14 @@ import Testing
             ])
     }
 
-    @Test func `a sprint that was forgotten has its last hundred days, and one of a moment has one`() {
+    @Test func `a forgotten sprint shows its last hundred days, and a momentary one shows one`() {
         let log = SprintLog(sprint: 1, tickets: [])
         let days = SprintReport(log, from: Self.at(1, 0).addingTimeInterval(-400 * 86_400), to: Self.at(1, 0)).days
         #expect(days.count == 100 && days.last?.day == "2026-11-01" && days.first?.day == "2026-07-25")
         #expect(SprintReport(log, from: Self.at(1, 0), to: Self.at(1, 0)).days.map(\.day) == ["2026-11-01"])
     }
 
-    @Test func `what was done while the closing waited for its turn is done in the sprint`() async throws {
+    @Test func `work completed while the closing waits for the lock counts in the sprint`() async throws {
         try await AnalyticsApp.run { app in
             try await app.ask("POST", "/tickets/sprints", #"{"name":"a"}"#)
             try await app.ticket(#"{"title":"t","sprint":1}"#)
@@ -113,7 +113,7 @@ import Testing
         }
     }
 
-    @Test func `estimates are kept and summed up, and a closed sprint tells what it had`() async throws {
+    @Test func `estimates are stored and summed up, and a closed sprint reports its scope`() async throws {
         try await AnalyticsApp.run { app in
             for name in ["a", "b"] { try await app.ask("POST", "/tickets/sprints", #"{"name":"\#(name)"}"#) }
             for estimate in ["3", "5", "null"] {

@@ -15,7 +15,7 @@ import Testing
 
 /// What goes on beside requests: streams and cleaning up.
 @Suite struct TicketBackgroundTests {
-    @Test func `a board that is open is told what changed, in its own space only`() async throws {
+    @Test func `an open board is notified of changes in its own space only`() async throws {
         try await AnalyticsApp.run { app in
             let space = try await app.service.spaces.space(of: "app1", .live)
             let streams = app.service.tickets.streams
@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test func `whoever shows what is blocked, or a ticket's key, is told when it is different`() async throws {
+    @Test func `boards are notified when a ticket is blocked or its key changes`() async throws {
         try await AnalyticsApp.run { app in
             for _ in 1...3 { try await app.ticket(#"{"title":"t"}"#) }
             try await app.ask("POST", "/tickets/1/links", #"{"kind":"blocks","ticket":2}"#)
@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    @Test func `who comes back gets what came meanwhile at once, and of too much or another past that it is all`()
+    @Test func `a reconnecting client gets missed changes at once, or a full reload after too many or a restore`()
         async throws
     {
         try await AnalyticsApp.run { app in
@@ -98,7 +98,7 @@ import Testing
         }
     }
 
-    @Test func `a stream has signs of life, ends in time, and there are so many and no more`() async throws {
+    @Test func `a stream has heartbeats and a lifetime, and the number of streams is limited`() async throws {
         try await AnalyticsApp.run { app in
             let space = try await app.service.spaces.space(of: "app1", .live)
             let limits = TicketStreams.Limits(
@@ -120,7 +120,7 @@ import Testing
         }
     }
 
-    @Test func `the bin is emptied after thirty days, and blobs that nobody has go after a week`() async throws {
+    @Test func `the bin is emptied after thirty days, and orphaned blobs are removed after a week`() async throws {
         try await AnalyticsApp.run { app in
             for _ in 1...3 { try await app.ticket(#"{"title":"t"}"#) }
             for number in 1...3 { try await app.ask("POST", "/tickets/\(number)/attachments?name=a", "file \(number)") }
@@ -156,7 +156,7 @@ import Testing
         }
     }
 
-    @Test func `an attachment whose bytes are gone is taken away, unless most are`() async throws {
+    @Test func `an attachment whose bytes are missing is removed, unless most are missing`() async throws {
         try await AnalyticsApp.run { app in
             try await app.ticket(#"{"title":"t"}"#)
             for name in ["a", "b", "c"] {

@@ -11,7 +11,7 @@ import Testing
 
 /// Comments, attachments, issues, links and labels.
 @Suite struct TicketPartsTests {
-    @Test func `comments stay in order, and only who wrote one changes it`() async throws {
+    @Test func `comments stay in order, and only their author changes them`() async throws {
         try await AnalyticsApp.run { app in
             try await app.ticket(#"{"title":"t"}"#)
             let path = "/tickets/1/comments"
@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    @Test func `an attachment comes back as it was, and never as a page of ours`() async throws {
+    @Test func `an attachment is returned unchanged, and never shown as a page`() async throws {
         try await AnalyticsApp.run { app in
             try await app.ticket(#"{"title":"t"}"#)
             let path = "/tickets/1/attachments"
@@ -100,7 +100,7 @@ import Testing
         }
     }
 
-    @Test func `a file that is too large leaves nothing`() async throws {
+    @Test func `a file that is too large is refused, and nothing is written`() async throws {
         try await AnalyticsApp.run { app in
             try await app.ticket(#"{"title":"t"}"#)
             let before = try await app.fingerprint()
@@ -164,8 +164,7 @@ import Testing
         }
     }
 
-    @Test func `what becomes of an issue is in the histories of its tickets, and whoever follows is told`() async throws
-    {
+    @Test func `what happens to an issue is recorded in its tickets, and followers are notified`() async throws {
         try await AnalyticsApp.run { app in
             try await app.makeIssues(1...3)
             try await app.ticket(#"{"title":"t","issues":[1,3]}"#)
@@ -201,7 +200,7 @@ import Testing
         }
     }
 
-    @Test func `links are seen from both sides`() async throws {
+    @Test func `links are visible from both sides`() async throws {
         try await AnalyticsApp.run { app in
             for _ in 1...3 { try await app.ticket(#"{"title":"t"}"#) }
             for body in [
@@ -234,7 +233,7 @@ import Testing
     }
 
     /// Whatever is linked by however many at once, along `blocks` nothing comes back to where it began.
-    @Test func `tickets never block each other in a circle`() async throws {
+    @Test func `tickets never block each other in a cycle`() async throws {
         try await AnalyticsApp.run { app in
             let count = 8
             for _ in 1...count { try await app.ticket(#"{"title":"t"}"#) }
@@ -275,7 +274,7 @@ import Testing
         }
     }
 
-    @Test func `labels are renamed and taken away wherever they are`() async throws {
+    @Test func `labels are renamed and deleted on all tickets`() async throws {
         try await AnalyticsApp.run { app in
             let made = try await app.ask("POST", "/tickets/labels", ##"{"name":"needs work","color":"#FF8800"}"##)
             #expect(

@@ -74,7 +74,7 @@ private final class TestStore: Sendable {
         """#
     }
 
-    @Test func `a look-up proposes, and takes over when told to`() async throws {
+    @Test func `a look-up proposes values, and applies them on request`() async throws {
         try await TestStore.run { apps, store in
             store.answer(record: Self.record(icon: store.url + "/icon.png"))
             store.answer("/icon.png", .init(body: SamplePicture.png, headers: ["content-type": "text/html"]))
@@ -121,7 +121,7 @@ private final class TestStore: Sendable {
         }
     }
 
-    @Test func `what the store says is foreign: what is not as it should be is left out`() async throws {
+    @Test func `the store's answer is untrusted, and invalid parts are left out`() async throws {
         try await TestStore.run { apps, store in
             let id = try await apps.make("Shop", more: #","storeId":"7""#)
             store.answer(
@@ -139,7 +139,7 @@ private final class TestStore: Sendable {
         }
     }
 
-    @Test func `an icon from elsewhere, too large, or no picture is not taken, and the rest is`() async throws {
+    @Test func `an icon that is elsewhere, too large or no picture is skipped, and the rest is applied`() async throws {
         try await TestStore.run { apps, store in
             let id = try await apps.make("Shop", more: #","storeId":"7""#)
             store.answer("/large", .init(body: SamplePicture.png + [UInt8](repeating: 0, count: 1 << 20)))
@@ -164,7 +164,7 @@ private final class TestStore: Sendable {
         }
     }
 
-    @Test func `a store that is away, slow, or talks nonsense changes nothing`() async throws {
+    @Test func `a store that is unavailable, slow or answers nonsense changes nothing`() async throws {
         try await TestStore.run { apps, store in
             let id = try await apps.make("Shop", more: #","storeId":"7""#)
             let before = try await apps.state()
@@ -189,7 +189,7 @@ private final class TestStore: Sendable {
         }
     }
 
-    @Test func `there must be something to look for, and parameters make sense`() async throws {
+    @Test func `a look-up needs something to look for, and valid parameters`() async throws {
         try await TestStore.run { apps, store in
             let id = try await apps.make()
             #expect(try await apps.send("POST", "/\(id)/lookup").isProblem(.conflict))

@@ -11,7 +11,7 @@ import Testing
 @Suite struct ClaimTests {
     private static let verified = ["email": #""anna@example.org""#, "email_verified": "true"]
 
-    @Test func `An account that was made with somebody else's address is no back door when its owner comes`()
+    @Test func `An account created with someone else's address is no back door once the owner arrives`()
         async throws
     {
         try await FakeProvider.run { client, provider in
@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test func `An identity that was linked before is no back door either`() async throws {
+    @Test func `An identity linked earlier is no back door either`() async throws {
         try await FakeProvider.run { client, provider in
             try await client.register(provider)
             // Trojan: the attacker's own identity hangs on the account with the victim's address.
@@ -61,7 +61,9 @@ import Testing
         }
     }
 
-    @Test func `Both sides verified lead to the same account, password and sessions stay`() async throws {
+    @Test func `An address verified on both sides leads to the same account, and keeps password and sessions`()
+        async throws
+    {
         try await FakeProvider.run { client, provider in
             try await client.register(provider)
             let anna = try await client.signUp(more: #","email":"anna@example.org""#)
@@ -74,7 +76,7 @@ import Testing
         }
     }
 
-    @Test func `Both sides verified still ask for the second factor`() async throws {
+    @Test func `An address verified on both sides still requires the second factor`() async throws {
         try await FakeProvider.run { client, provider in
             try await client.register(provider)
             let anna = try await client.signUp(more: #","email":"anna@example.org""#)
@@ -92,7 +94,7 @@ import Testing
         ["email": #""anna@example.org""#], ["email": #""anna@example.org""#, "email_verified": "false"],
         ["email": #""anna@example.org""#, "email_verified": #""false""#],
     ])
-    func `What the provider has not verified leads to nobody's account`(claims: [String: String]) async throws {
+    func `An address that the provider has not verified leads to no account`(claims: [String: String]) async throws {
         try await FakeProvider.run { client, provider in
             try await client.register(provider)
             for isVerified in [false, true] {
@@ -113,7 +115,7 @@ import Testing
         }
     }
 
-    @Test func `A provider that is not trusted in addresses leads to nobody's account`() async throws {
+    @Test func `A provider not trusted for addresses leads to no account`() async throws {
         try await FakeProvider.run { client, provider in
             try await client.register(provider, more: #","trustsEmail":false"#)
             let anna = try await client.signUp(more: #","email":"anna@example.org""#)
@@ -125,7 +127,7 @@ import Testing
         }
     }
 
-    @Test func `Who is disabled comes in by no address and by no identity`() async throws {
+    @Test func `A disabled user cannot sign in by any address or identity`() async throws {
         try await FakeProvider.run { client, provider in
             try await client.register(provider)
             let anna = try await client.signUp(more: #","email":"anna@example.org""#)
@@ -145,7 +147,7 @@ import Testing
         }
     }
 
-    @Test func `The same subject of another issuer is somebody else`() async throws {
+    @Test func `The same subject of another issuer is a different user`() async throws {
         try await FakeProvider.run { client, provider in
             try await client.register(provider)
             let first = try await client.signIn(idToken: try provider.token())

@@ -52,7 +52,7 @@ import Testing
     }
 
     @Test(.enabled(if: python != nil))
-    func `Staff sign in by a foreign provider, once its verified address is linked`() async throws {
+    func `Staff sign in with a foreign provider once its verified address is linked`() async throws {
         try await withProvider { issuer in
             try await StaffClient.run { client, root async throws in
                 try await client.setUp(issuer: issuer, as: root)
@@ -70,7 +70,7 @@ import Testing
     }
 
     @Test(.enabled(if: python != nil))
-    func `The code flow with a foreign provider signs in, by discovery alone`() async throws {
+    func `The code flow with a foreign provider signs users in by discovery alone`() async throws {
         try await withProvider { issuer in
             try await UserClient.run { client in
                 let key = try await client.auth.credentials.create(

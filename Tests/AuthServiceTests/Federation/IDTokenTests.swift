@@ -12,7 +12,7 @@ import Testing
 
 @Suite struct IDTokenTests {
     @Test(arguments: [IssuerKey.rsa, .p256(), .ed25519()])
-    func `An id token signs a new user in, and the next one of the same person the same user`(key: IssuerKey)
+    func `An ID token creates a user, and the next token of the same person signs in the same user`(key: IssuerKey)
         async throws
     {
         try await FakeProvider.run { client, provider in
@@ -108,7 +108,7 @@ import Testing
         Forgery("no token") { _ in "a.b" },
     ]
 
-    @Test func `A token that is not the issuer's for this app now signs nobody in`() async throws {
+    @Test func `A token that is not the issuer's, for this app and current is refused`() async throws {
         try await FakeProvider.run { client, provider in
             try await client.register(provider)
             for forgery in Self.forgeries {
@@ -125,7 +125,7 @@ import Testing
         }
     }
 
-    @Test func `A token has the SHA-256 of the nonce that is shown with it, and not the nonce`() async throws {
+    @Test func `A token holds the SHA-256 of the presented nonce, not the nonce itself`() async throws {
         try await FakeProvider.run { client, provider in
             try await client.register(provider, nonceRequired: true)
             let hash = SHA256.hash(data: Data("n-1".utf8)).map { String(format: "%02x", $0) }.joined()
@@ -143,7 +143,7 @@ import Testing
         }
     }
 
-    @Test func `A provider asks for nonces unless its app says otherwise`() async throws {
+    @Test func `A provider requires nonces unless its app says otherwise`() async throws {
         try await FakeProvider.run { client, provider in
             let body = #"{"kind":"oidc","clientIDs":["ios.app"],"issuer":"\#(provider.url)""#
             let made = try await client.master("PUT", "providers/acme", body + "}")
@@ -161,7 +161,7 @@ import Testing
         }
     }
 
-    @Test func `A token counts once, also when it comes many times at once`() async throws {
+    @Test func `A token counts once, even when sent many times at once`() async throws {
         try await FakeProvider.run { client, provider in
             try await client.register(provider)
             let token = try provider.token()
@@ -176,7 +176,7 @@ import Testing
         }
     }
 
-    @Test func `Two first sign-ins of one person at once make one user`() async throws {
+    @Test func `Two concurrent first sign-ins of one person create one user`() async throws {
         try await FakeProvider.run { client, provider in
             try await client.register(provider)
             let tokens = try (0..<6).map { _ in
@@ -192,7 +192,7 @@ import Testing
         }
     }
 
-    @Test func `Whoever has a second factor is asked for it, and the token is good until then`() async throws {
+    @Test func `A user with a second factor is asked for it, and the token stays valid until then`() async throws {
         try await FakeProvider.run { client, provider in
             try await client.register(provider)
             let user = try await client.signUp()
@@ -219,7 +219,9 @@ import Testing
         }
     }
 
-    @Test func `Keys change without one refusal, and while the issuer is away the old ones go on`() async throws {
+    @Test func `Keys rotate without a refusal, and the old ones remain usable while the issuer is unavailable`()
+        async throws
+    {
         let clock = TestClock()
         let documents = FakeDocuments()
         let cache = DocumentCache(now: { clock.now }) { try documents.fetch($0) }
@@ -252,7 +254,7 @@ import Testing
         #expect(try await has("4"))
     }
 
-    @Test func `However many issuers there are, no more than the limit is kept`() async throws {
+    @Test func `The number of cached issuers is limited`() async throws {
         let documents = FakeDocuments()
         let cache = DocumentCache(now: { Date() }) { try documents.fetch($0) }
         for number in 0...DocumentCache.maximumCount {
@@ -265,7 +267,7 @@ import Testing
         #expect(documents.count == DocumentCache.maximumCount + 2)
     }
 
-    @Test func `When the provider is away that is no wrong token, and what is no token is refused all the same`()
+    @Test func `An unavailable provider is not reported as a wrong token, but malformed tokens are still refused`()
         async throws
     {
         try await FakeProvider.run { client, provider in
@@ -297,7 +299,7 @@ import Testing
         }
     }
 
-    @Test func `A key that the issuer does not publish is a wrong token, and an issuer without keys is away`()
+    @Test func `A token signed by an unpublished key is wrong, and an issuer without keys counts as unavailable`()
         async throws
     {
         try await FakeProvider.run { client, provider in

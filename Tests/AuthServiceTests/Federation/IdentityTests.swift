@@ -20,7 +20,7 @@ import Testing
         try await client.auth.postgres.execute("UPDATE auth.sessions SET created = now() - interval '11 minutes'")
     }
 
-    @Test func `An anonymous user who links is none any more, and stays the same user`() async throws {
+    @Test func `An anonymous user who links an identity becomes a regular user and stays the same`() async throws {
         try await FakeProvider.run { client, provider in
             try await client.register(provider)
             let user = try Tokens(try await client.send("POST", "anonymous", #"{"profile":{"score":3}}"#))
@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    @Test func `A finished code flow links as well`() async throws {
+    @Test func `A completed code flow can also link an identity`() async throws {
         try await FakeProvider.run { client, provider in
             try await client.register(provider)
             let user = try await client.signUp()
@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    @Test func `Nobody links what is another's, or with an access token alone`() async throws {
+    @Test func `An identity of another user cannot be linked, and an access token alone is not enough`() async throws {
         try await FakeProvider.run { client, provider in
             try await client.register(provider)
             let anna = try await client.signUp()
@@ -83,7 +83,7 @@ import Testing
         }
     }
 
-    @Test func `The last way to sign in stays`() async throws {
+    @Test func `The last way to sign in cannot be removed`() async throws {
         try await FakeProvider.run { client, provider in
             try await client.register(provider)
             let facebook =
@@ -121,7 +121,7 @@ import Testing
 
     /// An address is a way in only when it is verified, and mail is sent.
     @Test(arguments: [(true, true, 204), (true, false, 409), (false, true, 409), (false, false, 409)])
-    func `An address lets the last identity go when a mail to it can sign in`(
+    func `The last identity can be removed if the user can sign in by mail`(
         isVerified: Bool, isMailThere: Bool, status: Int
     ) async throws {
         try await FakeProvider.run { client, provider in
@@ -139,7 +139,7 @@ import Testing
         }
     }
 
-    @Test func `With a passkey the last identity may go, and the passkey then not`() async throws {
+    @Test func `The last identity can be removed if there is a passkey, which then cannot`() async throws {
         try await FakeProvider.run { client, provider in
             try await client.register(provider)
             try await client.allowPasskeys()
@@ -152,7 +152,7 @@ import Testing
         }
     }
 
-    @Test func `Who has no password gets a second factor after a fresh sign-in`() async throws {
+    @Test func `A user without a password can add a second factor after a fresh sign-in`() async throws {
         try await FakeProvider.run { client, provider in
             try await client.register(provider)
             let old = try Tokens(try await client.signIn(idToken: try provider.token()))
@@ -179,7 +179,7 @@ import Testing
         ("POST", "me/upgrade", #"{"userName":"anna","password":"correct horse"}"#),
         ("DELETE", "me/identities/acme", "{}"), ("POST", "me/identities", #"{"provider":"acme","idToken":"a.b.c"}"#),
     ])
-    func `A stolen access token of a user without a password does no more than one with`(
+    func `A stolen access token can do no more to a user without a password than to one with`(
         method: String, path: String, body: String
     ) async throws {
         try await FakeProvider.run { client, provider in
@@ -226,7 +226,8 @@ import Testing
 
     private struct Trouble: Error {}
 
-    @Test func `Sign in with Apple by its form, and Apple is told when the account goes`() async throws {
+    @Test func `Sign in with Apple works by form post, and Apple is notified when the account is deleted`() async throws
+    {
         try await FakeProvider.run { client, provider in
             let key = P256.Signing.PrivateKey()
             try await register(client, provider, key)
@@ -266,7 +267,7 @@ import Testing
         }
     }
 
-    @Test func `The app's own authorization code brings the token, for the client id that the id token is for`()
+    @Test func `The app's own authorization code obtains the token for the client id of the ID token`()
         async throws
     {
         try await FakeProvider.run { client, provider in
@@ -299,7 +300,7 @@ import Testing
         }
     }
 
-    @Test func `Unlinking tells Apple, and a deletion that is refused tells nobody`() async throws {
+    @Test func `Unlinking notifies Apple, and a refused deletion notifies no one`() async throws {
         try await FakeProvider.run { client, provider in
             try await register(client, provider, P256.Signing.PrivateKey())
             let user = try await client.signUp()

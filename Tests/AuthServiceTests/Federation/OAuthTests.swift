@@ -10,7 +10,7 @@ import Testing
 @testable import AuthService
 
 @Suite struct OAuthTests {
-    @Test func `A code flow with PKCE on both sides signs in`() async throws {
+    @Test func `A code flow with PKCE on both sides signs a user in`() async throws {
         try await FakeProvider.run { client, provider in
             try await client.register(provider)
             let (url, state) = try await client.begin()
@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    @Test func `A state counts once, for its app, and for ten minutes`() async throws {
+    @Test func `A state is valid once, for its app, for ten minutes`() async throws {
         try await FakeProvider.run { client, provider in
             try await client.register(provider)
             let (url, state) = try await client.begin()
@@ -91,7 +91,7 @@ import Testing
         }
     }
 
-    @Test func `What comes back is of use only to whoever began`() async throws {
+    @Test func `The result can be used only by the client that began the flow`() async throws {
         try await FakeProvider.run { client, provider in
             try await client.register(provider)
             // Log-in CSRF and a code that another app on the device intercepted: without the verifier there is no
@@ -134,7 +134,7 @@ import Testing
         "https://shop.example.org@evil.org/in?x=1", "//evil.org", "https:/\\evil.org", "javascript:alert(1)", "",
         "com.example.shop:/signed-in\n",
     ])
-    func `The app is returned to exactly where its server said, and nowhere else`(url: String) async throws {
+    func `The app is redirected only to the exact addresses its server has set`(url: String) async throws {
         try await FakeProvider.run { client, provider in
             try await client.register(provider)
             let body =
@@ -145,7 +145,7 @@ import Testing
         }
     }
 
-    @Test func `Who begins says with which challenge`() async throws {
+    @Test func `Starting a flow requires a challenge`() async throws {
         try await FakeProvider.run { client, provider in
             try await client.register(provider)
             for challenge in ["", "abc", String(repeating: "=", count: 43), String(repeating: "a", count: 44)] {
@@ -163,7 +163,7 @@ import Testing
         }
     }
 
-    @Test func `What goes wrong at the provider is told to the app`() async throws {
+    @Test func `The app is told about errors of the provider`() async throws {
         try await FakeProvider.run { client, provider in
             try await client.register(provider)
             func back(_ parameters: [(String, String)]) async throws -> [String: String] {
@@ -196,7 +196,7 @@ import Testing
         }
     }
 
-    @Test func `Where the id token says no address the user info does, of the same person`() async throws {
+    @Test func `If the ID token has no address, the user info of the same person is used`() async throws {
         try await FakeProvider.run { client, provider in
             try await client.register(provider)
             provider.change { $0.user = #"{"sub":"s-2","email":"eve@example.org","email_verified":true}"# }
@@ -209,7 +209,8 @@ import Testing
         }
     }
 
-    @Test func `GitHub says who it is by number, and the primary address counts when it is verified`() async throws {
+    @Test func `GitHub users are identified by number, and the primary address counts if it is verified`() async throws
+    {
         try await FakeProvider.run { client, provider in
             try await client.register(provider, "github", kind: "github")
             provider.change {
@@ -241,7 +242,7 @@ import Testing
         }
     }
 
-    @Test func `Facebook's address leads to nobody's account, and its limited sign-in is an id token`() async throws {
+    @Test func `Facebook's address leads to no account, and its limited sign-in uses an ID token`() async throws {
         try await FakeProvider.run { client, provider in
             try await client.register(provider, "facebook", kind: "facebook")
             let anna = try await client.signUp(more: #","email":"anna@example.org""#)

@@ -9,7 +9,7 @@ import Testing
 
 /// Verifying and changing addresses, passwords reset, and what users are told.
 @Suite(.enabled(if: MailServer.isThere)) struct AddressTests {
-    @Test func `An address is verified by the code that comes after signing up`() async throws {
+    @Test func `An address is verified by the code mailed after signing up`() async throws {
         try await UserClient.runWithMail { client in
             let address = UserClient.address()
             let tokens = try await client.signUpByAddress(address, more: #","language":"de""#)
@@ -25,7 +25,7 @@ import Testing
         }
     }
 
-    @Test func `Another request makes the former mail worthless, and so does another address`() async throws {
+    @Test func `A further request invalidates the earlier mail, and so does a change of address`() async throws {
         try await UserClient.runWithMail { client in
             let address = UserClient.address()
             let tokens = try await client.signUpByAddress(address)
@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test func `A password is reset by mail: all sessions end, and the second factor is asked for as before`()
+    @Test func `Resetting a password by mail ends all sessions, and the second factor is still required`()
         async throws
     {
         try await UserClient.runWithMail { client in
@@ -87,7 +87,7 @@ import Testing
         }
     }
 
-    @Test func `Who has reset the password has verified the address; who is disabled gets no mail`() async throws {
+    @Test func `Resetting the password verifies the address, and disabled users get no mail`() async throws {
         try await UserClient.runWithMail(#""verifyOnSignUp":false"#) { client in
             let address = UserClient.address(), disabled = UserClient.address("disabled")
             let tokens = try await client.signUpByAddress(address)
@@ -107,7 +107,7 @@ import Testing
         }
     }
 
-    @Test func `A new address is confirmed there, and the old one is told`() async throws {
+    @Test func `A new address must be confirmed there, and the old address is notified`() async throws {
         try await UserClient.runWithMail { client in
             let old = UserClient.address("old"), new = UserClient.address("new")
             let tokens = try await client.signUpVerified(old)
@@ -134,7 +134,7 @@ import Testing
         }
     }
 
-    @Test func `An address that somebody has is neither told nor given away`() async throws {
+    @Test func `An address in use is neither disclosed nor given away`() async throws {
         try await UserClient.runWithMail { client in
             let taken = UserClient.address("taken"), free = UserClient.address("free")
             _ = try await client.signUpVerified(taken)
@@ -156,7 +156,7 @@ import Testing
         }
     }
 
-    @Test func `A sign-in from a new device is told, one from a known device is not`() async throws {
+    @Test func `A sign-in from a new device is reported by mail, one from a known device is not`() async throws {
         try await UserClient.runWithMail { client in
             let address = UserClient.address()
             _ = try await client.signUpVerified(address, more: #","device":"phone","private":{"language":"de"}"#)
@@ -180,7 +180,7 @@ import Testing
         }
     }
 
-    @Test func `Where addresses must be verified nobody is signed in before`() async throws {
+    @Test func `If the app requires verified addresses, no one is signed in before verification`() async throws {
         try await UserClient.runWithMail(#""requireVerifiedEmail":true"#) { client in
             let address = UserClient.address()
             let nameOnly = try await client.send("POST", "signup", #"{"userName":"ada","password":"correct horse"}"#)
@@ -197,7 +197,7 @@ import Testing
         }
     }
 
-    @Test func `Another password makes a change of address that was asked for before worthless`() async throws {
+    @Test func `A new password invalidates a pending change of address`() async throws {
         try await UserClient.runWithMail { client in
             let (address, other) = (UserClient.address(), UserClient.address("thief"))
             let thief = try await client.signUpVerified(address)
@@ -216,7 +216,7 @@ import Testing
         }
     }
 
-    @Test func `Nothing that is stored is a token or a code`() async throws {
+    @Test func `No token or code is stored in plain text`() async throws {
         try await UserClient.runWithMail { client in
             let address = UserClient.address()
             _ = try await client.signUpVerified(address)

@@ -64,7 +64,7 @@ extension UserClient {
         try await client.send("POST", "login/mail/confirm", "{\(body)}")
     }
 
-    @Test func `The code or the link of a mail signs in, once`() async throws {
+    @Test func `The code or the link in a mail signs in once`() async throws {
         try await UserClient.runWithMail { client in
             let address = UserClient.address()
             let tokens = try await client.signUpVerified(address)
@@ -96,7 +96,7 @@ extension UserClient {
     }
 
     /// Drill: enumeration by content, and by what is done.
-    @Test func `Whether somebody has an address is not told, nor known while the answer is made`() async throws {
+    @Test func `The answer neither reveals nor depends on whether an address has an account`() async throws {
         try await UserClient.runWithMail { client in
             let known = UserClient.address(), unknown = UserClient.address("nobody")
             _ = try await client.signUpVerified(known)
@@ -138,7 +138,7 @@ extension UserClient {
     }
 
     /// Drill: a code used twice in parallel.
-    @Test func `What comes many times at once signs in once`() async throws {
+    @Test func `A proof sent many times at once signs in once`() async throws {
         try await UserClient.runWithMail { client in
             let address = UserClient.address()
             _ = try await client.signUpVerified(address)
@@ -157,7 +157,7 @@ extension UserClient {
     }
 
     /// Drill: a code guessed.
-    @Test func `After five tries a code is dead, and the right one, too`() async throws {
+    @Test func `After five wrong attempts a code is invalid, and so is the correct one`() async throws {
         try await UserClient.runWithMail { client in
             let address = UserClient.address()
             _ = try await client.signUpVerified(address)
@@ -185,7 +185,7 @@ extension UserClient {
     }
 
     /// Drill: a token of live used in test, and of one thing used for another.
-    @Test func `A proof is good for its app, environment and purpose`() async throws {
+    @Test func `A proof is valid only for its app, environment and purpose`() async throws {
         try await UserClient.runWithMail { client in
             let address = UserClient.address()
             _ = try await client.signUpVerified(address)
@@ -209,7 +209,7 @@ extension UserClient {
         }
     }
 
-    @Test func `The second factor is asked for, and the proof waits for it`() async throws {
+    @Test func `The second factor is required, and the proof stays valid meanwhile`() async throws {
         try await UserClient.runWithMail { client in
             let address = UserClient.address()
             let tokens = try await client.signUpVerified(address)
@@ -225,7 +225,7 @@ extension UserClient {
         }
     }
 
-    @Test func `Who is new gets an account where the app allows it`() async throws {
+    @Test func `New users get an account if the app allows it`() async throws {
         try await UserClient.runWithMail(#""signUpByMail":true,"refuseDisposable":true"#) { client in
             let address = UserClient.address(), disposable = "ada\(UInt32.random(in: 0 ... .max))@mailinator.com"
             for address in [address, disposable] {
@@ -257,7 +257,7 @@ extension UserClient {
     }
 
     /// Drill: an account made beforehand with somebody else's address.
-    @Test func `Who signs in by an address that was not verified leaves nothing to whoever made the account`()
+    @Test func `Signing in by an unverified address locks out whoever created the account`()
         async throws
     {
         try await UserClient.runWithMail(#""verifyOnSignUp":false"#) { client in
@@ -291,7 +291,7 @@ extension UserClient {
         ("password/reset/confirm", #"{"token":"x"}"#, "newPassword"),
         ("password/reset/confirm", #"{"token":"x","newPassword":"short"}"#, "newPassword"),
     ])
-    func `What is refused sends nothing`(path: String, body: String, field: String) async throws {
+    func `Refused requests send no mail`(path: String, body: String, field: String) async throws {
         try await UserClient.runWithMail { client in
             let answer = try await client.send("POST", path, body)
             #expect(answer.isProblem(.invalidBody, field: field), "\(answer)")

@@ -20,7 +20,7 @@ import Testing
         return try JSONDecoder().decode(MailContacts.self, from: Data(answer.text.utf8))
     }
 
-    @Test func `An address is told when it is verified and its user is not disabled`() async throws {
+    @Test func `An address is returned if it is verified and its user is not disabled`() async throws {
         try await UserClient.run { client in
             let user = try await client.signUp(
                 "anna", more: #","email":"Anna@Example.org","private":{"language":"de-AT"}"#
@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test func `Nobody but our own processes may ask, and not for any number`() async throws {
+    @Test func `Only internal services may ask, for a limited number of users`() async throws {
         try await UserClient.run { client in
             let body = #"{"app":"\#(client.app.id)","environment":"live","users":[]}"#
             for kind in [Principal.Kind.client, .master, .staff, .visitor] {

@@ -32,7 +32,7 @@ import Testing
             ("826161a161626163", .array([.text("a"), .map([.text("b"): .text("c")])])),
             ("3b7fffffffffffffff", .integer(.min)), ("1b7fffffffffffffff", .integer(.max)),
         ] as [(String, CBOR)])
-    func `The values of RFC 8949`(hex: String, value: CBOR) throws {
+    func `The examples of RFC 8949 are read`(hex: String, value: CBOR) throws {
         #expect(try CBOR(Self.bytes(hex)) == value)
     }
 
@@ -59,12 +59,12 @@ import Testing
             ("a2616100616100", .duplicateKey),
             ("81818181818180", .tooDeep), ("a100a100a100a100a100a100a0", .tooDeep),
         ] as [(String, CBORError.Reason)])
-    func `What is not in one form, not whole, or too much is refused`(hex: String, reason: CBORError.Reason) {
+    func `Non-canonical, truncated and oversized values are refused`(hex: String, reason: CBORError.Reason) {
         #expect { try CBOR(Self.bytes(hex)) } throws: { ($0 as? CBORError)?.reason == reason }
     }
 
     /// Whatever is read is written back as the same bytes, but for the order of keys: there is one form of each value.
-    @Test func `Random and damaged bytes are refused or read, and never in two ways`() throws {
+    @Test func `Random and damaged bytes are refused or read in exactly one way`() throws {
         var generator = SystemRandomNumberGenerator()
         let seed = Self.bytes(
             "a363666d74667061636b65646761747453746d74a263616c6726637369674401020304686175746844617461458001020304")

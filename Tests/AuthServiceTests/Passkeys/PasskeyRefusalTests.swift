@@ -98,7 +98,7 @@ import Testing
                     ] + CBORWriter.bytes([1])
             },
         ])
-    func `Registration refuses`(lie: Lie) async throws {
+    func `Invalid registrations are refused`(lie: Lie) async throws {
         try await UserClient.runWithPasskeys { client in
             let tokens = try await client.signUp()
             var device = SoftPasskey()
@@ -122,7 +122,7 @@ import Testing
             Lie("another key") { $0.key = .es256(P256.Signing.PrivateKey()) },
             Lie("an unknown passkey") { $0.id = Data(repeating: 9, count: 32) },
         ])
-    func `Signing in refuses`(lie: Lie) async throws {
+    func `Invalid sign-ins are refused`(lie: Lie) async throws {
         try await UserClient.runWithPasskeys { client in
             var device = SoftPasskey()
             _ = try await client.signUp(by: &device)
@@ -144,7 +144,7 @@ import Testing
         #"{"id":"AAAAAAAAAAAAAAAAAAAAAA","type":"public-key","response":{"clientDataJSON":"A+/="}}"#,
         #"{"id":"AAAAAAAAAAAAAAAAAAAAAA","type":"public-key","response":"x"}"#,
     ])
-    func `What is no credential is said to be none`(credential: String) async throws {
+    func `A malformed credential is reported as such`(credential: String) async throws {
         try await UserClient.runWithPasskeys { client in
             let tokens = try await client.signUp()
             for path in ["passkeys/login", "me/passkeys"] {
@@ -157,7 +157,7 @@ import Testing
         }
     }
 
-    @Test func `A proof counts once, also when it comes many times at once, and nowhere else`() async throws {
+    @Test func `A proof counts once, even when sent many times at once, and nowhere else`() async throws {
         try await UserClient.runWithPasskeys { client in
             var device = SoftPasskey()
             let tokens = try await client.signUp(by: &device)
@@ -186,8 +186,7 @@ import Testing
         }
     }
 
-    @Test func `A registration counts once, also when it comes many times at once, and for its user only`() async throws
-    {
+    @Test func `A registration counts once, even when sent many times at once, and for its user only`() async throws {
         try await UserClient.runWithPasskeys { client in
             let (anna, berta) = (try await client.signUp(), try await client.signUp("berta"))
             var device = SoftPasskey()
@@ -202,7 +201,7 @@ import Testing
         }
     }
 
-    @Test func `A passkey that is registered is nobody else's, not even with another key`() async throws {
+    @Test func `A registered passkey cannot be registered by another user, even with another key`() async throws {
         try await UserClient.runWithPasskeys { client in
             let (anna, berta) = (try await client.signUp(), try await client.signUp("berta"))
             var device = SoftPasskey()
@@ -220,7 +219,7 @@ import Testing
         }
     }
 
-    @Test func `Live and test, and two apps, know nothing of each other's passkeys and challenges`() async throws {
+    @Test func `Environments and apps do not share passkeys or challenges`() async throws {
         try await UserClient.runWithPasskeys { client in
             var device = SoftPasskey()
             _ = try await client.signUp(by: &device)
@@ -247,7 +246,7 @@ import Testing
         }
     }
 
-    @Test func `A count that does not go up is a copy's`() async throws {
+    @Test func `A signature count that does not increase reveals a copy`() async throws {
         try await UserClient.runWithPasskeys { client in
             var device = SoftPasskey()
             device.count = 7
@@ -276,7 +275,7 @@ import Testing
         }
     }
 
-    @Test func `An authenticator that does not count is taken as it is`() async throws {
+    @Test func `An authenticator without a count is accepted`() async throws {
         try await UserClient.runWithPasskeys { client in
             var device = SoftPasskey()
             _ = try await client.signUp(by: &device)
@@ -287,7 +286,7 @@ import Testing
         }
     }
 
-    @Test func `Garbage is no signature, and a signature written otherwise is no second one`() async throws {
+    @Test func `A malformed signature is refused, and a re-encoded one does not count again`() async throws {
         try await UserClient.runWithPasskeys { client in
             var device = SoftPasskey()
             _ = try await client.signUp(by: &device)
@@ -338,7 +337,7 @@ import Testing
             ?? signature
     }
 
-    @Test func `Who is disabled, and who is gone, is refused like the unknown`() async throws {
+    @Test func `Disabled and deleted users are refused like unknown ones`() async throws {
         try await UserClient.runWithPasskeys { client in
             var device = SoftPasskey()
             let tokens = try await client.signUp(by: &device)
@@ -351,7 +350,7 @@ import Testing
         }
     }
 
-    @Test func `What is asked before signing in tells nothing of anybody`() async throws {
+    @Test func `The options for signing in reveal nothing about users`() async throws {
         try await UserClient.runWithPasskeys { client in
             _ = try await client.signUp()
             let options = try await client.signInOptions()
@@ -367,7 +366,7 @@ import Testing
         }
     }
 
-    @Test func `Challenges come ever more slowly to one address, and failures too`() async throws {
+    @Test func `Challenges for one address are slowed down, and so are failures`() async throws {
         try await UserClient.runWithPasskeys { client in
             var statuses: [Int] = []
             while !statuses.contains(429), statuses.count < 600 {
@@ -387,7 +386,7 @@ import Testing
         }
     }
 
-    @Test func `Without a user there is nothing to register`() async throws {
+    @Test func `Passkey endpoints need a signed-in user`() async throws {
         try await UserClient.runWithPasskeys { client async throws in
             for (method, path) in [
                 ("POST", "me/passkeys/options"), ("POST", "me/passkeys"), ("GET", "me/passkeys"),

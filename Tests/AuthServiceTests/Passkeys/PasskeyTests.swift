@@ -10,7 +10,7 @@ import Testing
 @testable import AuthService
 
 @Suite struct PasskeyTests {
-    @Test func `A passkey is added to an account and signs in, without name and password`() async throws {
+    @Test func `A passkey can be added to an account, and signs in without name and password`() async throws {
         try await UserClient.runWithPasskeys { client in
             let tokens = try await client.signUp()
             var device = SoftPasskey()
@@ -55,7 +55,7 @@ import Testing
         }
     }
 
-    @Test func `All three algorithms sign in, and self attestation is checked`() async throws {
+    @Test func `All three algorithms can sign in, and self attestation is verified`() async throws {
         try await UserClient.runWithPasskeys { client in
             let tokens = try await client.signUp()
             let keys: [SoftPasskey.Key] = [
@@ -76,7 +76,7 @@ import Testing
         }
     }
 
-    @Test func `An attestation that is not relied on is read as none`() async throws {
+    @Test func `An unused attestation is treated as none`() async throws {
         try await UserClient.runWithPasskeys { client in
             let tokens = try await client.signUp()
             var device = SoftPasskey()
@@ -89,7 +89,7 @@ import Testing
         }
     }
 
-    @Test func `Somebody signs up by a passkey alone`() async throws {
+    @Test func `A user can sign up with only a passkey`() async throws {
         try await UserClient.runWithPasskeys { client in
             var device = SoftPasskey()
             let options = try await client.send(
@@ -118,7 +118,7 @@ import Testing
         }
     }
 
-    @Test func `Where addresses must be verified the account waits, as with a password`() async throws {
+    @Test func `If addresses must be verified, the account waits as with a password`() async throws {
         try await UserClient.runWithPasskeys { client in
             #expect(try await client.master("PUT", "settings", #"{"requireVerifiedEmail":true}"#).status == 200)
             var device = SoftPasskey()
@@ -144,7 +144,7 @@ import Testing
     }
 
     /// Gateways hear of a session's end within two seconds; until then its access token opens.
-    @Test func `A session that has ended adds no passkey, whatever it has begun`() async throws {
+    @Test func `An ended session cannot add a passkey, even if it has begun to`() async throws {
         try await UserClient.runWithPasskeys { client in
             let thief = try await client.signUp()
             let owner = try Tokens(try await client.logIn())
@@ -158,7 +158,7 @@ import Testing
         }
     }
 
-    @Test func `A name that somebody has is told at the end only, and the passkey made for it goes with another`()
+    @Test func `A name in use is reported only at the end, and the new passkey then works with another name`()
         async throws
     {
         try await UserClient.runWithPasskeys { client in
@@ -177,7 +177,7 @@ import Testing
         }
     }
 
-    @Test func `An anonymous user who adds a passkey is none any more`() async throws {
+    @Test func `An anonymous user who adds a passkey becomes a regular user`() async throws {
         try await UserClient.runWithPasskeys { client in
             let tokens = try Tokens(try await client.send("POST", "anonymous"))
             var device = SoftPasskey()
@@ -192,7 +192,7 @@ import Testing
         }
     }
 
-    @Test func `Without the user's verification a passkey is one factor, with it two`() async throws {
+    @Test func `A passkey is one factor without user verification, and two with it`() async throws {
         try await UserClient.runWithPasskeys { client in
             let tokens = try await client.signUp()
             let secret = try await client.addSecondFactor(as: tokens)
@@ -223,7 +223,7 @@ import Testing
         }
     }
 
-    @Test func `Passkeys are named, and go with the password`() async throws {
+    @Test func `Passkeys can be renamed, and adding and deleting one needs the password`() async throws {
         try await UserClient.runWithPasskeys { client in
             let tokens = try await client.signUp()
             let other = try await client.signUp("berta")
@@ -261,7 +261,7 @@ import Testing
         }
     }
 
-    @Test func `The last thing to sign in by stays, also when two go at once`() async throws {
+    @Test func `The last way to sign in stays, even if two are removed at once`() async throws {
         try await UserClient.runWithPasskeys { client in
             var (first, second) = (SoftPasskey(), SoftPasskey())
             let tokens = try await client.signUp(by: &first)
@@ -288,7 +288,7 @@ import Testing
         }
     }
 
-    @Test func `Who has no password has to have signed in just now for what a stolen access token must not do`()
+    @Test func `A user without a password needs a fresh sign-in for what a stolen access token must not do`()
         async throws
     {
         try await UserClient.runWithPasskeys { client in
@@ -315,7 +315,7 @@ import Testing
         }
     }
 
-    @Test func `The app's server takes all of a user's passkeys away`() async throws {
+    @Test func `The app's server can remove all passkeys of a user`() async throws {
         try await UserClient.runWithPasskeys { client in
             var (device, others) = (SoftPasskey(), SoftPasskey())
             let tokens = try await client.signUp(by: &device)
@@ -336,7 +336,7 @@ import Testing
         }
     }
 
-    @Test func `A user has twenty at most, also when they come at once`() async throws {
+    @Test func `A user has at most twenty passkeys, even if they are added at once`() async throws {
         try await UserClient.runWithPasskeys { client in
             let tokens = try await client.signUp()
             let credentials = try await withThrowingTaskGroup(of: String.self) { group in

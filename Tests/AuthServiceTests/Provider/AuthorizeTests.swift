@@ -10,7 +10,7 @@ import Testing
 @testable import AuthService
 
 @Suite struct AuthorizeTests {
-    @Test func `A user signs in, allows it, and goes back with a code; next time without being asked`() async throws {
+    @Test func `A user signs in, consents and returns with a code, and is not asked the next time`() async throws {
         try await TestProvider.run { provider async throws in
             _ = try await provider.users.signUp()
             var browser = provider.browser()
@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test func `What prompt and max_age ask for`() async throws {
+    @Test func `prompt and max_age are respected`() async throws {
         try await TestProvider.run { provider async throws in
             _ = try await provider.users.signUp()
             var browser = provider.browser()
@@ -83,7 +83,7 @@ import Testing
         }
     }
 
-    @Test func `Whoever says no, or asks for nothing known, goes back with an error`() async throws {
+    @Test func `A refusal or an invalid request returns to the client with an error`() async throws {
         try await TestProvider.run { provider async throws in
             _ = try await provider.users.signUp()
             var browser = provider.browser()
@@ -126,7 +126,7 @@ import Testing
     }
 
     /// An answer is never sent to an address that is not the client's: neither a code nor an error.
-    @Test func `An address or a client that is wrong ends on a page`() async throws {
+    @Test func `An invalid redirect address or client ends on an error page`() async throws {
         try await TestProvider.run { provider async throws in
             _ = try await provider.users.signUp()
             var browser = provider.browser()
@@ -166,7 +166,7 @@ import Testing
         }
     }
 
-    @Test func `Pages are in no frame, run nothing, are kept by nobody and escape what they are given`() async throws {
+    @Test func `Pages cannot be framed or cached, run no scripts, and escape their values`() async throws {
         try await TestProvider.run { provider async throws in
             var browser = provider.browser()
             let evil = "\"><script>alert(1)</script>"
@@ -194,7 +194,7 @@ import Testing
         }
     }
 
-    @Test func `A form counts in the browser that it was sent to, for its request, once somebody signed in there`()
+    @Test func `A form is valid only in its browser, for its request, after signing in there`()
         async throws
     {
         try await TestProvider.run { provider async throws in
@@ -249,7 +249,7 @@ import Testing
         }
     }
 
-    @Test func `A session in the browser is new with each sign-in, and none comes from outside`() async throws {
+    @Test func `Each sign-in creates a new browser session, and none can be planted`() async throws {
         try await TestProvider.run { provider async throws in
             let anna = try await provider.users.signUp()
             var attacker = provider.browser()
@@ -295,7 +295,7 @@ import Testing
         }
     }
 
-    @Test func `Who guesses has to wait here, too, and one refusal is for all`() async throws {
+    @Test func `Guessing is slowed down, and all refusals look the same`() async throws {
         try await TestProvider.run { provider async throws in
             _ = try await provider.users.signUp()
             var browser = provider.browser()
@@ -317,7 +317,7 @@ import Testing
         }
     }
 
-    @Test func `Who has a second factor is asked for it`() async throws {
+    @Test func `A user with a second factor is asked for it`() async throws {
         try await TestProvider.run { provider async throws in
             let anna = try await provider.users.signUp()
             let added = try await provider.users.send("POST", "me/totp", #"{"password":"correct horse"}"#, as: anna)
@@ -349,7 +349,7 @@ import Testing
         }
     }
 
-    @Test func `Who has to verify their address first is told so on the page`() async throws {
+    @Test func `A user who must verify their address is told so on the page`() async throws {
         try await TestProvider.run { provider async throws in
             _ = try await provider.users.signUp(more: #","email":"anna@example.org""#)
             #expect(try await provider.users.master("PUT", "settings", #"{"requireVerifiedEmail":true}"#).status == 200)
@@ -364,7 +364,7 @@ import Testing
 
     /// What another program catches in its place is worth nothing without the secret.
     @Test(arguments: ["http://127.0.0.1:1/back", "http://localhost:3000/back", "com.example.desk:/back"])
-    func `A confidential client is remembered wherever it is sent back to, and nobody else in its place`(uri: String)
+    func `A confidential client's consent holds for any of its addresses, and no other client can use it`(uri: String)
         async throws
     {
         try await TestProvider.run { provider async throws in
@@ -392,7 +392,7 @@ import Testing
 
     /// Any program may listen on a port of this machine or claim a scheme: what a public client was allowed once is
     /// asked again (RFC 8252 §8.6).
-    @Test func `A native app is asked about each time, and may choose its port`() async throws {
+    @Test func `A native app is confirmed each time, and may choose its port`() async throws {
         try await TestProvider.run { provider async throws in
             _ = try await provider.users.signUp()
             let native = provider.with(
@@ -430,7 +430,7 @@ import Testing
         }
     }
 
-    @Test func `A request by a form of another site goes on by GET`() async throws {
+    @Test func `A form post from another site continues as a GET`() async throws {
         try await TestProvider.run { provider async throws in
             _ = try await provider.users.signUp()
             var browser = provider.browser()

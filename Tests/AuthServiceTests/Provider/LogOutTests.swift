@@ -36,7 +36,7 @@ import Testing
             "code"] != nil
     }
 
-    @Test func `A client with the user's ID token signs the browser out, and gets it back`() async throws {
+    @Test func `A client with the user's ID token signs the browser out and gets it back`() async throws {
         try await run { provider, known, token async throws in
             var browser = known
             #expect(try await isSignedIn(browser))
@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    @Test func `What the client has ends with it, unless it was let in for when the user is away`() async throws {
+    @Test func `A client's tokens end with the browser's session, unless it has offline access`() async throws {
         try await run { provider, known, token async throws in
             var browser = known
             func tokens(_ scope: String) async throws -> ProviderAnswer {
@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    @Test func `Without such a token the person is asked, in their own browser`() async throws {
+    @Test func `Without such a token the user is asked, in their own browser`() async throws {
         try await run { provider, known, token async throws in
             _ = try await provider.users.signUp("berta")
             var other = provider.browser()
@@ -114,7 +114,7 @@ import Testing
     }
 
     /// Neither a redirect to elsewhere, nor a session that ends for one.
-    @Test func `An address that is not the client's, byte for byte, ends on a page`() async throws {
+    @Test func `A redirect address that does not match byte for byte ends on a page`() async throws {
         try await run { provider, known, token async throws in
             let other = try await TestProvider.makeClient(provider.users, name: "Other")
             var browser = known
@@ -142,7 +142,7 @@ import Testing
         }
     }
 
-    @Test func `A form of a client goes on by GET`() async throws {
+    @Test func `A client's form post continues as a GET`() async throws {
         try await run { provider, known, token async throws in
             var browser = known
             let answer = try await browser.send("POST", "logout", form: ["id_token_hint": token])

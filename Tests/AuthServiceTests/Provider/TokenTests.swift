@@ -10,7 +10,7 @@ import Testing
 @testable import AuthService
 
 @Suite struct TokenTests {
-    @Test func `A code becomes tokens, and the ID token says what it should`() async throws {
+    @Test func `A code is exchanged for tokens, and the ID token has the right claims`() async throws {
         try await TestProvider.run { provider async throws in
             let anna = try await provider.users.signUp()
             let before = Int64(Date().timeIntervalSince1970)
@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    @Test func `Each client has its ID tokens signed as it wants, and another one's change nothing for it`()
+    @Test func `Each client chooses the algorithm of its ID tokens, independently of others`()
         async throws
     {
         try await TestProvider.run { provider async throws in
@@ -67,7 +67,7 @@ import Testing
         }
     }
 
-    @Test func `Less is asked for, less is given`() async throws {
+    @Test func `A request for fewer scopes gets fewer`() async throws {
         try await TestProvider.run { provider async throws in
             _ = try await provider.users.signUp()
             let plain = try await provider.tokens(["scope": "openid"])
@@ -86,7 +86,7 @@ import Testing
         }
     }
 
-    @Test func `A code goes with its client, its address and its verifier, for a minute`() async throws {
+    @Test func `A code is valid with its client, its address and its verifier, for a minute`() async throws {
         try await TestProvider.run { provider async throws in
             _ = try await provider.users.signUp()
             let code = try await provider.code()
@@ -115,7 +115,7 @@ import Testing
         }
     }
 
-    @Test func `A code that comes twice is good once, and ends what it gave`() async throws {
+    @Test func `A code used twice works once, and its tokens are revoked`() async throws {
         try await TestProvider.run { provider async throws in
             _ = try await provider.users.signUp()
             let code = try await provider.code()
@@ -138,7 +138,7 @@ import Testing
         }
     }
 
-    @Test func `A refresh token that comes a second time ends the session`() async throws {
+    @Test func `A reused refresh token ends the session`() async throws {
         try await TestProvider.run { provider async throws in
             _ = try await provider.users.signUp()
             let first = try await provider.tokens()
@@ -163,7 +163,7 @@ import Testing
         }
     }
 
-    @Test func `Clients prove who they are`() async throws {
+    @Test func `Clients must authenticate`() async throws {
         try await TestProvider.run { provider async throws in
             _ = try await provider.users.signUp()
             let code = try await provider.code()
@@ -228,7 +228,7 @@ import Testing
     }
 
     /// One kind of token in the place of another.
-    @Test func `A token opens what it is for`() async throws {
+    @Test func `A token is accepted only for its purpose`() async throws {
         try await TestProvider.run { provider async throws in
             let anna = try await provider.users.signUp()
             let tokens = try await provider.tokens()
@@ -272,7 +272,7 @@ import Testing
         }
     }
 
-    @Test func `What its scopes open of a user`() async throws {
+    @Test func `Scopes determine the claims about a user`() async throws {
         try await TestProvider.run { provider async throws in
             let anna = try await provider.users.signUp(
                 more: #","email":"anna@example.org","profile":{"name":"Anna Ö","x":1},"private":{"name":"secret"}"#)
@@ -321,7 +321,7 @@ import Testing
     }
 
     @Test(arguments: End.allCases)
-    func `When it ends, its tokens are worth nothing at once`(_ end: End) async throws {
+    func `When a session ends, its tokens are invalid at once`(_ end: End) async throws {
         try await TestProvider.run { provider async throws in
             let anna = try await provider.users.signUp()
             let tokens = try await provider.tokens()
@@ -360,7 +360,7 @@ import Testing
         }
     }
 
-    @Test func `Without offline_access tokens end with the browser's session`() async throws {
+    @Test func `Without offline_access, tokens end with the browser's session`() async throws {
         try await TestProvider.run { provider async throws in
             let anna = try await provider.users.signUp()
             let offline = try await provider.tokens()
@@ -376,7 +376,7 @@ import Testing
         }
     }
 
-    @Test func `A user sees what they allowed, and takes it back`() async throws {
+    @Test func `Users see and revoke their consents`() async throws {
         try await TestProvider.run { provider async throws in
             let anna = try await provider.users.signUp()
             #expect(try await provider.users.send("GET", "me/grants", as: anna)["count"] == "0")
@@ -405,7 +405,7 @@ import Testing
         }
     }
 
-    @Test func `Of many sessions in one client the idlest ends`() async throws {
+    @Test func `Beyond the limit, the longest idle session of a client ends`() async throws {
         try await TestProvider.run { provider async throws in
             _ = try await provider.users.signUp()
             var browser = provider.browser()
@@ -423,7 +423,7 @@ import Testing
         }
     }
 
-    @Test func `What the provider says of itself is so`() async throws {
+    @Test func `The provider's metadata is correct`() async throws {
         try await TestProvider.run { provider async throws in
             let metadata = try await provider.visitor.get(provider.path + "/.well-known/openid-configuration")
             #expect(metadata.status == 200 && metadata.string("issuer") == provider.issuer)

@@ -8,7 +8,7 @@ import Testing
 @testable import AuthService
 
 @Suite struct ManageStaffTests {
-    @Test func `Staff are made, listed, changed and deleted, and what was done stays in the log`() async throws {
+    @Test func `Staff are created, listed, changed and deleted, and every action is logged`() async throws {
         try await StaffClient.run { client, root async throws in
             let app = try await client.auth.apps.create(name: "Shop")
             let rights = #"{"\#(app.id)":{"storage":["read","update"]},"*":{"status":["read"]}}"#
@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test func `What is wrong is named, and nothing is written`() async throws {
+    @Test func `Invalid fields are named, and nothing is written`() async throws {
         try await StaffClient.run { client, root async throws in
             let before = try await client.count("SELECT count(*) FROM auth.audit_log")
             for (body, field) in [
@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    @Test func `Rights open what they say and nothing else`() async throws {
+    @Test func `Rights allow exactly what they name`() async throws {
         try await StaffClient.run { client, root async throws in
             _ = try await client.make("reader", rights: #"{"*":{"staff":["read"]}}"#, by: root)
             _ = try await client.make("auditor", rights: #"{"*":{"audit":["read"]}}"#, by: root)
@@ -103,7 +103,7 @@ import Testing
         }
     }
 
-    @Test func `Nobody gets further than their own rights by managing staff`() async throws {
+    @Test func `Managing staff does not extend one's own rights`() async throws {
         try await StaffClient.run { client, root async throws in
             let app = try await client.auth.apps.create(name: "Shop")
             let all = #"["create","read","update","delete"]"#
@@ -163,7 +163,7 @@ import Testing
         }
     }
 
-    @Test func `A right that was just taken away is used no more, whatever the gateway still says`() async throws {
+    @Test func `A revoked right ends at once, whatever the gateway still says`() async throws {
         try await StaffClient.run { client, root async throws in
             let id = try await client.make(
                 "manager", rights: #"{"*":{"staff":["create","read","update","delete"]}}"#, by: root)
@@ -183,7 +183,7 @@ import Testing
         }
     }
 
-    @Test func `The last administrator stays, whoever asks, and also when two are lowered at once`() async throws {
+    @Test func `The last administrator stays, even if two are demoted at once`() async throws {
         try await StaffClient.run { client, root async throws in
             for body in [#"{"isAdministrator":false}"#, #"{"disabled":true}"#] {
                 #expect(
@@ -218,7 +218,7 @@ import Testing
         }
     }
 
-    @Test func `The key ring has everybody who is not disabled, with their rights as they are now`() async throws {
+    @Test func `The key ring has all enabled staff with their current rights`() async throws {
         try await StaffClient.run { client, root async throws in
             let id = try await client.make("berta", rights: #"{"*":{"storage":["read"]}}"#, by: root)
             var ring = try await client.auth.ring(after: 0) { $0.staff.count == 2 }

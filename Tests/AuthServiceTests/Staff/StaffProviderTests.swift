@@ -8,7 +8,7 @@ import Testing
 @testable import AuthService
 
 @Suite struct StaffProviderTests {
-    @Test func `Who is linked by a subject signs in by the provider, once for each code, and it is in the log`()
+    @Test func `Staff linked by subject sign in with the provider, once per code, and this is logged`()
         async throws
     {
         try await StaffClient.run { client, root, provider async throws in
@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test func `Of many who bring one code at once, one is signed in`() async throws {
+    @Test func `Only one of many concurrent uses of a code signs in`() async throws {
         try await StaffClient.run { client, root, provider async throws in
             let id = try await client.make("berta", by: root)
             #expect(try await client.link(id, #"{"subject":"s-1"}"#, as: root).status == 200)
@@ -62,7 +62,7 @@ import Testing
         }
     }
 
-    @Test func `Nobody is anybody by an address alone, nor by one that is not verified`() async throws {
+    @Test func `An address alone, or an unverified one, signs no one in`() async throws {
         try await StaffClient.run { client, root, provider async throws in
             // Called as their address: that links nobody.
             let id = try await client.make("carla@example.org", isAdministrator: true, by: root)
@@ -89,7 +89,7 @@ import Testing
         }
     }
 
-    @Test func `A domain that was let in makes members without rights, and only of it`() async throws {
+    @Test func `An allowed domain creates members without rights, and only its own`() async throws {
         try await StaffClient.run(#","allowedDomains":["Example.org"]"#) { client, root, provider async throws in
             _ = try await client.make("taken@example.org", by: root)
             for (address, isVerified) in [
@@ -124,7 +124,7 @@ import Testing
         }
     }
 
-    @Test func `The second factor is asked for still, and the same code goes on with it`() async throws {
+    @Test func `The second factor is still required, and the same code continues with it`() async throws {
         try await StaffClient.run { client, root, provider async throws in
             let id = try await client.make("berta", by: root)
             #expect(try await client.link(id, #"{"subject":"s-1"}"#, as: root).status == 200)
@@ -144,7 +144,7 @@ import Testing
         }
     }
 
-    @Test func `A provider or link that is gone, or is another's now, opens nothing`() async throws {
+    @Test func `A deleted or changed provider or link no longer works`() async throws {
         try await StaffClient.run { client, root, provider async throws in
             let id = try await client.make("berta", by: root)
             #expect(try await client.link(id, #"{"subject":"s-1"}"#, as: root).status == 200)
@@ -170,7 +170,7 @@ import Testing
         }
     }
 
-    @Test func `States and codes of users and of staff do not stand in for each other`() async throws {
+    @Test func `States and codes of users and staff are not interchangeable`() async throws {
         try await FakeProvider.run { users, provider in
             let client = StaffClient(auth: users.auth)
             #expect(
@@ -202,7 +202,7 @@ import Testing
         }
     }
 
-    @Test func `A hostile issuer, another's verifier and another address get nowhere`() async throws {
+    @Test func `A hostile issuer, another's verifier and another address are refused`() async throws {
         try await StaffClient.run { client, root, provider async throws in
             let id = try await client.make("berta", by: root)
             #expect(try await client.link(id, #"{"subject":"s-1"}"#, as: root).status == 200)
@@ -232,7 +232,7 @@ import Testing
         }
     }
 
-    @Test func `Administrators alone set providers up, and nobody links whom they may not be`() async throws {
+    @Test func `Only administrators set up providers, and links need at least the rights of the member`() async throws {
         try await StaffClient.run { client, root, provider async throws in
             let all = #"{"*":{"staff":["create","read","update","delete"]}}"#
             _ = try await client.make("berta", rights: all, by: root)
@@ -283,7 +283,7 @@ import Testing
         (#"{"kind":"google","clientIDs":["m"],"appKey":"mk_live_x"}"#, "appKey"),
         (#"{"kind":"google","clientIDs":["m"],"redirectURLs":["javascript:alert(1)"]}"#, "redirectURLs"),
     ])
-    func `What is wrong with a provider is refused by name, and nothing is written`(_ body: String, _ field: String)
+    func `Invalid fields of a provider are refused by name, and nothing is written`(_ body: String, _ field: String)
         async throws
     {
         try await StaffClient.run { client, root async throws in
@@ -293,7 +293,7 @@ import Testing
         }
     }
 
-    @Test func `What is wrong with a link is refused by name`() async throws {
+    @Test func `Invalid fields of a link are refused by name`() async throws {
         try await StaffClient.run { client, root, _ async throws in
             let id = try await client.make("berta", by: root)
             for (body, field) in [

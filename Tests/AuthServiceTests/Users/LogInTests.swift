@@ -9,7 +9,7 @@ import Testing
 @testable import AuthService
 
 @Suite struct LogInTests {
-    @Test func `By name and by address, on several devices`() async throws {
+    @Test func `A user signs in by name or address, on several devices`() async throws {
         try await UserClient.run { client in
             let first = try await client.signUp(more: #","email":"anna@example.org""#)
             let byName = try await client.send(
@@ -27,7 +27,7 @@ import Testing
     }
 
     /// One refusal for all, whatever is wrong.
-    @Test func `What fails tells nothing`() async throws {
+    @Test func `Failures reveal nothing`() async throws {
         try await UserClient.run { client in
             let tokens = try await client.signUp()
             _ = try await client.signUp("berta")
@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    @Test func `An account that does not exist costs as much as one that does`() async throws {
+    @Test func `An unknown account takes as long as a known one`() async throws {
         let hasher = PasswordHasher(concurrency: 1)
         let running = Task { try await hasher.run() }
         try await eventually("the hasher runs") { hasher.isRunning }
@@ -66,8 +66,7 @@ import Testing
         _ = await running.result
     }
 
-    @Test func `Guessing at an account gets slow, for everybody, and stays slow when many guess at once`() async throws
-    {
+    @Test func `Guessing at an account is slowed down for everyone, even when many guess at once`() async throws {
         try await UserClient.run { client in
             _ = try await client.signUp()
             let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
@@ -93,7 +92,7 @@ import Testing
         }
     }
 
-    @Test func `Who has signed in from an address does not wait there for what others guess elsewhere`() async throws {
+    @Test func `A known address of the user is not slowed down by guesses from elsewhere`() async throws {
         try await UserClient.run { client in
             _ = try await client.signUp()
             #expect(try await client.logIn().status == 200)
@@ -119,7 +118,7 @@ import Testing
         }
     }
 
-    @Test func `Places are kept for each user, not for others, and few of them`() async throws {
+    @Test func `Known addresses are stored per user, and their number is limited`() async throws {
         try await UserClient.run { client in
             let anna = try await client.signUp()
             _ = try await client.signUp("berta")
@@ -149,7 +148,7 @@ import Testing
         }
     }
 
-    @Test func `What was refused before the password was looked at counts for nothing`() async throws {
+    @Test func `Requests refused before the password check do not count as attempts`() async throws {
         try await UserClient.run { client in
             _ = try await client.signUp()
             for _ in 0..<4 { #expect(try await client.logIn(password: "wrong horse").status == 401) }
@@ -167,7 +166,7 @@ import Testing
         }
     }
 
-    @Test func `A flood of log-ins is refused instead of queued without end`() async throws {
+    @Test func `A flood of sign-ins is refused instead of queued without limit`() async throws {
         let hasher = PasswordHasher(concurrency: 1, maximumWaiting: 2)
         let running = Task { try await hasher.run() }
         let refused = await withTaskGroup(of: Bool.self) { group in
@@ -197,7 +196,7 @@ import Testing
         (#"{"userName":"anna","password":"x","device":"\#(String(repeating: "👨‍👩‍👧‍👦", count: 40))"}"#, "device"),
         (#"{"userName":"anna","password":"x","otp":1}"#, "otp"),
     ])
-    func `What is malformed says what`(body: String, field: String) async throws {
+    func `Malformed requests are refused with the reason`(body: String, field: String) async throws {
         try await UserClient.run { client in
             let answer = try await client.send("POST", "login", body)
             #expect(answer.isProblem(.invalidBody, field: field), "\(answer)")

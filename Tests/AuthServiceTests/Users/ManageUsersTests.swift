@@ -9,7 +9,7 @@ import Testing
 @testable import AuthService
 
 @Suite struct ManageUsersTests {
-    @Test func `The app's server lists users page by page, finds and reads them`() async throws {
+    @Test func `The app's server lists users page by page, and finds and reads them`() async throws {
         try await UserClient.run { client in
             var made: [String] = []
             for number in 0..<5 {
@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    @Test func `Disabling and a new password end all sessions`() async throws {
+    @Test func `Disabling a user or setting a password ends all sessions`() async throws {
         try await UserClient.run { client in
             let anna = try await client.signUp()
             #expect(
@@ -58,7 +58,7 @@ import Testing
     }
 
     /// A log-in that began before and ends after the change, by the old password, leaves no session behind.
-    @Test func `No log-in slips through while a password changes`() async throws {
+    @Test func `No sign-in succeeds with the old password while it changes`() async throws {
         try await UserClient.run { client in
             let anna = try await client.signUp()
             let user = try #require(UUID(uuidString: anna.userID))
@@ -93,7 +93,7 @@ import Testing
         }
     }
 
-    @Test func `A password needs something to go with it`() async throws {
+    @Test func `A password needs a name or an address`() async throws {
         try await UserClient.run { client in
             let nobody = try Tokens(try await client.send("POST", "anonymous"))
             let refused = try await client.master("PATCH", "users/\(nobody.userID)", #"{"password":"set by staff"}"#)
@@ -106,7 +106,7 @@ import Testing
         }
     }
 
-    @Test func `An address that is not there is not verified`() async throws {
+    @Test func `A missing address cannot be verified`() async throws {
         try await UserClient.run { client in
             let anna = try await client.signUp()
             let answer = try await client.master("PATCH", "users/\(anna.userID)", #"{"emailVerified":true}"#)
@@ -121,7 +121,7 @@ import Testing
         }
     }
 
-    @Test func `Apps on devices manage nobody`() async throws {
+    @Test func `Apps on devices cannot manage users`() async throws {
         try await UserClient.run { client in
             let anna = try await client.signUp(), berta = try await client.signUp("berta")
             let calls: [(String, String, String?)] = [

@@ -39,11 +39,11 @@ import Testing
         ("", ""), ("f", "MY"), ("fo", "MZXQ"), ("foo", "MZXW6"), ("foob", "MZXW6YQ"), ("fooba", "MZXW6YTB"),
         ("foobar", "MZXW6YTBOI"),
     ])
-    func `Secrets are written as RFC 4648 has it`(text: String, expected: String) {
+    func `Secrets are encoded as in RFC 4648`(text: String, expected: String) {
         #expect(Base32.encode(text.utf8) == expected)
     }
 
-    @Test func `A code is good one step early or late, and no more`() {
+    @Test func `A code is valid one time step early or late, and no more`() {
         let secret = Data("12345678901234567890".utf8), time = Date(timeIntervalSince1970: 1_800_000_010)
         let now = Int64(1_800_000_010 / 30)
         for step in now - 3...now + 3 {
@@ -125,7 +125,7 @@ import Testing
         try await client.send("POST", "login", #"{"userName":"anna","password":"correct horse","code":"\#(code)"}"#)
     }
 
-    @Test func `Signing in asks for a code, and takes each once`() async throws {
+    @Test func `Signing in requires a code, and each code works once`() async throws {
         try await withFactor { client, tokens, secret, _ async throws in
             #expect(try await client.send("GET", "me", as: tokens)["secondFactor"] == "true")
             // Asking for the code is part of signing in, and counts for nothing.
@@ -141,7 +141,7 @@ import Testing
         }
     }
 
-    @Test func `A code that comes twice at once opens once`() async throws {
+    @Test func `A code used twice at once works once`() async throws {
         try await withFactor { client, _, secret, recoveryCodes async throws in
             for code in [Self.code(secret, 1), recoveryCodes[0]] {
                 _ = try await client.auth.postgres.execute("DELETE FROM auth.attempts")
@@ -154,7 +154,7 @@ import Testing
         }
     }
 
-    @Test func `Wrong codes count for the user, under whichever name`() async throws {
+    @Test func `Wrong codes count for the user under every name`() async throws {
         try await withFactor { client, tokens, secret, _ async throws in
             let changed = try await client.send(
                 "PUT", "me/email", #"{"email":"anna@example.org","password":"correct horse"}"#, as: tokens)
@@ -180,7 +180,7 @@ import Testing
         ).key
     }
 
-    @Test func `With another internal secret nobody gets around a second factor`() async throws {
+    @Test func `A change of the internal secret does not bypass the second factor`() async throws {
         try await withFactor { client, tokens, secret, codes async throws in
             let user = try #require(UUID(uuidString: tokens.userID))
             let keys = ServerKeys(internalSecret: Secret("another-secret-0123456789-0123456789"))
@@ -190,7 +190,7 @@ import Testing
         }
     }
 
-    @Test func `Recovery codes are good once, however they are typed, until new ones are made`() async throws {
+    @Test func `Recovery codes work once, however they are typed, until new ones are created`() async throws {
         try await withFactor { client, tokens, secret, codes async throws in
             #expect(try await logIn(client, codes[0].uppercased().replacing("-", with: " ")).status == 200)
             #expect(try await logIn(client, codes[0]).isProblem(.signInFailed))
@@ -203,7 +203,7 @@ import Testing
         }
     }
 
-    @Test func `It goes with password and code, or by the app's server`() async throws {
+    @Test func `It is removed with password and code, or by the app's server`() async throws {
         try await withFactor { client, tokens, secret, codes async throws in
             for (body, code) in [
                 (#"{"password":"correct horse"}"#, ErrorCode.invalidBody),
@@ -229,7 +229,7 @@ import Testing
         }
     }
 
-    @Test func `Nothing that is stored is a code or a secret`() async throws {
+    @Test func `No code or secret is stored in plain text`() async throws {
         try await withFactor { client, _, secret, codes async throws in
             let sealed: Data = try await client.auth.postgres.query("SELECT sealed_secret FROM auth.second_factors")[0]
                 .decode(0)
@@ -242,7 +242,7 @@ import Testing
         }
     }
 
-    @Test func `What a session has begun is over when another password ends it`() async throws {
+    @Test func `A pending enrolment ends when the password changes`() async throws {
         try await UserClient.run { client in
             let thief = try await client.signUp()
             let begun = try await client.send("POST", "me/totp", #"{"password":"correct horse"}"#, as: thief)
@@ -258,7 +258,7 @@ import Testing
         }
     }
 
-    @Test func `An anonymous user has none`() async throws {
+    @Test func `An anonymous user cannot have one`() async throws {
         try await UserClient.run { client in
             let tokens = try Tokens(try await client.send("POST", "anonymous"))
             let added = try await client.send("POST", "me/totp", "{}", as: tokens)

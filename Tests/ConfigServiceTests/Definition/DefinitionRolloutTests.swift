@@ -13,7 +13,7 @@ import Testing
             {"when": {"appVersion": {"$vgte": "2.0"}}, "value": true}, {"when": {"userId": "u1"}, "value": true}]}}}
         """#
 
-    @Test("A flag says who gets a version; everybody else gets the one that it names, under the same number")
+    @Test("A flag decides who gets a version; everyone else gets the version it names, under the same number")
     func rollout() async throws {
         try await ConfigApp.run { app in
             try await app.publish(.definition, "kick-in", DefinitionFixture.kickIn)

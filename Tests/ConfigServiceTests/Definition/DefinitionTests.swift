@@ -9,7 +9,7 @@ import Testing
 @testable import ConfigService
 
 @Suite struct DefinitionTests {
-    @Test("The address book of the manual is published and downloaded, part by part")
+    @Test("The address book of the manual is published and downloaded part by part")
     func addressBook() async throws {
         try await ConfigApp.run { app in
             let published = try await app.publish(.definition, "address-book", DefinitionFixture.addressBook)
@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    @Test("The change scenario: three lines on the server reach clients by less than 3 KB")
+    @Test("The change scenario: three changed lines on the server reach clients in less than 3 KB")
     func changeScenario() async throws {
         try await ConfigApp.run { app in
             #expect(DefinitionFixture.kickInChange.trimmingCharacters(in: .newlines).split(separator: "\n").count <= 3)
@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test("What is not the manifest that was signed, or is older than what the client has seen, is recognised")
+    @Test("A manifest that was modified, or is older than one seen before, is recognised")
     func tampered() async throws {
         try await ConfigApp.run { app in
             try await app.publish(.definition, "kick-in", DefinitionFixture.kickIn)
@@ -126,7 +126,7 @@ import Testing
         }
     }
 
-    @Test("Keys are kept: a copy of the service that starts later signs with the same, and the private half is sealed")
+    @Test("Keys persist: an instance that starts later signs with the same one, and the private half is sealed")
     func keys() async throws {
         try await ConfigApp.run { app in
             async let one = app.service.definitionKeys.signer(of: "app1").id
@@ -146,7 +146,7 @@ import Testing
         }
     }
 
-    @Test("Documents are brought in with what they are checked against first, and one that is refused is named")
+    @Test("Documents are imported after those they are checked against, and a refused one is named")
     func exchange() async throws {
         try await ConfigApp.run { app in
             try await app.publish(
@@ -173,7 +173,7 @@ import Testing
     }
 
     @Test(
-        "Manifests are asked for again with their tag, parts never: they keep, compressed if that helps, and stay for a while"
+        "Manifests are revalidated by their tag, parts are cached for ever, compressed if useful, and kept for a while"
     )
     func caching() async throws {
         try await ConfigApp.run { app in
@@ -227,7 +227,7 @@ import Testing
         }
     }
 
-    @Test("A part that was last in a version out of reach is gone")
+    @Test("A part is deleted once no reachable version has it")
     func outOfReach() async throws {
         try await ConfigApp.run { app in
             try await app.publish(.definition, "kick-in", DefinitionFixture.kickIn)
@@ -244,7 +244,7 @@ import Testing
         }
     }
 
-    @Test("What a definition of this name had that was deleted is no part of the new one")
+    @Test("A new definition does not inherit parts of a deleted one with the same name")
     func madeAnew() async throws {
         try await ConfigApp.run { app in
             try await app.publish(
@@ -261,7 +261,7 @@ import Testing
         }
     }
 
-    @Test("A definition with errors can be a draft and is not published: clients go on with what they have")
+    @Test("A definition with errors can be a draft but is not published, and clients keep what they have")
     func refused() async throws {
         try await ConfigApp.run { app in
             try await app.publish(.definition, "kick-in", DefinitionFixture.kickIn)
@@ -280,7 +280,7 @@ import Testing
     }
 
     @Test(
-        "A client learns what it will see a fallback of, and one that lacks something gets the newest version that it can show"
+        "A client is told where it will see fallbacks, and one that lacks support gets the newest version it can show"
     )
     func capabilities() async throws {
         try await ConfigApp.run { app in
@@ -325,7 +325,7 @@ import Testing
         }
     }
 
-    @Test("A part's address is a digest, a name is a name, and what is not there is not found")
+    @Test("A part's address must be a digest and its name a name, and missing parts are not found")
     func notFound() async throws {
         try await ConfigApp.run { app in
             try await app.publish(.definition, "kick-in", DefinitionFixture.kickIn)

@@ -66,7 +66,7 @@ import Testing
         (ConfigApp.Away() as any Error, "unavailable"),
         (ServiceCalls.Failure.status(422, service: "analytics"), "too-large"),
     ])
-    func `While analytics does not answer, results say so and what there is`(failure: any Error, problem: String)
+    func `While analytics does not respond, results say so and show the rest`(failure: any Error, problem: String)
         async throws
     {
         try await Self.run { app, analytics in
@@ -94,7 +94,9 @@ import Testing
         }
     }
 
-    @Test func `The same is not asked twice in a moment, and of what is long over never again`() async throws {
+    @Test func `The same question is not repeated within a moment, and never once the experiment is long over`()
+        async throws
+    {
         try await Self.run { app, analytics in
             try await Self.expose(app)
             for _ in 0..<3 { #expect(try await Self.results(app)["conversions.problem"] == "null") }
@@ -124,7 +126,7 @@ import Testing
         }
     }
 
-    @Test func `A metric that names an event takes no sums`() async throws {
+    @Test func `A metric that names an event refuses sums`() async throws {
         try await Self.run { app, _ async throws in
             let sums = #"{"variations":{"control":{"units":10,"sum":5},"dark":{"units":10,"sum":6}}}"#
             #expect(
@@ -144,8 +146,7 @@ import Testing
         (#"{"name":"m","event":"e","covariate":true,"covariateDays":91}"#, "/metrics/0/covariateDays"),
         (#"{"name":"m","covariate":true,"covariateDays":7}"#, "/metrics/0/covariateDays"),
     ])
-    func `What of a metric's source does not go together is an error, by its place`(metric: String, path: String) throws
-    {
+    func `Contradictions in a metric's source are errors that name their place`(metric: String, path: String) throws {
         let (_, findings) = ExperimentKind.read(try TestExperiment.json(#"{"metrics":[\#(metric)]}"#))
         #expect(findings.contains { $0.severity == .error && $0.path == path }, "\(findings)")
     }

@@ -33,7 +33,7 @@ import Testing
 
     private static func device(_ id: String) -> String { #""anonymousId":"\#(id)""# }
 
-    @Test func `Results are exposures with what analytics counted since, as counted by hand`() async throws {
+    @Test func `Results combine exposures and counts from analytics, in agreement with a manual count`() async throws {
         try await TwoServices.run { services in
             try await services.start(Self.experiment("device"))
             var given: [String: [String]] = [:]
@@ -105,7 +105,7 @@ import Testing
         }
     }
 
-    @Test func `A user counts once over devices, what was done before does not count, and who is erased is gone`()
+    @Test func `A user counts once across devices and only from exposure on, and an erased user does not count`()
         async throws
     {
         try await TwoServices.run { services in
@@ -158,7 +158,7 @@ import Testing
         }
     }
 
-    @Test func `Assigned anew, what was said before does not count; what no event says makes nobody believe anything`()
+    @Test func `After reassignment earlier events do not count, and no events mean no conclusion`()
         async throws
     {
         try await TwoServices.run { services in

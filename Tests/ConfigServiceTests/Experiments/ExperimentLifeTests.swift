@@ -32,7 +32,7 @@ import Testing
             as? CompiledExperiment)?.document
     }
 
-    @Test func `An experiment is started, stopped, started again and decided`() async throws {
+    @Test func `An experiment is started, stopped, restarted and decided`() async throws {
         try await Self.run { app in
             let started = try await app.master("POST", Self.path + "/start", #"{"note":"Go"}"#)
             #expect(started.status == 200 && started["version"] == "1" && started["note"] == #""Go""#, "\(started)")
@@ -103,7 +103,7 @@ import Testing
         }
     }
 
-    @Test func `What is decided stays so`() async throws {
+    @Test func `A decision is final`() async throws {
         try await Self.run { app in
             try #require(try await app.master("POST", Self.path + "/start").status == 200)
             try #require(try await app.master("POST", Self.path + "/decide", #"{"variation":"dark"}"#).status == 200)
@@ -115,7 +115,8 @@ import Testing
         }
     }
 
-    @Test func `An experiment that is made again under its name begins with no units, and those of the deleted one go`()
+    @Test
+    func `An experiment created again under its name starts with no units, and those of the deleted one are removed`()
         async throws
     {
         try await Self.run { app in
@@ -172,7 +173,7 @@ import Testing
 
     @Test
     func
-        `An experiment that runs elsewhere is brought in as a draft, and does not change the state of one that is here`()
+        `A running experiment is imported as a draft, and an import does not change the state of an existing one`()
         async throws
     {
         try await Self.run { app in
@@ -202,7 +203,7 @@ import Testing
         }
     }
 
-    @Test func `A draft that was deleted before it was published counts when it is made again`() async throws {
+    @Test func `A draft that was deleted before publication counts when it is created again`() async throws {
         try await Self.run { app in
             #expect(try await app.master("DELETE", Self.path, headers: ["if-match": "*"]).status == 204)
             try #require(
@@ -216,7 +217,7 @@ import Testing
         }
     }
 
-    @Test func `A version that does not exist, a second experiment and a period that is over are no start`()
+    @Test func `A missing version, a second experiment or a past period prevents the start`()
         async throws
     {
         try await Self.run { app in
@@ -253,7 +254,7 @@ import Testing
         }
     }
 
-    @Test func `An edit of a running experiment is published with its state, and one that moves units is not`()
+    @Test func `An edit of a running experiment is published with its state, unless it moves units`()
         async throws
     {
         try await Self.run { app in
@@ -273,7 +274,7 @@ import Testing
         }
     }
 
-    @Test func `The calls need the right, and are of experiments only`() async throws {
+    @Test func `The calls require the right and work only on experiments`() async throws {
         try await Self.run { (app: ConfigApp) async throws in
             for call in ["start", "stop", "decide"] {
                 #expect(try await app.staff("POST", Self.path + "/" + call).isProblem(.forbidden))

@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    @Test func `A flag's value of another type is refused at the start; one that is not there is doubtful`()
+    @Test func `A flag value of another type prevents the start, and a missing one is a warning`()
         async throws
     {
         try await ConfigApp.run { app in
@@ -100,7 +100,7 @@ import Testing
         }
     }
 
-    @Test func `Other weights leave who is in where they are, in copies that never saw them, too`() async throws {
+    @Test func `Changed weights keep assigned units, even on instances that never saw them`() async throws {
         try await ConfigApp.run { app in
             try await app.publish(.flags, "default", Self.flags)
             let experiment = Self.experiment.replacing(#""rate":"wrong type","#, with: "")

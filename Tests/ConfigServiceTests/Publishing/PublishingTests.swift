@@ -120,7 +120,7 @@ import Testing
         }
     }
 
-    @Test func `What cannot be a name is no place to go on from`() async throws {
+    @Test func `An invalid name is refused as a page's starting point`() async throws {
         try await ConfigApp.run(kinds: .plain) { app in
             let refused = try await app.master("GET", "/config/flags?after=%00")
             #expect(refused.isProblem(.invalidParameter, field: "after"), "\(refused)")

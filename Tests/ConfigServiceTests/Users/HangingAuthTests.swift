@@ -15,7 +15,7 @@ import Testing
 
     @Test
     func
-        `A crowd of evaluations ends when the time of a few look-ups is up, each denied what nobody knows; then nobody waits`()
+        `Many evaluations end after a few look-up timeouts, unknown attributes match nothing, and later ones do not wait`()
         async throws
     {
         let hole = BlackHole()

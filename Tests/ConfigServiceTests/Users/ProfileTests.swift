@@ -35,7 +35,7 @@ import Testing
             ("eve", "false", "false", "false"),
         ]
             as [(String?, String, String, String)])
-    func `A flag goes by what auth knows, whatever the app says; what is not known is no reason`(
+    func `A flag follows auth's profile, whatever the app says, and unknown attributes match nothing`(
         user: String?, gold: String, others: String, sure: String
     ) async throws {
         try await Self.run { app in
@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    @Test func `Roles and profile are known together, and a configuration goes by both`() async throws {
+    @Test func `Roles and profile are loaded together, and decide a configuration`() async throws {
         try await ConfigApp.run(
             roles: { _ in UserRoles(roles: ["editors"]) },
             profiles: { _ in try JSONValue(parsing: #"{"profile":{"plan":"gold"}}"#.utf8) }
@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    @Test func `Who has the answers for one profile has not those for another`() async throws {
+    @Test func `Cached answers for one profile are not valid for another`() async throws {
         let plan = Mutex("gold")
         try await ConfigApp.run(profiles: { _ in
             try JSONValue(parsing: #"{"profile":{"plan":"\#(plan.withLock { $0 })","b":1,"a":[true]}}"#.utf8)

@@ -48,7 +48,7 @@ import Testing
         arguments: [
             ("ada", "true", "false"), ("ben", "false", "true"), (nil, "false", "true"), ("eve", "false", "false"),
         ] as [(String?, String, String)])
-    func `A flag goes by the roles that storage knows, whatever the app says; unknown roles are no reason`(
+    func `A flag follows storage's roles, whatever the app says, and unknown roles match nothing`(
         user: String?, editor: String, outsider: String
     ) async throws {
         try await Self.run { app, roles in
@@ -59,7 +59,7 @@ import Testing
         }
     }
 
-    @Test func `Storage is asked only where a rule that is live looks at roles`() async throws {
+    @Test func `Storage is asked only if a live rule depends on roles`() async throws {
         try await Self.run { app, roles in
             let plain =
                 #"{"flags":{"own":{"type":"boolean","default":false,"rules":[{"when":{"user.id":"ada"},"value":true}]}}}"#
@@ -78,7 +78,7 @@ import Testing
         }
     }
 
-    @Test func `Who has the answers for one role has not those for another`() async throws {
+    @Test func `Cached answers for one role are not valid for another`() async throws {
         try await Self.run { app, _ in
             try await app.publish(.flags, "default", Self.flags)
             let tag = try #require(try await Self.evaluate(app, "ada").header("etag"))
@@ -98,7 +98,7 @@ import Testing
         }
     }
 
-    @Test func `A server with a key of its own says itself which roles it asks for`() async throws {
+    @Test func `A server with its own key states the roles it asks for`() async throws {
         try await Self.run { app, roles in
             try await app.publish(.flags, "default", Self.flags)
             for kind in [Principal.Kind.evaluation, .master] {
@@ -113,7 +113,7 @@ import Testing
         }
     }
 
-    @Test func `A configuration's overrides go by roles, and gateways do not repeat such an answer`() async throws {
+    @Test func `A configuration's overrides follow roles, and gateways do not cache such answers`() async throws {
         try await Self.run { app, roles in
             let overrides =
                 #"{"mainSettings":{"menu":"plain"},"overrides":[{"when":{"user.roles":{"$in":["editors"]}},"patch":{"mainSettings":{"menu":"editor"}}}]}"#
@@ -137,7 +137,7 @@ import Testing
         }
     }
 
-    @Test func `An experiment is for who has a role`() async throws {
+    @Test func `An experiment can be restricted to a role`() async throws {
         try await Self.run { app, _ in
             try await app.publish(.flags, "default", #"{"flags":{"title":{"type":"string","default":"live"}}}"#)
             let experiment =
@@ -152,7 +152,7 @@ import Testing
         }
     }
 
-    @Test func `A definition goes to who has a role first`() async throws {
+    @Test func `A definition can be rolled out to a role first`() async throws {
         try await Self.run { app, _ in
             try await app.publish(.flags, "default", Self.flags)
             try await app.publish(.definition, "kick-in", DefinitionFixture.kickIn)

@@ -24,7 +24,7 @@ struct OtherReaderTests {
         (.json, [".plain": [" Grüße, %1$@ 😀 "], ".dogs|==|plural.other": ["%lld Hunde"]]),
     ]
 
-    @Test("each format says there what it says here", .enabled(if: python != nil), arguments: cases)
+    @Test("each format has the same meaning there", .enabled(if: python != nil), arguments: cases)
     func read(format: CatalogueFormat, expected: [String: [String]]) async throws {
         let file = FileManager.default.temporaryDirectory.appendingPathComponent(
             "martlet-\(UUID()).\(format.fileExtension)")

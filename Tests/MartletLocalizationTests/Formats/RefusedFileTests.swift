@@ -5,7 +5,7 @@ import Testing
 @Suite("Translation files that are refused")
 struct RefusedFileTests {
     @Test(
-        "say where and why",
+        "report place and reason",
         arguments: [
             (CatalogueFormat.strings, "\"a\" = \"b\"", "line 1: A ; is missing."),
             (.strings, "\"a\" = \"b\";\n\"a\" = \"c\";", "line 2: The key \"a\" stands there twice."),

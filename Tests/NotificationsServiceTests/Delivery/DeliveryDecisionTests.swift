@@ -38,7 +38,7 @@ struct DeliveryDecisionTests {
             .again(after: .seconds(5), reason: "InvalidProviderToken", counts: false)
         ),
     ])
-    func `a failure decides whether a delivery is sent again`(
+    func `a failure determines whether a delivery is retried`(
         _ failure: PushFailure, attempt: Int, isAtMostOnce: Bool, hold: Duration?, verdict: Verdict
     ) {
         #expect(
@@ -46,7 +46,7 @@ struct DeliveryDecisionTests {
                 == verdict)
     }
 
-    @Test func `a receipt is kept where it says more than the delivery's own id`() {
+    @Test func `a receipt is stored if it contains more than the delivery's own id`() {
         for (id, receipt) in [
             (Self.pushID.uuidString.lowercased(), nil), ("projects/p/messages/1", "projects/p/messages/1"),
         ] as [(String, String?)] {
@@ -56,7 +56,7 @@ struct DeliveryDecisionTests {
         }
     }
 
-    @Test func `holds grow while nothing is taken, up to what was asked for, and end when something is`() {
+    @Test func `a hold doubles while nothing succeeds, up to the requested pause, and ends with a success`() {
         var holds = Holds()
         let place = Holds.Place(space: 1, service: .apns, isSandbox: false)
         var time = Self.start
@@ -83,8 +83,9 @@ struct DeliveryDecisionTests {
     }
 
     @Test(arguments: [(50, 11, true), (50, 10, false), (49, 49, false), (200, 40, false), (200, 60, true)])
-    func `the breaker trips when more than a fifth of at least 50 answers are bad`(answers: Int, bad: Int, trips: Bool)
-    {
+    func `the breaker trips when more than a fifth of at least 50 answers are bad tokens`(
+        answers: Int, bad: Int, trips: Bool
+    ) {
         var breaker = TokenRateBreaker()
         var tripped = false
         // The first opens the count; the other bad ones come last.
@@ -102,7 +103,7 @@ struct DeliveryDecisionTests {
         #expect(taken == [trips || answers < 50 ? 0 : bad, !trips && answers < 50 ? bad : 0, 0])
     }
 
-    @Test func `bad tokens of more than a minute ago do not count`() {
+    @Test func `bad tokens older than a minute do not count`() {
         var breaker = TokenRateBreaker()
         for number in 0..<120 {
             let token = GoneToken(
@@ -112,7 +113,7 @@ struct DeliveryDecisionTests {
         }
     }
 
-    @Test func `room is shared between apps, then between an app's messages and their services`() {
+    @Test func `capacity is shared between apps, then between an app's messages and their services`() {
         func work(_ space: Int32, _ count: Int, _ service: PushService? = .apns) -> [DeliveryQueue.Work] {
             (0..<count).map { _ in
                 .init(message: UUID(), lane: DeliveryLane(space: space, service: service), services: [.apns])
@@ -147,7 +148,7 @@ struct DeliveryDecisionTests {
         #expect(shares(work(1, 2), once: 0) == [:])
     }
 
-    @Test func `few that are to arrive at most once are in hand, and very few while nothing gets through`() {
+    @Test func `few at-most-once deliveries are in flight, and very few while nothing succeeds`() {
         var window = OnceWindow()
         #expect(window.size == OnceWindow.first)
         for _ in 0..<1_000 { window.note(.ended(.accepted)) }
@@ -159,8 +160,7 @@ struct DeliveryDecisionTests {
         #expect(window.size == OnceWindow.first)
     }
 
-    @Test func `a credential is broken when it was refused three times in half a minute and never believed in between`()
-    {
+    @Test func `a credential is broken after three refusals within half a minute without a success`() {
         var doubts = CredentialDoubts()
         let (lane, patience) = (DeliveryLane(space: 1, service: .apns), Duration.seconds(30))
         func notes(_ times: [TimeInterval], _ version: Date? = nil) -> [Bool] {
@@ -173,7 +173,7 @@ struct DeliveryDecisionTests {
         #expect(notes([202, 260], Self.start) == [false, false])
     }
 
-    @Test func `behind a hold a few go to a host that browsers named, until one of them is answered`() {
+    @Test func `behind a hold, a few deliveries probe a browser's host until one is answered`() {
         var holds = Holds()
         let (slow, other) = (
             Holds.Place(space: 1, service: .webpush, host: "slow"),
@@ -197,7 +197,7 @@ struct DeliveryDecisionTests {
         #expect(holds.admit(other, at: Self.start + 200) == nil)
     }
 
-    @Test func `what lasts is told every few minutes, with how often it was`() {
+    @Test func `a lasting problem is logged every few minutes, with its count`() {
         var warnings = RareWarnings()
         #expect(warnings.note("a", at: Self.start) == 1)
         #expect((0..<5).allSatisfy { warnings.note("a", at: Self.start + Double($0)) == nil })

@@ -18,7 +18,7 @@ struct DeliveryQueueTests {
 
     @Test
     func
-        `a result that is written once more, as nobody knew whether it was, takes nothing from whoever has the delivery now`()
+        `writing a result again after an unknown outcome does not take the delivery from its new owner`()
         async throws
     {
         try await DeliveryWorld.run { world in
@@ -44,7 +44,7 @@ struct DeliveryQueueTests {
         }
     }
 
-    @Test func `leases are renewed without waiting for what is being written`() async throws {
+    @Test func `leases are renewed without waiting for pending writes`() async throws {
         try await DeliveryWorld.run { world in
             let queue = DeliveryQueue(postgres: world.postgres)
             try await world.install(3)
@@ -66,7 +66,7 @@ struct DeliveryQueueTests {
         }
     }
 
-    @Test func `what is claimed is of the service that was asked for`() async throws {
+    @Test func `a claim returns only deliveries of the requested service`() async throws {
         try await DeliveryWorld.run { world in
             let queue = DeliveryQueue(postgres: world.postgres)
             try await world.install(5)

@@ -10,7 +10,7 @@ import Testing
 /// would hold it up.
 struct DeliveryQuietTests {
     @Test(arguments: [false, true])
-    func `what comes to its turn in quiet hours waits for their end, by the device's own clock, and is not an attempt`(
+    func `a delivery due in quiet hours waits for their end by the device's clock, and this is not an attempt`(
         isOnce: Bool
     ) async throws {
         try await DeliveryWorld.run { world in
@@ -57,7 +57,7 @@ struct DeliveryQuietTests {
             ("22:00", "02:30", "2026-03-29T00:30:00Z", "Europe/Berlin", "2026-03-29T01:30:00Z"),
             ("22:00", "07:00", "2026-10-24T23:30:00Z", "Europe/Berlin", "2026-10-25T06:00:00Z"),
         ] as [(String, String, String, String, String?)])
-    func `quiet hours end when the wall's clock says so`(
+    func `quiet hours end by local time`(
         _ from: String, _ to: String, _ now: String, _ zone: String, _ end: String?
     ) throws {
         let timing = try MessageTiming(JSONValue(parsing: #"{"quietHours":{"from":"\#(from)","to":"\#(to)"}}"#.utf8))

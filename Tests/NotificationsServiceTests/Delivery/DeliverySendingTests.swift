@@ -11,7 +11,7 @@ import Testing
 @testable import NotificationsService
 
 struct DeliverySendingTests {
-    @Test func `each device gets a message once, with the delivery's id and a collapse id, and the message ends`()
+    @Test func `each device gets a message once, with the delivery's id and a collapse id, and the message finishes`()
         async throws
     {
         try await DeliveryWorld.run { world in
@@ -55,7 +55,9 @@ struct DeliverySendingTests {
         (.answersOnce(status: 503, reason: "Shutdown"), #"{"body":"a"}"#, "accepted:1", true),
         (.silent, #"{"body":"a","atMostOnce":true}"#, "unknown:answer-timeout:1", true),
     ])
-    func `what APNs answers decides`(_ device: SimulatedDevice, content: String, end: String, keepsToken: Bool)
+    func `the answer of APNs determines the outcome`(
+        _ device: SimulatedDevice, content: String, end: String, keepsToken: Bool
+    )
         async throws
     {
         try await DeliveryWorld.run(answerLimit: end.hasPrefix("unknown") ? .seconds(2) : .seconds(30)) { world in
@@ -73,7 +75,7 @@ struct DeliverySendingTests {
         }
     }
 
-    @Test func `what left without an answer is sent again with the same ids`() async throws {
+    @Test func `a delivery that was sent but not answered is resent with the same ids`() async throws {
         try await DeliveryWorld.run { world in
             try await world.install(1)
             world.apns.plan(.reset(1))
@@ -88,7 +90,7 @@ struct DeliverySendingTests {
     }
 
     @Test
-    func `a credential that APNs does not believe is held, said to be broken, and used again when it is stored anew`()
+    func `a credential that APNs refuses is held, reported as broken, and used again once it is replaced`()
         async throws
     {
         try await DeliveryWorld.run(setUp: { $0.delivery.patience = .seconds(1) }) { world in
@@ -129,7 +131,7 @@ struct DeliverySendingTests {
         }
     }
 
-    @Test func `a broken credential is tried with one message now and then, and comes back by itself`() async throws {
+    @Test func `a broken credential is probed with single messages, and recovers by itself`() async throws {
         try await DeliveryWorld.run(setUp: { $0.delivery.patience = .seconds(1) }) { world in
             let stranger = SimulatedKey()
             try await world.put(try DeliveryWorld.apnsFile(stranger))
@@ -162,7 +164,7 @@ struct DeliverySendingTests {
         }
     }
 
-    @Test func `what is for a service whose credential is broken is left alone beside one that is good`() async throws {
+    @Test func `deliveries with a broken credential wait, while those with a good one continue`() async throws {
         let fcm = try await FCMSimulator.start()
         defer { fcm.stop() }
         try await DeliveryWorld.run { world in
@@ -190,7 +192,7 @@ struct DeliverySendingTests {
     }
 
     @Test(arguments: [true, false])
-    func `an installation that this version does not understand spoils no other`(isOld: Bool) async throws {
+    func `an installation that this version cannot read affects no other`(isOld: Bool) async throws {
         try await DeliveryWorld.run { world in
             try await world.install(10)
             try await world.database.withSuperuser { client in
@@ -213,7 +215,7 @@ struct DeliverySendingTests {
 
     @Test(arguments: [false, true])
     func
-        `a message that this version cannot read stands in nobody's way, and fails when no other version has sent of it for long`(
+        `a message that this version cannot read does not block others, and fails if no other version sends it for long`(
             isOver: Bool
         ) async throws
     {
@@ -248,7 +250,7 @@ struct DeliverySendingTests {
         }
     }
 
-    @Test func `a host of browsers that does not answer holds up no other`() async throws {
+    @Test func `a browser's host that does not answer does not delay others`() async throws {
         let (browsers, silence) = (try await WebPushSimulator.start(), try Silence())
         defer {
             browsers.stop()
@@ -277,7 +279,7 @@ struct DeliverySendingTests {
         }
     }
 
-    @Test func `many bad tokens hold the credential and are not forgotten`() async throws {
+    @Test func `many bad tokens hold the credential, and are not forgotten`() async throws {
         try await DeliveryWorld.run { world in
             try await world.install(80)
             for number in 1...80 {
@@ -310,7 +312,7 @@ struct DeliverySendingTests {
         }
     }
 
-    @Test func `FCM and browsers get theirs, and tokens that have gone are forgotten`() async throws {
+    @Test func `FCM and browsers get their messages, and gone tokens are forgotten`() async throws {
         let (fcm, browsers) = (try await FCMSimulator.start(), try await WebPushSimulator.start())
         defer {
             fcm.stop()

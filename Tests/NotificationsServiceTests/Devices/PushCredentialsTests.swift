@@ -11,7 +11,7 @@ import Testing
 @testable import NotificationsService
 
 @Suite struct PushCredentialsTests {
-    @Test func `a copy of the service follows what another one stores`() async throws {
+    @Test func `an instance notices what another one stores`() async throws {
         try await NotificationsApp.run { app in
             let space = try await app.space.id
             let credentials = app.service.devices.credentials
@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    @Test func `a credential that is held is held everywhere until it is another one`() async throws {
+    @Test func `a held credential is held on all instances until it is replaced`() async throws {
         try await NotificationsApp.run { app in
             let space = try await app.space.id
             let credentials = app.service.devices.credentials
@@ -66,7 +66,7 @@ import Testing
         }
     }
 
-    @Test func `each bundle id has its devices`() throws {
+    @Test func `each bundle id has its own devices`() throws {
         let key = SimulatedKey()
         let signing = try APNsKey(keyID: key.keyID, teamID: key.teamID, privateKey: Secret(key.pem))
         let credential = APNsCredential(production: signing, sandbox: signing, bundleIDs: ["a.b", "a.b.watch"])

@@ -44,7 +44,7 @@ import Testing
         try await app.ask("GET", device)["user"]
     }
 
-    @Test func `Who signs out of a session is signed out where it signed them in, and nowhere else`() async throws {
+    @Test func `Ending a session signs the user out only on devices where it signed them in`() async throws {
         try await NotificationsApp.run { app in
             let (first, second, third) = (UUID(), UUID(), UUID())
             let phone = try await Self.device(app, in: first)
@@ -80,7 +80,7 @@ import Testing
         }
     }
 
-    @Test func `Where the session is not known, any that ends signs the user out`() async throws {
+    @Test func `If the session is not known, any ended session signs the user out`() async throws {
         try await NotificationsApp.run { app in
             let (old, phone) = (try await Self.device(app, in: nil), try await Self.device(app, in: UUID()))
             let others = try await Self.device(app, of: Self.berta, in: nil)
@@ -91,7 +91,7 @@ import Testing
         }
     }
 
-    @Test func `What was queued for the user is not sent to a device that was signed out`() async throws {
+    @Test func `Queued messages for the user are not sent to a device that was signed out`() async throws {
         try await NotificationsApp.run { app in
             let session = UUID()
             try await app.storeCredentials()
@@ -113,7 +113,7 @@ import Testing
         }
     }
 
-    @Test func `Only our own processes sign users out, and what cannot be meant changes nothing`() async throws {
+    @Test func `Only internal services sign users out, and an invalid request changes nothing`() async throws {
         try await NotificationsApp.run { app in
             let session = UUID()
             let device = try await Self.device(app, in: session)

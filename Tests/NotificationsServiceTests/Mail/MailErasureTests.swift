@@ -18,7 +18,7 @@ struct MailErasureTests {
             of: address, user: user, topic: topic, in: try await app.space.id)?.end
     }
 
-    @Test func `Unsubscribing goes with the user and stays with the address`() async throws {
+    @Test func `An unsubscription is erased with the user but stays with the address`() async throws {
         try await MailApp.run(OrderMailTests.options) { app in
             let (mail, space) = (app.service.mail, try await app.space.id)
             try await mail.unsubscribed.add("old@example.org", "news", user: MailApp.ada, in: space)
@@ -47,7 +47,7 @@ struct MailErasureTests {
         }
     }
 
-    @Test func `Of an erased user nothing is left but digests, and their word still holds`() async throws {
+    @Test func `Only digests are left of an erased user, and they keep the unsubscription`() async throws {
         try await MailApp.run(OrderMailTests.options) { app in
             let (mail, space) = (app.service.mail, try await app.space.id)
             let order =
@@ -101,7 +101,7 @@ struct MailErasureTests {
         }
     }
 
-    @Test func `A user with many mails is erased slice by slice, at another place each time`() async throws {
+    @Test func `A user with many mails is erased in slices, each at another place`() async throws {
         try await MailApp.run(OrderMailTests.options) { app in
             let rows = 2 * MailUserData.rowsPerSlice + 1
             try await app.postgres.execute(
@@ -121,7 +121,7 @@ struct MailErasureTests {
         }
     }
 
-    @Test func `An address that is nobody's user can be erased, and stays unsubscribed`() async throws {
+    @Test func `An address without a user can be erased, and stays unsubscribed`() async throws {
         try await MailApp.run(OrderMailTests.options) { app in
             let (mail, space) = (app.service.mail, try await app.space.id)
             let order = #"{"users":["\#(MailApp.ada)"],"to":["kim@example.org"],"subject":"Hi","text":"Hello"}"#

@@ -35,7 +35,7 @@ import Testing
         deinit { close(socket) }
     }
 
-    @Test func `A server that never answers holds up its own apps' mail and nobody else's`() async throws {
+    @Test func `An unresponsive server delays only the mail of its own apps`() async throws {
         try await MailApp.run { app in
             let silent = try SilentServer()
             // More apps than one server may have places, each with more mail than one.
@@ -75,7 +75,7 @@ import Testing
         )[0].decode(0)
     }
 
-    @Test func `Fifty thousand mails of one app hold up no other's, and are one job`() async throws {
+    @Test func `Fifty thousand mails of one app do not delay others, and are one job`() async throws {
         var options = try await MailApp.options()
         options.mail.mailsPerHour = 100_000
         options.mail.mailsPerDay = 100_000
@@ -102,7 +102,7 @@ import Testing
         }
     }
 
-    @Test func `Mail whose job is gone is found`() async throws {
+    @Test func `Mail that has lost its job is found`() async throws {
         try await MailApp.run { app in
             let address = MailApp.address()
             let order = try await app.master(

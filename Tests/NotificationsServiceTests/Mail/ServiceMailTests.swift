@@ -23,7 +23,7 @@ import Testing
     }
 
     @Test(.enabled(if: MailServer.isThere))
-    func `What is ordered is mailed once for its origin as it is, and what became of it is told`() async throws {
+    func `Ordered mail is sent once per origin, and its outcome is reported`() async throws {
         try await MailApp.run { app in
             let address = MailApp.address()
             let first = try await Self.order(app, [Self.mail("a:1", to: address)])
@@ -58,7 +58,7 @@ import Testing
     ]
 
     @Test(.enabled(if: MailServer.isThere))
-    func `What can be no mail, and who is no service of ours, is refused, and nothing is ordered`() async throws {
+    func `Invalid mail and unknown services are refused, and nothing is ordered`() async throws {
         try await MailApp.run { app in
             for (mails, field) in Self.refused {
                 let answer = try await Self.order(app, mails)
@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    @Test func `Without a mail server it says so, and orders nothing`() async throws {
+    @Test func `Without a mail server the order is refused with the reason`() async throws {
         var options = NotificationsOptions(internalSecret: NotificationsApp.internalSecret)
         options.mail.server = .init()
         try await NotificationsApp.run(options) { app in

@@ -26,7 +26,7 @@ struct PausingTests {
         try await app.postgres.query("SELECT is_paused FROM notifications.messages WHERE id = \(id)")[0].decode(0)
     }
 
-    @Test func `quiet hours hold for what a pause has made overdue, each device by its own clock`() async throws {
+    @Test func `overdue deliveries of a resumed message respect quiet hours by each device's clock`() async throws {
         try await NotificationsApp.run { app in
             // Where it is noon when it is midnight in UTC, or the other way round: never quiet at the same time.
             try await app.install([
@@ -55,8 +55,7 @@ struct PausingTests {
         }
     }
 
-    @Test func `what was not overdue keeps its time, and a message without such a timing goes on at once`() async throws
-    {
+    @Test func `deliveries that are not overdue keep their time, and others continue at once`() async throws {
         try await NotificationsApp.run { app in
             try await app.install([TestInstallation(1, user: "u")])
             let later = try await app.order(
@@ -75,7 +74,7 @@ struct PausingTests {
         }
     }
 
-    @Test func `a device that has had its share during the pause gets nothing of it any more`() async throws {
+    @Test func `a device that reached its limit during the pause gets no more`() async throws {
         try await NotificationsApp.run { app in
             try await app.install([TestInstallation(1, user: "u"), TestInstallation(2, user: "v")])
             let timing = NotificationsApp.quiet.dropLast() + #","cap":{"count":1,"seconds":3600}}"#
@@ -98,7 +97,7 @@ struct PausingTests {
         }
     }
 
-    @Test func `many are looked at page by page, and nothing leaves before all have been`() async throws {
+    @Test func `many deliveries are rescheduled page by page, and none is sent before all are done`() async throws {
         try await NotificationsApp.run { app in
             let count = MessagePlanner.pageSize * 2 + 3
             try await app.install(count)
@@ -124,7 +123,7 @@ struct PausingTests {
         ("content", #"{"hologram":1}"#), ("content", #"{"body":"b","priority":"urgent"}"#),
         ("audience", #"{"planet":"Mars"}"#), ("timing", #"{"moon":"full"}"#),
     ])
-    func `a message that this version cannot read fails with a reason, and others go on`(
+    func `a message that this version cannot read fails with a reason, and others continue`(
         _ column: String, _ json: String
     ) async throws {
         try await NotificationsApp.run { app in

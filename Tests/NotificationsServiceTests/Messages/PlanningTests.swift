@@ -28,7 +28,7 @@ struct PlanningTests {
         }
     }
 
-    @Test func `a plan that is broken off goes on where it stopped, whoever goes on`() async throws {
+    @Test func `interrupted planning continues where it stopped, on any instance`() async throws {
         try await NotificationsApp.run { app in
             try await app.install(MessagePlanner.pageSize + 5)
             let id = try await app.order(
@@ -56,7 +56,7 @@ struct PlanningTests {
         }
     }
 
-    @Test func `several who plan one message at once give each device one delivery`() async throws {
+    @Test func `concurrent planning gives each device one delivery`() async throws {
         try await NotificationsApp.run { app in
             let count = MessagePlanner.pageSize * 3 + 1
             try await app.install(count)
@@ -70,7 +70,7 @@ struct PlanningTests {
         }
     }
 
-    @Test func `a message that is held up is planned no further, and goes on when it is let go`() async throws {
+    @Test func `a paused message is not planned further until it is resumed`() async throws {
         try await NotificationsApp.run { app in
             try await app.install(3)
             let id = try await app.order(
@@ -90,7 +90,7 @@ struct PlanningTests {
         }
     }
 
-    @Test func `what is cancelled does not leave, and says so`() async throws {
+    @Test func `cancelled deliveries are not sent, and are recorded as cancelled`() async throws {
         try await NotificationsApp.run { app in
             try await app.install(3)
             let id = try await app.order(
@@ -114,7 +114,7 @@ struct PlanningTests {
         }
     }
 
-    @Test func `each device gets it at its own time`() async throws {
+    @Test func `each device gets the message at its own time`() async throws {
         try await NotificationsApp.run { app in
             try await app.install([
                 TestInstallation(1, user: "u", timeZone: "Europe/Berlin"),
@@ -137,7 +137,7 @@ struct PlanningTests {
         }
     }
 
-    @Test func `a device that has had its share gets no more for now`() async throws {
+    @Test func `a device that has reached its limit gets no more for now`() async throws {
         try await NotificationsApp.run { app in
             try await app.install([TestInstallation(1, user: "u1"), TestInstallation(2, user: "u2")])
             _ = try await app.order(#"{"content":{"body":"b"},"audience":{"users":["u1"]},\#(NotificationsApp.quiet)}"#)
@@ -153,7 +153,7 @@ struct PlanningTests {
         }
     }
 
-    @Test func `variants are shared out by weight, and the same device always gets the same`() async throws {
+    @Test func `variants are split by weight, and the same device always gets the same one`() async throws {
         try await NotificationsApp.run { app in
             try await app.install(2_000)
             let id = try await app.order(
@@ -182,7 +182,7 @@ struct PlanningTests {
         }
     }
 
-    @Test func `messages that were finished long ago go, others stay`() async throws {
+    @Test func `messages finished long ago are deleted, others stay`() async throws {
         try await NotificationsApp.run { app in
             try await app.install([TestInstallation(1, user: "u1")])
             let old = try await app.order(
@@ -199,7 +199,7 @@ struct PlanningTests {
         }
     }
 
-    @Test func `another app's installations are never meant`() async throws {
+    @Test func `another app's installations are never selected`() async throws {
         try await NotificationsApp.run { app in
             var other = app
             other.appID = "app2"

@@ -58,7 +58,7 @@ import Testing
     }
 
     @Test(arguments: AppEnvironment.allCases)
-    func `a link says itself of which environment its file is`(_ environment: AppEnvironment) async throws {
+    func `a link contains the environment of its file`(_ environment: AppEnvironment) async throws {
         let app = try await StorageApp()
         _ = try await app.client.send("PUT", "/upload/f", "of live")
         _ = try await app.testClient.send("PUT", "/upload/f", "of test")
@@ -84,7 +84,7 @@ import Testing
     }
 
     @Test(arguments: ["0", "-1", "604801", "\"x\""])
-    func `a link is for a second to seven days`(_ seconds: String) async throws {
+    func `a link is valid for a second to seven days`(_ seconds: String) async throws {
         let app = try await StorageApp()
         _ = try await app.client.send("PUT", "/upload/f", "1")
         try await app.expectRefusal(.invalidBody, field: "expiresInSeconds") {

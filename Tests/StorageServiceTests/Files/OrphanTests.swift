@@ -19,7 +19,7 @@ import Testing
             settings: settings, logger: .silent)
     }
 
-    @Test func `orphans are removed a day after nothing refers to them, however old they are; what is used stays`()
+    @Test func `orphans are removed a day after the last reference, whatever their age, and used files stay`()
         async throws
     {
         let app = try await StorageApp()
@@ -70,7 +70,7 @@ import Testing
         #expect(try await app.client.get("/upload/replaced").text == "2")
     }
 
-    @Test func `what is referred to again is not forgotten to be in use`() async throws {
+    @Test func `a file that is referenced again stays`() async throws {
         let app = try await StorageApp()
         let (schema, files, orphans) = (
             try app.space().schema, try app.space().own("_files"), try app.space().own("_orphans")
@@ -88,7 +88,7 @@ import Testing
     }
 
     @Test
-    func `a space that fails, or is not brought up yet, keeps no other from its turn; work that was left behind goes`()
+    func `a failing or unmigrated space does not affect others, and abandoned work is removed`()
         async throws
     {
         let database = try await MigratedDatabase.make()

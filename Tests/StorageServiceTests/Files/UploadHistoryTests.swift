@@ -9,7 +9,7 @@ import Testing
 @Suite struct UploadHistoryTests {
     /// The upload commits while a change of the readers, or the deletion, waits for it.
     @Test(arguments: [("PATCH", "{ben}"), ("DELETE", "{ada}")])
-    func `an upload's note gets the readers that the file has in the end`(_ method: String, _ readers: String)
+    func `an upload's history entry gets the readers that the file has in the end`(_ method: String, _ readers: String)
         async throws
     {
         let app = try await StorageApp()

@@ -9,7 +9,7 @@ import Testing
 
 /// What live has goes to test by a live key only, and is not open there until the app says so.
 @Suite struct ClosedEnvironmentTests {
-    @Test func `a test key does not copy live, nor open what was copied`() async throws {
+    @Test func `a test key can neither copy live nor open the copy`() async throws {
         let app = try await StorageApp()
         _ = try await app.master.post("/storage/Note", #"{"_id":"a"}"#)
         try await app.expectRefusal(.forbidden) { try await app.testMaster.post("/environment/copy") }
@@ -21,7 +21,7 @@ import Testing
         #expect(try await app.client.put("/environment", #"{"open":true}"#).isProblem(.forbidden))
     }
 
-    @Test func `clients are kept out of copied data, whatever test lets them be, until the app opens it`() async throws
+    @Test func `clients are kept out of copied data, whatever test's rules allow, until the app opens it`() async throws
     {
         let app = try await StorageApp()
         _ = try await app.master.put(
@@ -70,7 +70,7 @@ import Testing
         #expect(try await app.testClient.get("/storage/Note")["count"] == "0")
     }
 
-    @Test func `a copy that fails keeps nobody out`() async throws {
+    @Test func `a failed copy keeps no one out`() async throws {
         let app = try await StorageApp()
         _ = try await app.client.post("/storage/Note", #"{"_id":"a"}"#)
         _ = try await app.testClient.post("/storage/Note", #"{"_id":"z"}"#)
@@ -86,7 +86,7 @@ import Testing
         #expect(try await app.testClient.get("/storage/Note").ids == ["z"])
     }
 
-    @Test func `jobs of one environment are not seen, cancelled or fetched by the other`() async throws {
+    @Test func `jobs of one environment cannot be seen, cancelled or downloaded from the other`() async throws {
         let app = try await StorageApp()
         _ = try await app.client.post("/storage/Note", #"{"_id":"a","n":1}"#)
         _ = try await app.testClient.post("/storage/Note", #"{"_id":"b","n":2}"#)

@@ -28,7 +28,7 @@ import Testing
     }
 
     @Test(arguments: ["json", "jsonl", "csv"])
-    func `what is exported and imported again is the same`(_ format: String) async throws {
+    func `an export that is imported again gives the same data`(_ format: String) async throws {
         let app = try await Self.filled()
         let before = try await app.master.get("/storage/Note?limit=1000")
         let file = try await app.master.get("/exports/Note?format=\(format)")
@@ -59,7 +59,7 @@ import Testing
         #expect(try await app.master.get("/exports/Note?format=csv&types=false").text.contains(",s,t\r\n"))
     }
 
-    @Test func `removed objects and collections that are not there are not exported`() async throws {
+    @Test func `removed objects and missing collections are not exported`() async throws {
         let app = try await StorageApp()
         _ = try await app.client.post("/storage/Note", #"{"_id":"a"}"#)
         _ = try await app.client.post("/storage/remove/Note/a")
@@ -70,7 +70,7 @@ import Testing
         try await app.expectRefusal(.invalidParameter, field: "format") { try await app.master.get("/exports/Note") }
     }
 
-    @Test func `of finished exports the newest ten are kept`() async throws {
+    @Test func `only the newest ten finished exports are kept`() async throws {
         let app = try await StorageApp()
         _ = try await app.client.post("/storage/Note", #"{"_id":"a"}"#)
         var ids: [String] = []
@@ -84,7 +84,7 @@ import Testing
         for id in ids.dropFirst() { #expect(try await app.master.get("/jobs/\(id)/result").status == 200) }
     }
 
-    @Test func `many objects go out and come in portion by portion`() async throws {
+    @Test func `many objects are exported and imported in portions`() async throws {
         let app = try await StorageApp()
         let count = 7_000
         let file = (0..<count).map { #"{"_id":"\#($0)","n":\#($0),"text":"\#(String(repeating: "x", count: 300))"}"# }
@@ -97,7 +97,8 @@ import Testing
 }
 
 @Suite struct EnvironmentTests {
-    @Test func `test becomes a copy of live, with rules, indexes and relations, and live stays`() async throws {
+    @Test func `test becomes a copy of live, with rules, indexes and relations, and live stays unchanged`() async throws
+    {
         let app = try await StorageApp()
         _ = try await app.client.post("/storage/all/Note", #"[{"_id":"a","n":1},{"_id":"b","n":2}]"#)
         _ = try await app.client.post("/storage/Empty", #"{"_id":"x"}"#)
@@ -152,7 +153,7 @@ import Testing
         #expect(try await app.client.get("/upload/b.txt").text == "new")
     }
 
-    @Test func `the role that copies may neither write live nor read what test has`() async throws {
+    @Test func `the copying role can neither write live nor read test`() async throws {
         let app = try await StorageApp()
         _ = try await app.client.post("/storage/Note", #"{"_id":"a"}"#)
         _ = try await app.testClient.post("/storage/Note", #"{"_id":"a"}"#)
@@ -171,7 +172,7 @@ import Testing
         }
     }
 
-    @Test func `a copy that fails leaves test as it was`() async throws {
+    @Test func `a failed copy leaves test unchanged`() async throws {
         let app = try await StorageApp()
         _ = try await app.client.post("/storage/all/Note", #"[{"_id":"a","n":1},{"_id":"b","n":1}]"#)
         _ = try await app.testClient.post("/storage/Note", #"{"_id":"z"}"#)
@@ -221,7 +222,7 @@ import Testing
         #expect(Int(answer["sizeInBytes"] ?? "") ?? 0 > 0)
     }
 
-    @Test func `a collection that is not there is not shown`() async throws {
+    @Test func `a missing collection is not shown`() async throws {
         let app = try await StorageApp()
         try await app.expectRefusal(.collectionNotFound) { try await app.master.get("/collections/None") }
     }

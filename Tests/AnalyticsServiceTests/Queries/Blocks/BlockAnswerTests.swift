@@ -54,7 +54,7 @@ import Testing
     }
 
     @Test(arguments: [1, 2, 3])
-    func `Blocks count what the events do`(_ seed: Int) async throws {
+    func `Counts from blocks agree with counts from events`(_ seed: Int) async throws {
         try await AnalyticsApp.run { app in
             try await Self.fill(app, seed: UInt64(seed))
             #expect(try await app.count("analytics.blocks") > 5)
@@ -88,7 +88,7 @@ import Testing
     }
 
     @Test(arguments: [4, 5, 6])
-    func `Funnels of blocks are those of the events`(_ seed: Int) async throws {
+    func `Funnels from blocks agree with funnels from events`(_ seed: Int) async throws {
         try await AnalyticsApp.run { app in
             try await Self.fill(app, seed: UInt64(seed))
             var total = 0
@@ -112,7 +112,7 @@ import Testing
 
     /// One visits on a device, signs in and buys; one is too late; one does two steps at the same instant, in the other
     /// order one has nothing.
-    @Test func `A funnel over blocks and what is in none counts a device with its account`() async throws {
+    @Test func `A funnel over blocks and loose events counts a device with its account`() async throws {
         try await AnalyticsApp.run { app in
             let noon = day(2) + "T12:00:00Z", later = day(2) + "T12:30:00Z", evening = day(2) + "T20:00:00Z"
             try await app.receive(
@@ -140,7 +140,7 @@ import Testing
         }
     }
 
-    @Test func `What would take too much room is asked of the events`() async throws {
+    @Test func `Questions that need too much memory are answered from events`() async throws {
         try await AnalyticsApp.run { app in
             try await app.receive([Happening(day(1) + "T12:00:00Z", "a", 1)], at: day(1) + "T12:00:01Z")
             try await app.makeBlocks()
@@ -155,7 +155,7 @@ import Testing
     }
 
     @Test(arguments: ["profiles", "times"])
-    func `What a damaged block cannot say the events say`(_ column: String) async throws {
+    func `Questions to a damaged block are answered from events`(_ column: String) async throws {
         try await AnalyticsApp.run { app in
             let noon = day(1) + "T12:00:00Z"
             try await app.receive(
