@@ -32,7 +32,8 @@ import Testing
 
     private static let lines = String(repeating: #"{"message":"Hello, Hello, Hello"}"# + "\n", count: 40)
 
-    /// `lines` by PyPI's brotli 1.2.1 and by the program zstd 1.5.4; for zstd also as two frames, one behind the other.
+    /// `lines` compressed by PyPI's brotli 1.2.1 and by the program zstd 1.5.4; for zstd also as two consecutive
+    /// frames.
     @Test(
         arguments: [
             (.brotli, "G08F+I3UYs0Z7pQiCnul09eVbBKMZzoBDWKYCVMM1TA6Fg=="),
@@ -50,7 +51,7 @@ import Testing
             String(buffer: try Inflate.decode(ByteBuffer(bytes: packed), coding, upTo: Self.lines.utf8.count))
                 == Self.lines)
         for length in packed.indices {
-            // Between two frames is an end.
+            // The end of the first frame is not the end of the body.
             guard coding == .brotli || length != 45 else { continue }
             #expect(throws: InflateError.damaged, "\(length)") {
                 try Inflate.decode(ByteBuffer(bytes: packed.prefix(length)), coding, upTo: 1 << 20)
@@ -66,7 +67,7 @@ import Testing
         }
     }
 
-    /// 20 MiB of spaces by PyPI's brotli.
+    /// 20 MiB of spaces compressed by PyPI's brotli.
     @Test func `forty bytes of brotli do not expand to 20 MiB`() throws {
         let bomb = Array(try #require(Data(base64Encoded: "y///P/glQOKxQCD3/o///3/wSwDEYRGA7v1f/v//4JcAiMMCAN37Hw==")))
         #expect(throws: InflateError.tooLarge(1 << 20)) {

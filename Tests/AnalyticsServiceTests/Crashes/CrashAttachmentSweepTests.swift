@@ -8,7 +8,7 @@ import Testing
 @testable import AnalyticsService
 @testable import MartletFiles
 
-/// What a death between bytes and their row leaves of attachments of crash reports.
+/// Inconsistencies between attachments' bytes and rows after a crash of the process.
 @Suite struct CrashAttachmentSweepTests {
     private static func write(_ id: String, in space: Int32, _ files: any FileBackend) async throws {
         let content = AsyncStream<ByteBuffer> { continuation in
@@ -43,13 +43,13 @@ import Testing
                     try $0.decode(0)
                 }
             }
-            // 1 and 3: as they should be. 2: bytes alone. 4 and 0: rows alone, one of them young.
+            // 1 and 3 are complete, 2 has only bytes, 4 and 0 have only rows, one of them recent.
             for number in 1...3 { try await Self.write(Self.id(number), in: space, files) }
             try await Self.write(Self.id(5), in: other, files)
             for (number, days) in [(1, 9), (3, 9), (4, 9), (0, 0)] {
                 try await Self.note(Self.id(number), in: space, daysAgo: Int32(days), app)
             }
-            // A row alone in a space that has no bytes at all.
+            // A row without bytes in a space that has no bytes at all.
             try await Self.note(Self.id(6), in: other, daysAgo: 9, app)
 
             try await sweep.cleanUp(at: Date())
@@ -78,7 +78,7 @@ import Testing
         #expect(all.lost == Array(ids.prefix(page)) && !all.isException)
     }
 
-    /// Old blobs that are only listed: nothing can be read or written.
+    /// Old blobs that can be listed, but neither read nor written.
     struct PagedFiles: FileBackend {
         let ids: [String]
 

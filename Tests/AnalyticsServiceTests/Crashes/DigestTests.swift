@@ -206,7 +206,7 @@ import Testing
                 try await app.rows(
                     "SELECT title, events FROM analytics.issues WHERE space = % AND title <> 'filler' ORDER BY id")
                     == ["EXC_BAD_ACCESS: at 0x10|2", "Reports of more kinds than are told apart|2"])
-            // Where some have gone, there is room again.
+            // After some are deleted, there is room again.
             try await app.postgres.execute("DELETE FROM analytics.issues WHERE number BETWEEN 2 AND 10")
             try await app.report(TestEnvelope.crash(in: "i"))
             #expect(
@@ -249,7 +249,7 @@ import Testing
             #expect(
                 try await app.rows("SELECT key, value, events FROM analytics.issue_tags WHERE key = 'k'") == ["k|v|2"])
             #expect(try await app.rows("SELECT sum(events) FROM analytics.issue_days") == ["2"])
-            // What is still without symbols goes where the others went.
+            // A report without symbols follows the others.
             try await app.report(TestEnvelope.crash(in: "second_address"))
             #expect(try await app.rows("SELECT events FROM analytics.issues WHERE space = %") == ["3"])
         }
@@ -285,7 +285,7 @@ import Testing
                     "SELECT number, culprit, events, status, assignee FROM analytics.issues WHERE space = % AND deleted IS NULL"
                 ) == ["1|Cart.add|2|ignored|ada"])
             #expect(try await app.rows("SELECT count(*) FROM analytics.issue_history WHERE kind = 'created'") == ["2"])
-            // Also for what comes now, with symbols and without.
+            // The same holds for new reports, with symbols and without.
             try await app.report(TestEnvelope.crash(in: "first_address"))
             try await app.report(TestEnvelope.crash(in: "Cart.add"))
             #expect(
@@ -302,7 +302,7 @@ import Testing
                 let answer = try await app.envelope([("feedback", words)])
                 #expect(answer.status == 200)
             }
-            // As many tickets as there may be.
+            // Fill the space with the maximum number of tickets.
             try await app.postgres.execute("INSERT INTO analytics.ticket_spaces (space) VALUES (\(space.id))")
             try await app.postgres.execute(
                 """
@@ -310,7 +310,7 @@ import Testing
                 SELECT \(space.id), n, 'task', 'todo', 'low', 'x', 'a0', 0, 'service' FROM generate_series(1, \(TicketLimits.tickets)) AS n
                 """, timeout: .seconds(60))
             try await say(1)
-            // As much as is taken in an hour.
+            // Use up the hourly limit.
             try await app.postgres.execute(
                 "UPDATE analytics.ticket_spaces SET feedback_hour = date_trunc('hour', now()), feedback_count = 1000")
             try await say(2)
@@ -391,7 +391,7 @@ import Testing
                 settings: settings, helpers: helpers,
                 logger: .silent)
             let ids = (0..<30).map { $0 == 17 ? bad : UUID() }
-            // Each twice, as clients send what they got no answer for.
+            // Each twice, like clients that got no answer.
             let records = (ids + ids).enumerated().map { index, id in
                 ReceivedEnvelope(
                     appID: app.appID, environment: .live, received: Date(), eventID: id, coding: nil,
@@ -464,7 +464,7 @@ import Testing
                 let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
                 return Set(names.compactMap { try? Array(Data(contentsOf: URL(filePath: "\(folder)/\($0)"))) })
             }
-            // Behind the commit that the issue was seen by.
+            // Past retention counted from when the issue was last seen.
             try await eventually("two attachments are kept") { kept() == [[9, 9, 9], [8]] }
         }
     }
@@ -508,8 +508,8 @@ import Testing
         ] as [(Double, Double?, Double)])
     func `Times follow the server's clock`(_ timestamp: Double, _ sentAt: Double?, _ expected: Double) {
         let received = Date(timeIntervalSince1970: 1_795_338_000)
-        // A device whose clock is an hour behind sent what happened 100 seconds before by that clock: it happened 100
-        // seconds before… its own now.
+        // The device's clock is an hour behind. It sent the report 100 seconds after the crash by that clock, so the
+        // crash was 100 seconds before the receipt.
         let time = EnvelopeDigestion.time(
             received.addingTimeInterval(timestamp + (sentAt ?? 0)),
             sentAt: sentAt.map { received.addingTimeInterval($0) }, received)

@@ -9,7 +9,7 @@ import Testing
 
 @testable import AnalyticsService
 
-/// Reports that take too much CPU time, or that the process died with.
+/// Reports that use too much CPU time, or during which the process died.
 @Suite struct DigestionLimitTests {
     private static func withFolder(_ body: @Sendable (String) async throws -> Void) async throws {
         let directory = FileManager.default.temporaryDirectory.appending(path: "martlet-spool-\(UUID().uuidString)")
@@ -59,7 +59,7 @@ import Testing
             try await AnalyticsApp.run { app in
                 let isOver = Mutex(false)
                 let crashes = Self.crashes(app, directory, budget: .milliseconds(300)) { report in
-                    // Never ends by itself, and never waits.
+                    // Never ends by itself, and never suspends.
                     guard Self.name(of: report) == "endless" else { return }
                     while !isOver.withLock({ $0 }) {}
                 }
@@ -76,7 +76,7 @@ import Testing
                             "error|over_budget|1"
                         ])
                 #expect(try Self.setAside(in: directory) == 1)
-                // It is not tried again, and what comes later is digested while the thread is lost.
+                // The report is not retried, and later ones are digested while the thread is lost.
                 try await crashes.digester.writer.append(Self.record(app, "later"))
                 try await crashes.digester.digestOwn()
                 #expect(try await app.rows("SELECT count(*) FROM analytics.issues WHERE space = %") == ["3"])
@@ -152,10 +152,10 @@ import Testing
                     ends = try SpoolReader(folder: written.folder).read(
                         from: .start, upTo: written.end, count: 10, sizeInBytes: 1 << 20
                     ).ends
-                    // All three were in hand when it died.
+                    // All three were in progress when the process died.
                     for end in ends { _ = written.folder.marks.begin(end) }
                 }
-                // The next process takes it up, and dies with the one.
+                // The next process retries them, and dies with the first one.
                 let first = try await eventually("the folder is abandoned") {
                     SpoolFolder.abandoned(in: directory).first
                 }
@@ -164,7 +164,7 @@ import Testing
                 _ = first.marks.begin(ends[1])
                 #expect(FileManager.default.fileExists(atPath: path + "/deaths"))
                 let crashes = start()
-                // As the one after it sees it.
+                // What the process after that sees.
                 let marks = DigestionMarks(path: path)
                 marks.takeUp()
                 #expect(ends.map { marks.deaths(of: $0) } == [1, 2, 1])
@@ -196,7 +196,7 @@ import Testing
             let marks = DigestionMarks(path: folder.path)
             marks.takeUp()
             #expect(marks.deaths(of: one) == 0 && marks.deaths(of: other) == 1)
-            // Not counted again by a start after which nothing was in hand.
+            // Not counted again by a start after a death without work in progress.
             let next = DigestionMarks(path: folder.path)
             next.takeUp()
             #expect(next.deaths(of: other) == 1)

@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    /// `{"message":"packed"}` under `id`, packed by PyPI's brotli and by the program zstd.
+    /// `{"message":"packed"}` under `id`, compressed by PyPI's brotli and by the program zstd.
     @Test(arguments: [
         (
             "br",
@@ -119,7 +119,7 @@ import Testing
                 try await app.envelope([
                     ("transaction", "{}"), ("never_heard_of", "x"), ("check_in", "{}"), ("log", "{}"),
                 ]).status == 200)
-            // Counted, and not written each.
+            // Counted, but not written one by one.
             #expect(app.isSpoolEmpty)
             #expect(
                 try await app.rows(
@@ -259,7 +259,7 @@ import Testing
             )
             #expect(try await app.rows("SELECT sum(events) FROM analytics.issues WHERE space = %") == ["2"])
             #expect(try await app.rows("SELECT sessions FROM analytics.crash_sessions WHERE space = %") == ["1"])
-            // Files go with the report that they are of.
+            // Attachments count with their report.
             #expect(try await app.envelope([("attachment", "hello"), ("event", "{}")]).status == 429)
             #expect(try await app.rows("SELECT count(*) FROM analytics.crash_attachments WHERE space = %") == ["0"])
             #expect(

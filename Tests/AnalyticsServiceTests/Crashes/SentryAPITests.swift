@@ -6,7 +6,7 @@ import Testing
 
 @testable import AnalyticsService
 
-/// What `sentry-cli` asks for beside debug files and releases.
+/// The calls of `sentry-cli` besides those for debug files and releases.
 @Suite struct SentryAPITests {
     private static let organization = "/crash/api/0/organizations/any/"
     private static let project = "/crash/api/0/projects/any/1/"
@@ -38,7 +38,7 @@ import Testing
             #expect(
                 try await other.master("DELETE", Self.organization + "releases/a@1.10/").isSentryRefusal(.notFound),
                 "another app's")
-            // One that was just deleted is made again by a report.
+            // A deleted release is created again by a report.
             #expect(try await app.master("DELETE", Self.organization + "releases/a@1.10/").status == 204)
             try await app.report(TestEnvelope.crash(in: "f", release: "a@1.10"))
             try await app.digested()

@@ -80,7 +80,7 @@ import Testing
             #expect(
                 try await app.master("GET", Self.path + "a@2/previous-with-commits/")["lastCommit.id"]
                     == "\"9abec60fb0a12f004c0a42d789fd8f72dcf1e853\"")
-            // Others take their place; a release is not before itself.
+            // A new list replaces the old one, and a release is not its own predecessor.
             #expect(
                 try await app.master("POST", Self.path, #"{"version":"a@1","commits":[{"id":"c"}]}"#)["commitCount"]
                     == "1")

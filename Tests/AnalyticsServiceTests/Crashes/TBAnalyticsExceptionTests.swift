@@ -32,7 +32,7 @@ import Testing
             #expect(
                 read["data.2._id"] == posted["_id"] && read["data.2.stackSymbols.0"] == "\"load()\""
                     && read["data.2.caught"] == "true")
-            // The form of times that every answer has.
+            // Times in responses have a fixed form.
             for name in ["created", "timeStamp"] {
                 #expect(
                     read["data.2.\(name)"]?.contains(/^"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"$/) == true, "\(read)")

@@ -7,9 +7,9 @@ import Testing
 
 @testable import AnalyticsService
 
-/// What clients are told while PostgreSQL cannot store anything, and what is there afterwards.
+/// Answers to clients while PostgreSQL cannot store anything, and what is stored afterwards.
 @Suite struct EventOutageTests {
-    /// Sends each message until it is taken, as clients do; returns the statuses of all answers.
+    /// Sends each message until it is accepted, as clients do; returns the statuses of all answers.
     private static func sendAll(_ count: Int, _ app: AnalyticsApp) async throws -> Set<Int> {
         try await withThrowingTaskGroup(of: Set<Int>.self) { group in
             for number in 0..<count {
@@ -59,7 +59,7 @@ import Testing
         try await AnalyticsApp.run { app async throws in
             try await app.batch(track("a", id: "before"))
             try await app.database.withSuperuser { database in
-                // As PostgreSQL says it (53100).
+                // PostgreSQL's error for a full disk (53100).
                 try await database.execute(
                     """
                     CREATE FUNCTION public.disk_full() RETURNS trigger LANGUAGE plpgsql AS

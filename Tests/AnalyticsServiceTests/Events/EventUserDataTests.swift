@@ -18,7 +18,7 @@ import Testing
         UserDataRequest(app: app.appID, environment: app.environment, user: user, after: after)
     }
 
-    /// Events of the user's and another's, and more than a slice of them long ago.
+    /// Events of the user and another user, and more than a slice of the user's old ones.
     private static func fill(_ app: AnalyticsApp) async throws {
         try await app.batch(#"{"type":"track","event":"anonymous","anonymousId":"d1"}"#)
         try await app.batch(
@@ -46,7 +46,7 @@ import Testing
                 erased.merge(slice.erased) { $0 + $1 }
                 (after, calls) = (slice.next, calls + 1)
             } while after != nil && calls < 20
-            // Whether anything was rolled up by then is chance.
+            // Whether they were rolled up by then is random.
             erased["rollUps"] = nil
             #expect(erased == ["events": 704, "people": 2] && calls > 1, "\(erased) \(calls)")
             #expect(try await app.events().map(\.name) == ["other's"])
@@ -94,7 +94,7 @@ import Testing
             await #expect { try await app.service.userData.erase(Self.request(app, after: after)) } throws: {
                 ($0 as? HTTPProblem)?.field == "after"
             }
-            // What roll-ups have of somebody is one page.
+            // The data in roll-ups fit into one page.
             guard !after.hasPrefix("rollups") else { return }
             await #expect { try await app.service.userData.export(Self.request(app, after: after)) } throws: {
                 ($0 as? HTTPProblem)?.field == "after"

@@ -7,7 +7,7 @@ import Testing
 
 @testable import AnalyticsService
 
-/// Who may end an opt-out: whoever made it, and the app's own server.
+/// Who may end an opt-out: the holder of its secret, and the app's own server.
 @Suite struct OptOutTests {
     private static let (ann, bob) = ("0193a000-0000-7000-8000-00000000000a", "0193a000-0000-7000-8000-00000000000b")
 
@@ -19,7 +19,7 @@ import Testing
         try await app.client(method, "/events/opt-out?anonymousId=d1", user: user, headers: headers)
     }
 
-    /// Whether an event of the device is dropped.
+    /// Whether events of the device are dropped.
     private static func dropsEvents(_ app: AnalyticsApp) async throws -> Bool {
         let before = try await app.count("analytics.events")
         try await app.batch(#"{"type":"track","event":"e","anonymousId":"d1"}"#)
@@ -43,7 +43,7 @@ import Testing
             #expect(try await Self.dropsEvents(app))
             #expect(try await Self.ask(app, "DELETE", own)["isOptedOut"] == "false")
             #expect(try await !Self.dropsEvents(app))
-            // Where there is none there is nothing to prove.
+            // Without an opt-out there is nothing to prove.
             #expect(try await Self.ask(app, "DELETE")["isOptedOut"] == "false")
         }
     }

@@ -25,7 +25,7 @@ import Testing
             try await app.batch(#"{"type":"track","event":"before","anonymousId":"d1"}"#)
             try await app.batch(#"{"type":"identify","userId":"u1","anonymousId":"d1"}"#)
             try await app.batch(#"{"type":"track","event":"after","anonymousId":"d1"}"#)
-            // Another one's sign-in on the same device is about them only.
+            // A different user's sign-in on the same device concerns only that user.
             try await app.batch(#"{"type":"track","event":"other","userId":"u2","anonymousId":"d1"}"#)
             try await app.batch(#"{"type":"track","event":"later","anonymousId":"d1"}"#)
             let space = try await app.space
@@ -133,7 +133,7 @@ import Testing
             try await send("0:ffff7f000002", "Safari")
             let persons = try await app.events().map(\.person)
             #expect(Set(persons).count == 3 && !persons.contains(Person.nobody))
-            // Tomorrow's salt is another one.
+            // Tomorrow's salt is different.
             try await app.postgres.execute("UPDATE analytics.salts SET day = day - 3")
             try await app.service.events.salts.expire()
             #expect(try await app.count("analytics.salts") == 0)
@@ -197,7 +197,7 @@ import Testing
             let user = "0193a000-0000-7000-8000-00000000000f"
             #expect(try await app.client("PUT", "/events/opt-out", user: user).status == 200)
             #expect(try await app.client("PUT", "/events/opt-out?anonymousId=d1").status == 200)
-            // A new device of the user's, and another one on the device.
+            // A new device of the user, and another user on the device.
             try await app.batch(
                 #"{"type":"identify","userId":"\#(user)","anonymousId":"d2"}"#,
                 #"{"type":"identify","userId":"u2","anonymousId":"d1","traits":{"name":"Bea"}}"#)

@@ -11,7 +11,7 @@ import Testing
 @testable import AnalyticsService
 
 @Suite struct TBAnalyticsEventTests {
-    /// As figure 5.25 of the thesis shows it, with the tags that its text names.
+    /// The example of the thesis's figure 5.25, with the tags that its text names.
     private static let object =
         #"{"type":"Generic","timeStamp":"\#(time)","className":"DayTableViewCellController","fileName":"/Users/t/DIT-Timetable-iOS/Day.swift","method":"tableViewDidSelect:","configVersion":"1.2","tags":{"buildVersion":"2.1","OSVersion":"10.2","deviceMake":"Apple","deviceModel":"iPhone"}}"#
     private static let time = (Date() - 7_200).ISO8601Format(.init(dateTimeSeparator: .standard)).dropLast()

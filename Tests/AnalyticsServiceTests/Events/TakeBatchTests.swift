@@ -170,7 +170,7 @@ import Testing
         try await AnalyticsApp.run { app async throws in
             let body = Array(#"{"batch":[\#((0..<50).map { track("e\($0)") }.joined(separator: ","))]}"#.utf8)
             let gzip = try #require(Gzip.compress(body))
-            // Between gzip's header of 10 bytes and trailer of 8 is bare DEFLATE.
+            // Between gzip's header of 10 bytes and its trailer of 8 is raw DEFLATE.
             let packed = coding == "gzip" ? gzip : Array(gzip[10..<(gzip.count - 8)])
             #expect(try await app.send(packed, headers: ["Content-Encoding": coding])["accepted"] == "50")
             #expect(try await app.count("analytics.events") == 50)

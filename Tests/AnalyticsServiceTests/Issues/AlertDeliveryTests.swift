@@ -11,7 +11,7 @@ import Testing
 @testable import AnalyticsService
 
 @Suite struct AlertDeliveryTests {
-    /// Lets no attempt wait.
+    /// Makes waiting attempts due.
     private static func hurry(_ app: AnalyticsApp) async throws {
         try await app.postgres.execute("UPDATE analytics.jobs SET due = now() WHERE state = 'waiting'")
         try await app.postgres.execute("SELECT pg_notify('analytics_jobs', '')")
@@ -112,7 +112,7 @@ import Testing
             let alert = try await app.alert(#""name":"New","kind":"newIssue""#, at: receiver)
             try await data.happening(try await data.issue(1), "created")
             while try await app.service.crashes.life.alerts.firing.announce() {}
-            // As after a 410, with news that waits for the pause to end.
+            // As after a 410, with a pending change that waits for the pause to end.
             try await app.service.crashes.life.alerts.store.disable(try #require(UUID(uuidString: alert.id)))
             let body = #"{"name":"New","kind":"newIssue","target":{"type":"webhook","url":"\#(receiver.url)"}}"#
             #expect(try await app.master("PUT", "/crashes/alerts/\(alert.id)", body)["enabled"] == "true")

@@ -9,16 +9,16 @@ import Testing
 
 @testable import AnalyticsService
 
-/// The notifications service, as alerts see it: keeps what was ordered, once for each origin.
+/// A notifications service that stores what was ordered, once per origin.
 private final class Post: Sendable {
     struct State {
         var mails: [StaffMailOrders.Mail] = []
-        /// By address; else it is sent.
+        /// States by address; other mails are sent.
         var states: [String: (state: String, reason: String?)] = [:]
         var canSend = true
-        /// So many answers get lost on the way.
+        /// Number of answers that get lost on the way.
         var lost = 0
-        /// Whom auth knows, with their addresses.
+        /// The staff that auth knows, with their addresses.
         var staff: [Colleague: String?] = [.ada: "ada@example.org", .bob: "bob@example.org", .eve: "eve@example.org"]
     }
 

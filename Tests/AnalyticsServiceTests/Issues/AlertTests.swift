@@ -8,7 +8,7 @@ import Testing
 @testable import AnalyticsService
 
 @Suite struct AlertTests {
-    /// Alerts look only when the test says so, and may speak to this process.
+    /// Alerts are evaluated only when the test says so, and may call this process.
     static let options: AnalyticsOptions = {
         var options = AnalyticsOptions()
         options.crashes.alerts.arePrivateAddressesAllowed = true
@@ -120,7 +120,7 @@ import Testing
         try await AnalyticsApp.run(Self.options) { app in
             let data = try await CrashData(app)
             let (news, returns) = (try await HookReceiver(), try await HookReceiver())
-            // Before there was an alert.
+            // Happened before the alert was created.
             try await data.happening(try await data.issue(1), "created")
             let secret = try await app.alert(#""name":"New","kind":"newIssue""#, at: news).secret
             try await app.alert(#""name":"Back","kind":"regression""#, at: returns)
@@ -137,7 +137,7 @@ import Testing
                     group.addTask {
                         while try await firing.announce() {}
                         for id in try await firing.due() { try await firing.fire(id) }
-                        // Also those that another copy has marked.
+                        // Includes those marked by another instance.
                         for row in try await app.postgres.query("SELECT id FROM analytics.crash_alerts") {
                             try await firing.fire(try row.decode(0))
                         }
@@ -265,7 +265,7 @@ import Testing
             let first = receiver.received.first { $0["data.alert.name"] == "\"0\"" }
             #expect(
                 first?["data.issues.0.value"] == "3" && first?["data.count"] == "1" && first?["data.threshold"] == "3")
-            // As long as it goes on, once in each pause.
+            // While the condition lasts, once in each pause.
             try await app.look()
             #expect(try await data.count("crash_alert_deliveries") == cases.count { !$0.numbers.isEmpty })
             try await app.postgres.execute(
@@ -312,7 +312,7 @@ import Testing
 }
 
 extension AnalyticsApp {
-    /// Makes an alert.
+    /// Creates an alert.
     @discardableResult
     func alert(_ members: String, at receiver: HookReceiver) async throws -> (id: String, secret: String) {
         let answer = try await master(
@@ -329,7 +329,7 @@ extension AnalyticsApp {
         var answer: Answer
     }
 
-    /// What every copy does from time to time.
+    /// The periodic work of every instance.
     func look() async throws {
         let firing = service.crashes.life.alerts.firing
         while try await firing.announce() {}

@@ -7,7 +7,7 @@ import Testing
 
 @testable import AnalyticsService
 
-/// What becomes of the commits of releases.
+/// The effects of releases' commits.
 @Suite struct CommitTests {
     private static let path = "/crash/api/0/organizations/any/releases/"
 
@@ -43,11 +43,11 @@ import Testing
         async throws
     {
         try await AnalyticsApp.run { app in
-            // Used, without the issue: what went into it is not to blame.
+            // A release in use without the issue: its commits are not suspects.
             try await app.report(Self.crash("app@1.0", [("other.py", true)]))
             try await app.digested()
             try await Self.set(app, "app@1.0", [Self.commit("old", of: ["app/views.py"])])
-            // Between: nobody used it.
+            // A release in between that no one used.
             try await Self.set(
                 app, "app@1.1", [Self.commit("between", at: "2026-11-21T10:00:00Z", of: ["src/app/views.py"])])
             try await Self.set(
@@ -141,7 +141,7 @@ import Testing
             #expect(try await app.ask("GET", "/tickets/1")["status"] == "\"todo\"")
             let acts = try await app.ask("GET", "/tickets/2/history")
             #expect(acts.each("act").contains("\"mendedByCommit\"") && acts.text.contains(id), "\(acts)")
-            // Somebody sees it otherwise; the same commits are told again, and with another release.
+            // A person reopens the issue; the same commits are sent again, and with another release.
             #expect(try await app.master("PATCH", "/crashes/issues/1", #"{"state":"unresolved"}"#).status == 200)
             #expect(try await app.change(2, #"{"status":"todo"}"#).status == 200)
             let before = try await app.rows("SELECT count(*) FROM analytics.issue_history WHERE space = %")

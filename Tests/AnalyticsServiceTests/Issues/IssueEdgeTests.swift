@@ -9,17 +9,17 @@ import Testing
 
 @testable import AnalyticsService
 
-/// Where the life of issues is not as simple as it looks.
+/// Special cases in the life of issues.
 @Suite struct IssueEdgeTests {
     private static func release(_ id: Int32, _ name: String, _ key: String?, day: Double) -> Release {
         Release(id: id, name: name, sortKey: key, firstSeen: CrashData.day(day))
     }
 
     @Test(arguments: [
-        // Of one app by numbers, whenever they were heard of.
+        // Releases of one app are ordered by version, whenever they were first seen.
         (release(1, "ios@2.0", "b", day: 1), release(2, "ios@1.0", "a", day: 5), true),
         (release(1, "2.0", "b", day: 1), release(2, "1.0", "a", day: 5), true),
-        // The numbers of two apps say nothing about each other.
+        // The versions of two apps are not comparable.
         (release(1, "ios@2.1", "b", day: 5), release(2, "android@3.1", "c", day: 1), true),
         (release(1, "android@3.1", "c", day: 1), release(2, "ios@2.1", "b", day: 5), false),
         (release(1, "a@b@2.0", "b", day: 1), release(2, "a@b@1.0", "a", day: 5), true),
@@ -52,7 +52,7 @@ import Testing
                 try await app.rows("SELECT status FROM analytics.issues WHERE space = % ORDER BY number") == [
                     "unresolved", "resolved",
                 ])
-            // The version of both: each by its own app.
+            // The same version in both apps: each is compared within its own app.
             try await app.report(TestEnvelope.crash(in: "f", release: "ios@4.0"))
             try await app.report(TestEnvelope.crash(in: "g", release: "android@4.0"))
             try await app.digested()

@@ -142,7 +142,7 @@ import Testing
             try await data.sessions(old, daysAgo: 29, 100, crashed: 5)
             try await data.sessions(old, daysAgo: 30, 1_000, crashed: 1_000)
             try await data.sessions(old, daysAgo: 1, 50, crashed: 10, stage: "beta")
-            // 1 crashed on one of its days; 2 never; 3 only in beta; 4 too long ago.
+            // 1 crashed on one of its days, 2 never, 3 only in beta, 4 too long ago.
             try await data.sessionUser(1, old, daysAgo: 0, crashed: false)
             try await data.sessionUser(1, old, daysAgo: 3, crashed: true)
             try await data.sessionUser(2, old, daysAgo: 2, crashed: false)

@@ -49,7 +49,7 @@ import Testing
                 #expect(answer.status == 200, "\(body): \(answer)")
                 for (member, value) in expected { #expect(answer[member] == value, "\(body): \(member) of \(answer)") }
             }
-            // Done already: nothing changes, nothing is noted.
+            // A repeated change is neither applied nor recorded.
             _ = try await app.master("PATCH", "/crashes/issues/7", #"{"state":"unresolved"}"#)
             _ = try await app.master("PATCH", "/crashes/issues/7", #"{"state":"unresolved"}"#)
             let rights = StaffRights(["app1": [.crashes: [.update]]])
@@ -144,7 +144,7 @@ import Testing
             _ = try await app.postgres.execute(
                 "UPDATE analytics.issues SET ignored_until = now() - interval '1 s' WHERE number = 1")
             _ = try await app.postgres.execute("UPDATE analytics.issues SET users = 13, events = 15")
-            // The service's own clock may have been first.
+            // The service's own timer may have been first.
             _ = try await changes.endIgnoring()
             #expect(try await app.master("GET", "/crashes/issues?state=ignored").each("number").sorted() == ["3", "5"])
             let history = try await app.master("GET", "/crashes/issues/2/history")

@@ -82,7 +82,7 @@ import Testing
     @Test func `pages cover the list without gaps in every order`() async throws {
         try await AnalyticsApp.run { app in
             let data = try await CrashData(app)
-            // Many are equal in what they are ordered by.
+            // Many issues are equal in the order's key.
             for number in 1...25 {
                 try await data.issue(
                     Int32(number), firstSeen: CrashData.day(Double(number / 7) + 0.123_457),

@@ -12,7 +12,7 @@ import Testing
         String(repeating: "a", count: 32), String(repeating: "b", count: 32), String(repeating: "c", count: 32)
     )
 
-    /// Two issues with reports: 1 has two of `a` and one that is gone; 2 has one of `b` and one of `c`.
+    /// Two issues with reports: 1 has two of `a` and a deleted one; 2 has one of `b` and one of `c`.
     private static func issues(_ data: CrashData) async throws {
         let old = try await data.release("app@1.0+1", version: "1.0", sortKey: "a")
         let new = try await data.release("app@1.1+2", version: "1.1", sortKey: "b")
@@ -45,7 +45,7 @@ import Testing
                     && merged["lastSeen"] == "\"2026-11-04T00:00:00.000Z\"")
             #expect(merged["firstRelease"] == "\"app@1.0+1\"" && merged["lastRelease"] == "\"app@1.1+2\"")
             #expect(try await app.master("GET", "/crashes/issues").each("number") == ["1"])
-            // By its old number, too.
+            // Also by its old number.
             #expect(try await app.master("GET", "/crashes/issues/2")["number"] == "1")
             let line = "counts?interval=day&steps=4&to=2026-11-04T00:00:00Z"
             #expect(try await app.master("GET", "/crashes/issues/2/\(line)").each("events") == ["1", "2", "1", "1"])

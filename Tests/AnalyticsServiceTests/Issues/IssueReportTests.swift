@@ -16,7 +16,7 @@ import Testing
             let (one, other) = (try await data.issue(1), try await data.issue(2))
             let first = try await data.report(
                 one, received: CrashData.day(1), at: CrashData.day(0.5), release: release, message: "a")
-            // Received in the same moment: by when they were stored.
+            // Received at the same time, so ordered by when they were stored.
             let second = try await data.report(
                 one, received: CrashData.day(2), level: .fatal, configuration: "12", variants: "checkout=dark",
                 message: "b",
@@ -49,7 +49,7 @@ import Testing
             )
             #expect(oldest["attachments"] == "[]" && oldest["feedback"] == "[]")
             #expect(try await app.master("GET", "/crashes/issues/1/reports/newest")["next"] == "null")
-            // As a UUID, too.
+            // The id may also be a UUID.
             #expect(try await app.master("GET", "/crashes/issues/1/reports/\(first.uuidString)")["message"] == "\"a\"")
             for report in [foreign.reportID, "0", "latest", UUID().reportID] {
                 #expect(try await app.master("GET", "/crashes/issues/1/reports/\(report)").isProblem(.reportNotFound))
@@ -120,7 +120,7 @@ import Testing
     }
 }
 
-/// An attachment with its blob.
+/// An attachment and its blob.
 struct Attached: Sendable {
     let id: Int64
     let blob: BlobName

@@ -5,7 +5,7 @@ import Testing
 @testable import AnalyticsService
 
 @Suite struct CountTests {
-    /// Dublin goes from UTC+0 to UTC+1 on 2026-03-29 at 01:00, and back on 2026-10-25 at 01:00 UTC.
+    /// Dublin changes from UTC+0 to UTC+1 on 2026-03-29 at 01:00, and back on 2026-10-25 at 01:00 UTC.
     private static let night = [
         "2026-03-28T23:59:59Z", "2026-03-29T00:00:00Z", "2026-03-29T00:59:00Z", "2026-03-29T01:00:00Z",
         "2026-03-29T22:59:59Z", "2026-03-29T23:00:00Z",
@@ -30,7 +30,7 @@ import Testing
             let suffix = "&people=true&timeZone=Europe/Dublin"
             #expect(try await app.ask("counts?from=2026-03-28&to=2026-03-30" + suffix) == Self.dublin)
             #expect(try await app.ask("counts?from=2026-10-24&to=2026-10-26" + suffix) == Self.dublinInAutumn)
-            // By the event, for which persons are not known by the hour.
+            // By event, for which persons are not rolled up by hour.
             #expect(try await app.ask("counts?event=a&from=2026-03-28&to=2026-03-30" + suffix) == Self.dublin)
             let hours = try await app.ask("people?interval=hour&timeZone=Europe/Dublin&from=2026-03-29&to=2026-03-29")
             #expect(hours.count == 23)
@@ -70,7 +70,7 @@ import Testing
         }
     }
 
-    /// 2026-05-01 is a Friday: the week before has its last three days, the next one its first two.
+    /// 2026-05-01 is a Friday: the week before contributes its last three days, the next one its first two.
     @Test func `Persons count once in a day, a week, a month and a span`() async throws {
         try await AnalyticsApp.run { app in
             let days = [
@@ -143,11 +143,11 @@ import Testing
         try await AnalyticsApp.run { app in
             try await Self.makeGroups(app)
             let query = question.isEmpty ? "" : "&" + question
-            // Not inside the macro: the compiler (6.3) gives the two closures one symbol then, and the second does what
-            // the first does.
+            // Outside the macro, because the compiler (6.3) gives both closures the same symbol, and the second would
+            // then do what the first does.
             let all = expected.map { "2026-05-01," + $0 }
             #expect(try await app.ask("counts?interval=none&people=true&from=2026-05-01&to=2026-05-01" + query) == all)
-            // Without persons the same counts, from whatever is quickest.
+            // The counts without persons are the same, from whatever source is fastest.
             let counts: [String] = expected.map { line in
                 let end = line.lastIndex(of: ",") ?? line.startIndex
                 return "2026-05-01," + String(line[..<end]) + ","

@@ -53,7 +53,7 @@ import Testing
             let answer = try await app.master(
                 "GET", "/analytics/counts?group=event&interval=none&from=2026-05-01&to=2026-05-01&format=csv")
             #expect(answer.text.contains(#""'=HYPERLINK(""http://evil"")""#), "\(answer)")
-            // A quote that a mark belongs to ends a cell, too.
+            // A quote followed by a combining mark also ends a cell.
             try await app.happen([Happening("2026-05-02T10:00:00Z", "a\"\u{301},=1", 1)])
             let marked = try await app.master(
                 "GET", "/analytics/counts?group=event&interval=none&from=2026-05-02&to=2026-05-02&format=csv")

@@ -26,8 +26,8 @@ import Testing
             .init(name: "basket", kind: .ratio, event: "buy", property: "price", denominatorEvent: "view"),
         ])
 
-    /// 2026-05-01, UTC. Control: 1 buys for 10 and 5 after two views, 2 nothing. Dark: 3 buys for 7 after one view;
-    /// what it did before it was given the variation does not count. 4 was given both.
+    /// 2026-05-01, UTC. Control: 1 buys for 10 and 5 after two views, 2 buys nothing. Dark: 3 buys for 7 after one
+    /// view; its earlier events do not count. 4 was given both variations.
     private static func makeExperiment(_ app: AnalyticsApp) async throws {
         func event(_ minute: Int, _ name: String, _ person: Int, _ variants: String, _ price: String = "") -> Happening
         {
@@ -97,8 +97,8 @@ import Testing
                     $0.properties = #"{"price":\#(price)}"#
                 }
             }
-            // 2026-05-20 is the day of the experiment. 1 had bought for 3 and 4 in the week before, and for 50 before
-            // that; 2 in the days before its own first event, which are not all in front of the experiment; 3 never.
+            // The experiment runs on 2026-05-20. In the week before, 1 had bought for 3 and 4, and earlier for 50. 2
+            // had bought before its own first event, partly within the experiment's days. 3 bought nothing.
             try await app.happen([
                 event(10, 1, "50"), event(14, 1, "3"), event(19, 1, "4"), event(20, 1, "10", "checkout=control"),
                 event(21, 1, "1"),
@@ -115,7 +115,7 @@ import Testing
             let answer = try await Self.post(app, "/internal/analytics/experiments", question)
             let sums = try JSONDecoder().decode(ExperimentSums.self, from: Data(answer.text.utf8))
             #expect(sums.units == ["control": 2, "dark": 1] && sums.multipleExposures == 0, "\(answer)")
-            // 11 and 7 (3 and 4); 2 and 5, as 100 is eight days before.
+            // 11 and 7 (3 and 4); 2 and 5, because 100 is eight days before.
             #expect(
                 sums.metrics["spent"] == [
                     "control": .init(

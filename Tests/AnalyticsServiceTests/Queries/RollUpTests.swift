@@ -103,7 +103,7 @@ import Testing
                 #expect(try await Self.total(app) == [30, 30, 30, 30, 0])
             }
         } catch {
-            // Some of its processes may be stopped, and would not end by themselves.
+            // Some of its processes may be stopped and would not end by themselves.
             try? await server.kill()
             throw error
         }
@@ -149,11 +149,11 @@ import Testing
     {
         try await AnalyticsApp.run { app in
             let id = try await app.space.id
-            // Received in six hours each of three days: what happened at half past eleven at night is of the next day
+            // Received within six hours of three days each. Events at half past eleven at night belong to the next day
             // in Berlin.
             try await app.postgres.withTransaction { transaction in
-                // The service's own roll-up, which catches up since midnight when it starts, sees all of it or nothing:
-                // else it counts an event before the watermark goes back, and again behind it.
+                // The service's own roll-up, which catches up from midnight when it starts, must see all of this or
+                // nothing. Otherwise it would count an event before the watermark moves back, and again afterwards.
                 try await transaction.execute("SELECT FROM analytics.rollups FOR UPDATE")
                 try await transaction.execute(
                     "SELECT analytics.make_events_day((now() AT TIME ZONE 'UTC')::date - day) FROM generate_series(0, 2) AS day"
@@ -175,7 +175,7 @@ import Testing
             #expect(try await app.master("GET", "/analytics/" + question)["source"] == #""rolled""#)
             let other = app.database.client(for: "analytics")
             try await other.withTransaction { transaction in
-                // Nobody goes on meanwhile.
+                // No one else rolls up meanwhile.
                 try await transaction.execute("SELECT FROM analytics.rollups FOR UPDATE")
                 try await app.postgres.execute(
                     "UPDATE analytics.rolled_spaces SET again_from = now() - interval '1 day', again_to = now(), again_day = 0"
@@ -193,7 +193,7 @@ import Testing
     @Test func `Persons with no data but their number are removed, and are new when they return`() async throws {
         try await AnalyticsApp.run { app in
             let id = try await app.space.id
-            // Of two rows of bits one is empty.
+            // One of two chunks of bits is empty.
             try await app.postgres.execute(
                 "INSERT INTO analytics.person_numbers (space, person, number) SELECT \(id), n, 16384 + n FROM generate_series(1, 3) AS n"
             )
@@ -205,7 +205,7 @@ import Testing
             try await app.postgres.execute("UPDATE analytics.person_numbers SET number = 4 WHERE person = 9")
             try await app.postgres.execute("UPDATE analytics.person_starts SET number = 4 WHERE number > 16387")
             try await app.postgres.execute("UPDATE analytics.people_sets SET chunk = 0")
-            // Nothing while another one rolls up.
+            // Does nothing while another instance rolls up.
             try await eventually("one person is left") {
                 try await app.service.questions.rollUp.store.prune()
                 return try await app.count("analytics.person_numbers") == 1
@@ -230,8 +230,7 @@ import Testing
 
     @Test func `A device and the account that signed in on it are one person`() async throws {
         try await AnalyticsApp.run { app in
-            // Of late: sessions that no event can change any more are cleared away, and the service does so when it
-            // starts.
+            // Recent events, because sessions that can no longer change are removed when the service starts.
             let day = Date(timeIntervalSinceNow: -2 * 86_400).formatted(.iso8601.year().month().day())
             try await app.happen([Happening("\(day)T10:00:00Z", "a", 70)])
             try await app.postgres.execute(
@@ -246,7 +245,7 @@ import Testing
     @Test func `A roll-up that began before the last one does not move the watermark back`() async throws {
         try await AnalyticsApp.run { app in
             try await app.happen([Happening("2026-05-01T10:00:00Z", "a", 1)])
-            // As if the last one had begun a moment after what comes now.
+            // As if the last roll-up had begun a moment after the next one.
             try await app.postgres.execute("UPDATE analytics.rollups SET reached = now() + interval '2 seconds'")
             _ = try await app.service.questions.rollUp.catchUp()
             try await Task.sleep(for: .seconds(2))

@@ -8,7 +8,7 @@ import Testing
 
 @testable import AnalyticsService
 
-/// Who may ask what, of every route that the service has.
+/// Which callers may use each route of the service.
 @Suite struct AccessTests {
     enum Access: Sendable {
         /// Staff with the right in the app, and the app's own server.
@@ -21,19 +21,19 @@ import Testing
     struct Call: Sendable {
         var access: Access
         var method: String
-        /// As the router has it.
+        /// The route as registered with the router.
         var route: String
-        /// What is wrong with the query, so that no answer goes on for ever.
+        /// An invalid query for streams, whose answers would otherwise never end.
         var query = ""
 
-        /// Of what is not there.
+        /// A path to something that does not exist.
         var path: String {
             "/"
                 + route.split(separator: "/").map { $0.hasPrefix(":") ? "1" : $0 == "**" ? "any" : String($0) }.joined(
                     separator: "/") + query
         }
 
-        /// What no call takes: neither JSON nor an envelope, nor base64 of anything packed.
+        /// A body that every call refuses: neither JSON nor an envelope, nor base64 of anything compressed.
         var body: String? { ["POST", "PUT", "PATCH"].contains(method) ? "AAAA" : nil }
 
         func isRefusal(_ answer: Answer) -> Bool {
@@ -162,7 +162,7 @@ import Testing
         try await AnalyticsApp.run { app in
             let router = Router(context: ServiceContext.self)
             app.service.addRoutes(to: router)
-            // The router knows one name for one place in a path.
+            // The router uses one name for each position in a path.
             func call(_ method: String, _ path: String) -> String {
                 method + " "
                     + path.split(separator: "/").map { $0.hasPrefix(":") || $0.hasPrefix("{") ? ":" : String($0) }
@@ -236,7 +236,7 @@ import Testing
         app.principal(.staff, staff: StaffGrant(id: Colleague.ada.id, userName: "ada", rights: rights))
     }
 
-    /// Everything but one action.
+    /// All rights but one action.
     private static func everything(but action: StaffAction, _ area: StaffArea) -> StaffRights.Areas {
         var areas = everything
         areas[area]?.remove(action)

@@ -7,8 +7,8 @@ import Testing
 
 @testable import AnalyticsService
 
-/// Members and parameters that nobody would read, of every call about tickets; and what is full. The rest of what is
-/// refused: `TicketRefusalTests`.
+/// Unknown members and parameters in every call about tickets, and full tables. For other refusals see
+/// `TicketRefusalTests`.
 @Suite struct TicketMemberTests {
     private static let bodies: [Refusal] = [
         .init("PATCH /tickets/1", #"{"title":"t","x":1}"#, .invalidBody, "x"),
@@ -31,7 +31,7 @@ import Testing
         .init("DELETE /tickets/sprints/1", nil, .preconditionFailed, headers: ["if-match": "\"7\""]),
     ]
 
-    /// What no label is called, whatever PostgreSQL holds of such a text.
+    /// Impossible names of labels, which PostgreSQL could not store.
     private static let names: [Refusal] = ["a%00", "%FF"].flatMap { name in
         [
             Refusal("PATCH /tickets/labels/\(name)", #"{"name":"n"}"#, .labelNotFound),

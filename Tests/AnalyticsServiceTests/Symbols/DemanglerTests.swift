@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    /// Ends when a name has `bad` in it.
+    /// The program exits at a name that contains `bad`.
     @Test func `a name that crashes the program does not affect other names`() async throws {
         let folder = NSTemporaryDirectory() + "martlet-demangler-\(UInt64.random(in: 0 ... .max))"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)

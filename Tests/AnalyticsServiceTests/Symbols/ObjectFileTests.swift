@@ -54,7 +54,7 @@ import Testing
                 && part.kind == .dsym)
     }
 
-    /// The example of Sentry's documentation: the first three fields of the build id turn round.
+    /// The example of Sentry's documentation: the first three fields of the build id are byte-swapped.
     @Test func `an ELF is identified by its build id, in Sentry's notation`() async throws {
         let buildID: [UInt8] = [
             0x18, 0x0a, 0x37, 0x3d, 0x6a, 0xfb, 0xab, 0xf0, 0xeb, 0x1f, 0x09, 0xbe, 0x1b, 0xc4, 0x5b, 0xd7, 0x96, 0xa7,

@@ -169,7 +169,7 @@ import Testing
             }
             try await app.digested()
 
-            // The reports wait for the debug file as before.
+            // The reports still wait for the debug file.
             try await upload("/elsewhere")
             try await SymbolicateAgain.enqueueForgotten(app.postgres, app.service.symbols.files.queue)
             #expect(
@@ -200,7 +200,7 @@ import Testing
     }
 }
 
-/// Zip archives behind `SYSB`, right and wrong ones.
+/// Zip archives after `SYSB`, valid and invalid.
 enum TestZip {
     static func bytes(
         _ entries: [(name: String, text: String)], isPacked: Bool = false, said size: Int? = nil,
@@ -210,7 +210,7 @@ enum TestZip {
         var (body, directory): ([UInt8], [UInt8]) = (Array("SYSB".utf8) + [2, 0, 0, 0], [])
         for entry in entries {
             let text = Array(entry.text.utf8)
-            // What gzip has around it: ten bytes before, eight behind.
+            // gzip adds ten bytes before and eight after.
             let zipped = isPacked ? Gzip.compress(text).map { Array($0.dropFirst(10).dropLast(8)) } : nil
             let packed = zipped ?? text
             let way: UInt16 = method ?? (zipped == nil ? 0 : 8)

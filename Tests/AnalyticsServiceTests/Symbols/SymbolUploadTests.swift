@@ -40,7 +40,7 @@ import Testing
                     && answer["\(sha1).dif.cpuName"] == "\"x86_64\"")
             #expect(answer["\(sha1).dif.data.type"] == "\"dbg\"" && answer["\(sha1).dif.objectName"] == "\"app.dSYM\"")
 
-            // The file is there: its pieces are not needed any more, and asking again begins nothing.
+            // The file exists: its chunks are no longer needed, and another request starts nothing.
             try await app.waitForSymbols { try await app.symbolBlobs().count == 1 }
             #expect(try await app.symbolRows("symbol_chunks") == 0)
             #expect(try await app.symbolRows("symbol_files") == 1)
@@ -59,7 +59,7 @@ import Testing
             #expect(
                 other.state == "error" && other.answer.text.contains("does not have the debug id"), "\(other.answer)")
 
-            // Pieces that are what they say do not make every file.
+            // Valid chunks do not make every file.
             let pieces = upload.chunks(try DebugFiles.real()).map(SymbolUpload.sha1)
             _ = try await upload.send(upload.chunks(try DebugFiles.real()).map { (SymbolUpload.sha1($0), $0) })
             let wrong = String(repeating: "a", count: 40)
@@ -70,7 +70,7 @@ import Testing
             }
             #expect(forged.state == "error" && forged.answer.text.contains("SHA-1"), "\(forged.answer)")
             #expect(try await app.symbolRows("debug_files") == 0)
-            // The blobs go a moment after the state is known.
+            // Blobs are removed shortly after the state is visible.
             try await app.waitForSymbols {
                 try await app.symbolBlobs().count == upload.chunks(try DebugFiles.real()).count - 1
             }
@@ -88,8 +88,8 @@ import Testing
             }
             #expect(states == [String](repeating: "ok", count: 8))
             #expect(try await app.symbolRows("symbol_files") == 1)
-            // Pieces that came when the file was together already go when nobody asks for them; blobs go a moment after
-            // the states are known.
+            // Chunks that arrived after the file was assembled are removed once no request needs them; blobs are
+            // removed shortly after the states are visible.
             try await app.waitForSymbols {
                 try await app.postgres.execute("UPDATE analytics.symbol_chunks SET touched = now() - interval '1 day'")
                 try await app.service.symbols.sweep.tidy()
@@ -278,7 +278,7 @@ extension AnalyticsApp {
         return try await postgres.query("SELECT count(*) FROM \(name)")[0].decode(0)
     }
 
-    /// The bytes that are kept of the app's debug files and pieces.
+    /// The stored bytes of the app's debug files and chunks.
     func symbolBlobs() async throws -> [String] {
         try await service.symbols.backend.list(SymbolChunkStore.blobSpace(of: appID), after: nil, limit: 1_000).blobs
             .map(\.id)

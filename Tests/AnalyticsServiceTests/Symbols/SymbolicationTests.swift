@@ -12,7 +12,7 @@ import Testing
 @Suite(.enabled(if: DebugFiles.isThere)) struct SymbolicationTests {
     private static let imageAddress: UInt64 = 0x10_b3e0_0000
 
-    /// A report with frames at offsets in the image of the real dSYM, the outermost first.
+    /// A report with frames at offsets in the image of the real dSYM, outermost first.
     private func event(_ frames: [String], images: String? = nil) throws -> JSONValue {
         let image = """
             {"type":"macho","debug_id":"\(DebugFiles.debugID.uppercased())","code_file":"/Users/me/Crash.app/crash","arch":"x86_64",\
@@ -31,7 +31,7 @@ import Testing
 
     private static func hex(_ number: UInt64) -> String { "0x" + String(number, radix: 16) }
 
-    /// `function file:line symbolication` of every frame.
+    /// `function file:line symbolication` for every frame.
     private func lines(_ event: JSONValue) -> [String] {
         guard case .array(let frames) = event["exception"]?["values"]?["0"]?["stacktrace"]?["frames"] else { return [] }
         return frames.map { frame in
@@ -48,7 +48,7 @@ import Testing
         try await AnalyticsApp.run { app in
             #expect(try await SymbolUpload(app: app).upload(try DebugFiles.real()).state == "ok")
             let space = try await app.service.spaces.space(of: "app1", .test)
-            // 0xd05c is where the call of line 256 returns to, 0xd0a4 in a function inlined in line 252.
+            // 0xd05c is the return address of the call in line 256; 0xd0a4 is in a function inlined at line 252.
             let original = try event([frame(0xd05c), frame(0xd0a5), frame(0xdba0)])
             let result = await app.service.symbols.symbolicate(original, in: space)
             let expected = [
@@ -156,7 +156,7 @@ import Testing
 
     // MARK: - Programs that do not do what they should
 
-    /// A symbolizer that is a script.
+    /// A script that stands in for the symbolizer.
     private func script(_ text: String, in folder: String) throws -> String {
         let path = folder + "/symbolizer"
         try ("#!/bin/sh\n" + text).write(toFile: path, atomically: false, encoding: .utf8)
@@ -208,7 +208,7 @@ import Testing
     }
 
     @Test func `a debug file that failed only occasionally is not given up`() async throws {
-        // Fails whenever there is no file of this name, and makes it.
+        // Fails if this file does not exist, and creates it.
         let text =
             #"m="$(dirname "$0")/again"; if [ -e "$m" ]; then rm "$m"; while read -r line; do echo '{"Symbol":[{"FunctionName":"f"}]}'; done; else touch "$m"; exit 1; fi"#
         try await withSymbolizer(text) { app, space in
@@ -288,11 +288,11 @@ import Testing
             #expect(seen.withLock { $0["app2 live"] } == nil)
             #expect(try await app.symbolRows("awaited_symbols") == 2)
 
-            // The file wakes those that wait then; its job asks for them once.
+            // The file triggers the waiting reports; its job processes them once.
             try await app.note([early, inTest], live, [DebugFiles.debugID])
             #expect(try await SymbolUpload(app: app).upload(try DebugFiles.real()).state == "ok")
             try await app.waitForSymbols { try await app.symbolRows("awaited_symbols") == 2 }
-            // One that was noted while the file arrived.
+            // A report recorded while the file was arriving.
             try await app.note([late], live, [DebugFiles.debugID])
             try await app.waitForSymbols {
                 try await SymbolicateAgain.enqueueForgotten(app.postgres, app.service.symbols.files.queue)
@@ -343,7 +343,7 @@ import Testing
 }
 
 extension AnalyticsApp {
-    /// Notes for what reports wait, as the digest of crash reports does.
+    /// Records what reports wait for, like the digest.
     func note(_ reports: [UUID], _ space: Space, _ debugIDs: [String]) async throws {
         try await postgres.withTransaction { transaction in
             try await service.symbols.awaited.note(

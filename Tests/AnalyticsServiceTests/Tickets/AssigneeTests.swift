@@ -8,7 +8,7 @@ import Testing
 
 @testable import AnalyticsService
 
-/// Whom tickets and crash issues are given to.
+/// Assignees of tickets and crash issues.
 @Suite struct AssigneeTests {
     private static let stranger = "0193a000-0000-7000-8000-0000000000ff"
 
@@ -42,9 +42,9 @@ import Testing
     @Test func `A former member stays assigned until replaced, and cannot be assigned again`() async throws {
         try await AnalyticsApp.run { app in
             try await app.ticket(#"{"title":"t"}"#)
-            // Given to them when they were there.
+            // Assigned while they were still staff.
             try await app.postgres.execute("UPDATE analytics.tickets SET assignee = \(Self.stranger)::text::uuid")
-            // As a form sends it, with all that it has.
+            // A form sends all fields, including unchanged ones.
             let changed = try await app.change(1, #"{"title":"u","assignee":"\#(Self.stranger)"}"#)
             #expect(changed["title"] == "\"u\"" && changed["assignee"] == "\"\(Self.stranger)\"", "\(changed)")
             #expect(changed["isAssigneeGone"] == "true" && changed["assigneeName"] == "null", "\(changed)")
@@ -64,7 +64,7 @@ import Testing
 
     @Test func `While auth is unavailable, staff can assign work only to themselves`() async throws {
         var options = AnalyticsOptions()
-        // Nothing listens there.
+        // Nothing listens at that port.
         let nowhere = ServiceAddress(name: "auth", url: URL(string: "http://127.0.0.1:1")!)
         options.staff = StaffDirectory(
             of: nowhere,

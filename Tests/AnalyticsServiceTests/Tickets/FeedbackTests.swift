@@ -12,7 +12,7 @@ import Testing
 
 @Suite struct FeedbackTests {
     private static let user = "0193a000-0000-7000-8000-0000000000aa"
-    /// The smallest PNG there is.
+    /// The smallest possible PNG.
     private static let png =
         "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 
@@ -52,7 +52,7 @@ import Testing
                     == true)
             #expect(try await app.numbers("?search=paid&type=feedback") == [1])
 
-            // Sent again because the answer was lost.
+            // A retry after a lost answer.
             #expect(try await app.client("POST", "/feedback", body).status == 204)
             #expect(try await app.numbers("") == [1])
             #expect(try await app.client("POST", "/feedback", #"{"message":"short"}"#).status == 204)
@@ -224,7 +224,7 @@ import Testing
                 ticket["attachments.0.contentType"] == "\"image/gif\"" && ticket["attachments.0.by"] == "\"client\"")
             #expect(try await app.rows("SELECT count(*) FROM analytics.crash_attachments") == ["0"])
 
-            // Theirs, so it goes with them.
+            // Feedback of the user, so it is erased with the user.
             let request = #"{"app":"app1","environment":"live","user":"\#(Self.user)","after":"tickets:"}"#
             #expect(
                 try await app.gateway.asking(as: .service("auth")).post("/internal/users/erase", request)[
@@ -243,13 +243,13 @@ import Testing
             try await app.digested()
             #expect(try await app.ask("GET", "/tickets/1")["issueCount"] == "0")
             try await app.report(TestEnvelope.crash(in: "f", release: "shop@1.4", id: event))
-            // With the report.
+            // Together with the report.
             try await app.digested()
             let ticket = try await app.ask("GET", "/tickets/1")
             #expect(ticket.numbers("issues") == [1], "\(ticket)")
             let history = try await app.ask("GET", "/tickets/1/history")
             #expect(history["data.1.act"] == "\"issueAttached\"" && history["count"] == "2", "\(history)")
-            // One that came before tells its version.
+            // A report that arrived before provides its version.
             #expect(
                 try await app.client("POST", "/feedback", #"{"message":"again","eventId":"\#(event)"}"#).status == 204)
             let second = try await app.ask("GET", "/tickets/2")
@@ -297,7 +297,7 @@ import Testing
             )
             #expect(try await blobs() == 1)
 
-            // All but two come when others of the user have been counted since they were let in.
+            // All but two are refused under the lock, because others of the user have been counted meanwhile.
             let tickets = Tickets(
                 postgres: app.postgres, spaces: app.service.spaces, files: files, logger: .silent,
                 feedbackLimits: FeedbackIntake.Limits(ofUser: 2),
@@ -393,7 +393,7 @@ import Testing
     @Test func `a user's feedback is exported and erased`() async throws {
         try await AnalyticsApp.run { app in
             let service = app.gateway.asking(as: .service("auth"))
-            // Events come before, crashes behind.
+            // Events are exported before, crashes after.
             let request = #"{"app":"app1","environment":"live","user":"\#(Self.user)","after":"tickets:"}"#
             #expect(try await service.post("/internal/users/export", request).text.isEmpty)
             _ = try await app.client(
@@ -438,7 +438,7 @@ import Testing
                 ticket["feedback"] == "null" && ticket["title"] == "\"Feedback (erased)\""
                     && ticket["commentCount"] == "1", "\(ticket)")
             let space = try await app.service.spaces.space(of: "app1", .live)
-            // What staff took away is kept for a week, for a backup that was made before.
+            // Attachments removed by staff are kept for a week, for a backup made earlier.
             #expect(
                 try await app.service.tickets.attachments.files.list(
                     AttachmentStore.blobSpace(space), after: nil, limit: 10

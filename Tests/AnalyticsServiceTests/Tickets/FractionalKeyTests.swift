@@ -10,7 +10,7 @@ import Testing
             var random = SeededGenerator(state: UInt64(seed))
             var row: [FractionalKey] = []
             for _ in 0..<400 {
-                // Often at the same few places, as people do.
+                // Often at the same few places, like people do.
                 let place = [0, row.count, row.count / 2, Int.random(in: 0...row.count, using: &random)][
                     Int.random(in: 0..<4, using: &random)]
                 let key = FractionalKey.between(place > 0 ? row[place - 1] : nil, place < row.count ? row[place] : nil)

@@ -57,7 +57,7 @@ import Testing
             #expect(try await app.ask("POST", "/tickets/sprints/1/close").isProblem(.conflict))
             #expect(try await app.ask("DELETE", "/tickets/sprints/1").isProblem(.conflict))
             #expect(try await app.fingerprint() == before)
-            // Whoever edits a ticket of a closed sprint does not say the sprint again.
+            // Editing a ticket of a closed sprint does not require naming the sprint again.
             #expect(try await app.change(4, #"{"title":"u","sprint":1}"#).status == 200)
 
             try await app.ask("POST", "/tickets/sprints/2/start")

@@ -13,7 +13,7 @@ import Testing
 
 @testable import AnalyticsService
 
-/// What goes on beside requests: streams and cleaning up.
+/// Background work: streams and cleaning up.
 @Suite struct TicketBackgroundTests {
     @Test func `an open board is notified of changes in its own space only`() async throws {
         try await AnalyticsApp.run { app in
@@ -113,7 +113,7 @@ import Testing
             let reader = Reader()
             try await response.body.write(reader.writer)
             #expect(reader.isFinished && reader.text.components(separatedBy: ":\n\n").count > 3, "\(reader.text)")
-            // One that never began gives its place back, too.
+            // A stream that never began also returns its permit.
             second = nil
             _ = try await streams.response(space, after: 0)
             withExtendedLifetime((second, third)) {}
@@ -140,7 +140,7 @@ import Testing
             #expect(try await app.ask("POST", "/tickets/2/restore").isProblem(.ticketNotFound))
             #expect(try await app.ask("GET", "/tickets/1")["links"] == "[]")
             #expect(try await count() == 4, "all are younger than an hour")
-            // Tickets do not grow older with it: only blobs are compared with this clock, and the bin.
+            // Tickets do not age by this clock: only blobs and the bin are compared with it.
             try await app.postgres.execute(
                 "UPDATE analytics.tickets SET deleted = now() + interval '100 days' WHERE number = 3")
             await housekeeping.cleanUp(at: Date() + 2 * day)

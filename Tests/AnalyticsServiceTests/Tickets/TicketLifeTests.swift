@@ -33,7 +33,7 @@ import Testing
                     && changed["appVersion"] == "\"1.0\"")
             #expect(try await app.ask("GET", "/tickets/1").text == changed.text)
 
-            // What is the same makes no new revision and no history.
+            // An unchanged value makes no new revision and no history.
             let same = try await app.ask(
                 "PATCH", "/tickets/1", #"{"status":"complete"}"#, headers: ["if-match": "\"2\""])
             #expect(same.header("etag") == "\"2\"")
@@ -106,7 +106,7 @@ import Testing
             let numbers = try await withThrowingTaskGroup(of: Int?.self) { group in
                 for index in 0..<40 {
                     group.addTask {
-                        // Every fourth fails after its number was taken.
+                        // Every fourth fails after taking its number.
                         let body = index % 4 == 3 ? #"{"title":"t","labels":["nope"]}"# : #"{"title":"t"}"#
                         return try await app.ask("POST", "/tickets", body)["number"].flatMap { Int($0) }
                     }

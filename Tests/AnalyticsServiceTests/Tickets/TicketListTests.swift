@@ -9,7 +9,7 @@ import Testing
 @testable import AnalyticsService
 
 @Suite struct TicketListTests {
-    /// Seven tickets that differ in everything lists can be asked for.
+    /// Seven tickets that differ in every field that lists can filter by.
     private static func fill(_ app: AnalyticsApp) async throws {
         try await app.makeIssues(1...2)
         for name in ["ui", "Core"] { try await app.ask("POST", "/tickets/labels", #"{"name":"\#(name)"}"#) }
@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    /// Titles, and what finds which of them.
+    /// Titles, and the searches that find them.
     private static let texts = [
         "Überweisung schlägt fehl", "Cafe\u{301} crème", "支払いで落ちる", "アプリがクラッシュする", "ﾃｽﾄ ＡＢＣ 12", "O'Brien iPhoneで確認",
     ]
@@ -88,7 +88,7 @@ import Testing
                 let query = try #require(text.addingPercentEncoding(withAllowedCharacters: .alphanumerics))
                 #expect(try await app.numbers("?search=\(query)") == numbers, "\(text)")
             }
-            // In comments as well.
+            // Also in comments.
             try await app.ask("POST", "/tickets/1/comments", #"{"text":"エラーが出ます"}"#)
             #expect(try await app.numbers("?search=%E5%87%BA%E3%81%BE%E3%81%99") == [1])
         }

@@ -124,7 +124,7 @@ import Testing
                 ticket.numbers("issues") == [2, 1] && ticket["issues.0.title"] == "\"Fault 2\""
                     && ticket["issues.0.status"] == "\"unresolved\"", "\(ticket)")
 
-            // As main plugs crashes in.
+            // Resolves issues like the crash part of the service.
             let space = try await app.service.spaces.space(of: "app1", .live)
             let tickets = Tickets(
                 postgres: app.postgres, spaces: app.service.spaces, files: app.service.tickets.attachments.files,
@@ -151,7 +151,7 @@ import Testing
             let history = try await app.ask("GET", "/tickets/1/history")
             #expect(history["data.6.act"] == "\"issuesResolved\"" && history["data.6.after"] == "[1,2]", "\(history)")
 
-            // Two issues turn out to be one.
+            // Two issues are merged.
             try await app.ticket(#"{"title":"u","issues":[1]}"#)
             try await app.postgres.withTransaction { transaction in
                 let ids = try await transaction.query("SELECT id FROM analytics.issues ORDER BY number").map {
@@ -186,7 +186,7 @@ import Testing
             #expect(changes.numbers?.sorted() == [1, 2] && changes.generation == generation + 1)
             #expect(try await acts(1) == [#""issueDetached" 1 null"#, #""issueAttached" null 2"#])
             #expect(try await acts(2) == [#""issueDetached" 1 null"#], "it had the other one")
-            // The number that is no more is that of what it became.
+            // The number of the merged issue now stands for the issue it was merged into.
             #expect(try await app.numbers("?issue=1") == [2, 1])
             #expect(try await app.ask("POST", "/tickets/3/issues", #"{"issues":[1]}"#).numbers("issues") == [2])
 
@@ -232,7 +232,7 @@ import Testing
         }
     }
 
-    /// Whatever is linked by however many at once, along `blocks` nothing comes back to where it began.
+    /// However many links are added at once, no path of `blocks` leads back to its start.
     @Test func `tickets never block each other in a cycle`() async throws {
         try await AnalyticsApp.run { app in
             let count = 8
@@ -269,7 +269,7 @@ import Testing
             }
             #expect((1...count).allSatisfy { !reaches($0, $0) })
             #expect(Set(answers.map(\.2)) == [200, 409])
-            // And nothing was refused without a reason.
+            // No link was refused without a reason.
             for (from, to, status) in answers where status == 409 { #expect(reaches(to, from), "\(from) \(to)") }
         }
     }

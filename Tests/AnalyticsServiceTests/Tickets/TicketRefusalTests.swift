@@ -135,7 +135,7 @@ import Testing
         .init("GET /tickets/export?limit=1", nil, .invalidParameter, "limit"),
     ]
 
-    /// One database for all: each case has to leave it as it is.
+    /// One database for all cases, each of which must leave it unchanged.
     @Test func `refusals give a reason, and nothing is written`() async throws {
         try await AnalyticsApp.run { app in
             try await app.makeIssues(1...3)

@@ -75,7 +75,7 @@ import Testing
             let began: Date = try await other.withTransaction { transaction in
                 try await app.insert([Happening(day(1) + "T11:00:00Z", "a", 2)], transaction)
                 let began: Date = try await transaction.query("SELECT now()")[0].decode(0)
-                // Until it would be a time that can be cut.
+                // Waits until a block could end at that time.
                 try await eventually("a slot has begun since") {
                     try await app.postgres.query("SELECT date_bin('10 seconds', now(), 'epoch') > \(began)")[0].decode(
                         0)

@@ -52,7 +52,7 @@ import Testing
                 #expect(
                     try await app.both(CountQuestion(event: "a", filters: [filter]), in: span).blocks?.map(\.events)
                         == [factor])
-                // The same again, in no block.
+                // The same events again, outside blocks.
                 try await app.insert(events, by: app.postgres)
             }
         }
