@@ -29,7 +29,7 @@ import Testing
                 #expect((900...970).contains(rest))
                 last = told.last
             }
-            // Whoever starts, or comes from another time, gets all.
+            // A gateway that starts, or has a position from another history, gets all.
             #expect(try await news(client.auth, after: -1)?.sessions.count == 2)
             #expect(try await news(client.auth, after: 1_000_000)?.sessions.count == 2)
         }

@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    /// What a gateway would make of it that has the ring of the moment.
+    /// Whether a gateway with the current ring would accept the token.
     private func isKnown(_ token: String, to ring: [KeyRing.SigningKey], at time: Date) -> Bool {
         ring.contains { key in
             guard key.expires.map({ $0 > time }) ?? true, let verifier = AccessTokenVerifier(key) else { return false }
@@ -49,7 +49,7 @@ import Testing
             var ids: Set<String> = []
             for number in 0..<400 {
                 let now = start + step * Double(number)
-                // Two copies of the service, one after the other, and whoever looks at the keys a day late.
+                // Two instances of the service, one after the other, and a gateway whose keys are a day old.
                 try await first.refresh(at: now)
                 try await second.refresh(at: now)
                 let ring = try await KeyRingStore(postgres: postgres).read().signingKeys
@@ -145,7 +145,7 @@ import Testing
         }
     }
 
-    /// Neither may be taken for the other, whoever made the token, and with whatever is public.
+    /// Neither kind is accepted as the other, whoever made the token, even when public keys are used.
     @Test func `A token of one algorithm is not accepted as another`() throws {
         let stored = try StoredSigningKey.makeRS256(signsFrom: Date())
         let id = stored.id
@@ -178,8 +178,8 @@ import Testing
             String(good.dropLast(2)), "",
         ]
         for token in forged { #expect(verifier.claims(from: token, as: Claims.self) == nil, "\(token)") }
-        // What gateways verify with: neither the RSA key itself, nor a key of P-256 under its id, takes a token of
-        // RS256.
+        // The keys that gateways verify with: neither the RSA key itself, nor a P-256 key under its id, accepts an
+        // RS256 token.
         #expect(AccessTokenVerifier(.init(id: id, publicKey: Base64URL.encode(stored.publicKey), expires: nil)) == nil)
         let gateway = try #require(
             AccessTokenVerifier(

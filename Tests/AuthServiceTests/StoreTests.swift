@@ -54,7 +54,7 @@ import Testing
             let stored = try #require(tables.first)
             for text in texts {
                 #expect(stored.contains(Credential.hexDigest(of: text)))
-                // Not in parts either, beside the four characters of the hint.
+                // Not even in parts, apart from the four characters of the hint.
                 let random = String(text.suffix(43))
                 #expect(
                     !stored.contains(random) && !stored.contains(random.prefix(12))
@@ -128,7 +128,7 @@ import Testing
         #expect(!PasswordHash.verify(Secret("x"), against: stored))
     }
 
-    /// The first vector of the reference implementation's tests (phc-winner-argon2, test.c).
+    /// The first vector in the tests of the reference implementation (phc-winner-argon2, test.c).
     @Test func `hashes created elsewhere verify`() {
         let stored = "$argon2id$v=19$m=65536,t=2,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc"
         #expect(PasswordHash.verify(Secret("password"), against: stored))
@@ -162,7 +162,7 @@ import Testing
     }
 }
 
-/// The stores of a database of their own, logged in as `martlet_auth`.
+/// Stores on a database of their own, connected as `martlet_auth`.
 private struct Stores: Sendable {
     let postgres: PostgresClient
     var apps: AppStore { AppStore(postgres: postgres) }

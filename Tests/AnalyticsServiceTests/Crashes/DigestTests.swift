@@ -464,7 +464,7 @@ import Testing
                 let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
                 return Set(names.compactMap { try? Array(Data(contentsOf: URL(filePath: "\(folder)/\($0)"))) })
             }
-            // Past retention counted from when the issue was last seen.
+            // They are written after the commit that made the issue visible.
             try await eventually("two attachments are kept") { kept() == [[9, 9, 9], [8]] }
         }
     }

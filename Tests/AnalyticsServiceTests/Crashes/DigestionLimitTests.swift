@@ -155,7 +155,7 @@ import Testing
                     // All three were in progress when the process died.
                     for end in ends { _ = written.folder.marks.begin(end) }
                 }
-                // The next process retries them, and dies with the first one.
+                // The next process takes over, and dies with one of them.
                 let first = try await eventually("the folder is abandoned") {
                     SpoolFolder.abandoned(in: directory).first
                 }
@@ -164,7 +164,7 @@ import Testing
                 _ = first.marks.begin(ends[1])
                 #expect(FileManager.default.fileExists(atPath: path + "/deaths"))
                 let crashes = start()
-                // What the process after that sees.
+                // The process after that.
                 let marks = DigestionMarks(path: path)
                 marks.takeUp()
                 #expect(ends.map { marks.deaths(of: $0) } == [1, 2, 1])
@@ -196,7 +196,7 @@ import Testing
             let marks = DigestionMarks(path: folder.path)
             marks.takeUp()
             #expect(marks.deaths(of: one) == 0 && marks.deaths(of: other) == 1)
-            // Not counted again by a start after a death without work in progress.
+            // Another start without work in progress does not count it again.
             let next = DigestionMarks(path: folder.path)
             next.takeUp()
             #expect(next.deaths(of: other) == 1)

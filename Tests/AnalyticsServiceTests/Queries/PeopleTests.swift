@@ -80,7 +80,7 @@ import Testing
         // The window lasts from the first step to the last.
         ([(0, "open", 1), (6, "cart", 1), (12, "buy", 1)], [1, 1, 0]),
         ([(0, "open", 1), (6, "cart", 1), (10, "buy", 1)], [1, 1, 1]),
-        // A later start does not help if it misses a step.
+        // A later start does not help a step it has not led to.
         ([(0, "open", 1), (4, "cart", 1), (8, "open", 1), (9, "buy", 1), (15, "cart", 1), (16, "buy", 1)], [1, 1, 1]),
         ([(0, "open", 1), (1, "cart", 2), (2, "buy", 1), (0, "open", 2)], [2, 1, 0]),
         // Steps too early or too late precede one that counts.

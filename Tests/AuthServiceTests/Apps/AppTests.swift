@@ -81,7 +81,7 @@ import Testing
             let (id, other) = (try await apps.make(), try await apps.make("Other"))
             let archived = try await apps.send("POST", "/\(id)/archive")
             #expect(archived.status == 200 && archived["archived"] != "null", "\(archived)")
-            // Not one of the time before either was made.
+            // Not a ring from before the apps were created.
             let ring = try await apps.auth.ring(after: 0) { $0.apps.map(\.id) == [other] }
             #expect(try await apps.send("GET", "").all("id") == [other])
             #expect(try await apps.send("GET", "?archived=true").all("id") == [id])
@@ -214,7 +214,7 @@ import Testing
                         list.string("data.\(index).name") == (id == own ? "Own" : "Other")
                             && list["data.\(index).archived"] == "null")
                     #expect((list["data.\(index).settings"] != nil) == readable.contains(id), "\(rights): \(list)")
-                    // What is not told in the list is not told elsewhere either.
+                    // What the list hides cannot be read elsewhere either.
                     #expect((try await member.send("GET", "/\(id)").status == 200) == readable.contains(id))
                 }
             }

@@ -8,7 +8,7 @@ import Testing
 @testable import AuthService
 
 @Suite(.serialized) struct KeyTests {
-    /// The credential in the key ring, once it is there.
+    /// Waits until the credential is in the key ring, and returns it.
     private func ringed(
         _ text: String, _ apps: StaffApps, where isWanted: @escaping (KeyRing.Credential) -> Bool = { _ in true }
     ) async throws -> KeyRing.Credential? {
@@ -230,7 +230,7 @@ import Testing
         }
     }
 
-    /// A drill: a member who may manage an app's keys, but not its data, makes a key to get at them.
+    /// Drill: a member who may manage an app's keys, but not read its data, creates a key to get at the data.
     @Test func `staff cannot create a master key that exceeds their own rights`() async throws {
         try await StaffApps.run { apps in
             let id = try await apps.make()

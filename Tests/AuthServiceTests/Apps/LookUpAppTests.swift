@@ -9,7 +9,7 @@ import Testing
 
 @testable import AuthService
 
-/// A store in this process, which keeps what it was asked and answers as told.
+/// An app store in this process that records requests and gives the configured answers.
 private final class TestStore: Sendable {
     struct Answer: Sendable {
         var status = 200
@@ -25,7 +25,7 @@ private final class TestStore: Sendable {
     var url: String { "http://127.0.0.1:\(port.withLock { $0 })" }
     var asked: [String] { questions.withLock { $0 } }
 
-    /// - Parameter path: `/lookup`, or that of an icon.
+    /// - Parameter path: `/lookup`, or the path of an icon.
     func answer(_ path: String, _ answer: Answer) { answers.withLock { $0[path] = answer } }
 
     func answer(record: String) {
@@ -42,7 +42,7 @@ private final class TestStore: Sendable {
         return response
     }
 
-    /// Lends apps whose look-ups go to a store of this test alone.
+    /// Lends apps whose look-ups go to a store of this test only.
     static func run(
         timeout: Duration = .seconds(30), _ body: @escaping @Sendable (StaffApps, TestStore) async throws -> Void
     ) async throws {
@@ -53,7 +53,8 @@ private final class TestStore: Sendable {
         let application = Application(
             router: router, configuration: .init(address: .hostname("127.0.0.1", port: 0)),
             onServerRunning: { port.yield($0.localAddress?.port ?? 0) }, logger: .silent)
-        // Until the test's process ends: cancelled while a connection comes in, it would trap (`SimulatorServer.stop`).
+        // Runs until the test process ends: cancelling it while a connection comes in would trap
+        // (`SimulatorServer.stop`).
         Task { try await application.run() }
         for await number in ports {
             store.port.withLock { $0 = number }

@@ -8,7 +8,7 @@ import Testing
 @testable import AuthService
 
 @Suite struct VersionNumberTests {
-    /// Ascending; the pre-releases of 1.0.0 are the example of Semantic Versioning 2.0.0 §11.
+    /// In ascending order; the pre-releases of 1.0.0 are the example of Semantic Versioning 2.0.0 §11.
     static let ascending = [
         "0.9", "1.0.0-alpha", "1.0.0-alpha.1", "1.0.0-alpha.beta", "1.0.0-beta", "1.0.0-beta.2", "1.0.0-beta.11",
         "1.0.0-rc.1", "1.0.0", "1.0.0.1",

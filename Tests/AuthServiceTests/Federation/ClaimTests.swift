@@ -7,7 +7,7 @@ import Testing
 
 @testable import AuthService
 
-/// Whose account it is when an address is all that two have in common.
+/// Decides whose account it is when two sides share only an address.
 @Suite struct ClaimTests {
     private static let verified = ["email": #""anna@example.org""#, "email_verified": "true"]
 
@@ -17,7 +17,7 @@ import Testing
         try await FakeProvider.run { client, provider in
             try await client.register(provider)
             try await client.register(provider, "spare", more: "")
-            // The attacker was there before: password, second factor, two sessions, and a data trail.
+            // The attacker came first: password, second factor, two sessions, and traces in the data.
             let attacker = try await client.signUp(
                 "mallory", more: #","email":"anna@example.org","profile":{"score":7}"#)
             let phone = try Tokens(try await client.logIn("mallory"))
@@ -29,7 +29,7 @@ import Testing
                 owner["user.emailVerified"] == "true" && owner["user.secondFactor"] == "false"
                     && owner["user.isAnonymous"] == "false")
             #expect(owner["user.profile.score"] == "7" && owner["user.userName"] == #""mallory""#)
-            // Nothing that the attacker had opens anything.
+            // Nothing that belonged to the attacker works.
             for name in [#""userName":"mallory""#, #""email":"anna@example.org""#] {
                 let answer = try await client.send(
                     "POST", "login", #"{\#(name),"password":"correct horse","code":"\#(codes[0])"}"#)
@@ -40,7 +40,7 @@ import Testing
             }
             #expect(try await client.count("SELECT count(*) FROM auth.sessions WHERE revoked IS NULL") == 1)
             #expect(try await client.count("SELECT count(*) FROM auth.recovery_codes") == 0)
-            // Gateways are told of both sessions at once.
+            // Gateways are notified of both sessions at once.
             #expect(try await client.count("SELECT count(DISTINCT session_id) FROM auth.revocations") == 2)
             #expect(try await client.signIn(idToken: try provider.token(Self.verified)).status == 200)
         }
@@ -49,7 +49,7 @@ import Testing
     @Test func `An identity linked earlier is no back door either`() async throws {
         try await FakeProvider.run { client, provider in
             try await client.register(provider)
-            // Trojan: the attacker's own identity hangs on the account with the victim's address.
+            // Trojan: the attacker's own identity is linked to the account with the victim's address.
             let attacker = try await client.signUp("mallory", more: #","email":"anna@example.org""#)
             let body =
                 #"{"provider":"acme","idToken":"\#(try provider.token(["sub": #""mallory""#]))","password":"correct horse"}"#
@@ -151,7 +151,7 @@ import Testing
         try await FakeProvider.run { client, provider in
             try await client.register(provider)
             let first = try await client.signIn(idToken: try provider.token())
-            // The app sets another issuer up under the old name.
+            // The app configures another issuer under the old name.
             #expect(try await client.master("DELETE", "providers/acme").status == 204)
             #expect(try await client.signIn(idToken: try provider.token()).isProblem(.invalidBody, field: "provider"))
             try await client.register(provider, kind: "facebook", more: "")

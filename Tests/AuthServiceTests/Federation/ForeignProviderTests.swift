@@ -10,13 +10,13 @@ import Testing
 
 @testable import AuthService
 
-/// Against an OpenID Connect provider that others wrote: PyPI's `oidc-provider-mock`, on Authlib.
+/// Tests against a third-party OpenID Connect provider: PyPI's `oidc-provider-mock`, based on Authlib.
 @Suite struct ForeignProviderTests {
     private static let python = ProcessInfo.processInfo.environment["MARTLET_TEST_PYTHON"].flatMap {
         $0.isEmpty ? nil : $0
     }
 
-    /// Lends its address.
+    /// Lends the provider's address.
     private func withProvider(_ body: (String) async throws -> Void) async throws {
         let (process, input) = (Process(), Pipe())
         let output = Pipe()
@@ -34,7 +34,7 @@ import Testing
         try await body(issuer)
     }
 
-    /// The user clicks; returns what the provider sends the browser back with.
+    /// Simulates the user's consent; returns the parameters of the provider's redirect.
     private func agree(at url: String) async throws -> [String: String] {
         var request = HTTPClientRequest(url: url)
         request.method = .POST

@@ -41,7 +41,7 @@ import Testing
                 list["count"] == "1" && list["data.0.provider"] == #""acme""# && list["data.0.subject"] == #""s-1""#,
                 "\(list)")
             #expect(list["data.0.email"] == #""ada@example.org""#)
-            // Live and test know nothing of each other.
+            // Live and test environments are separate.
             var test = client
             test.environment = .test
             #expect(
@@ -119,7 +119,7 @@ import Testing
             }
             #expect(try await client.count("SELECT count(*) FROM auth.users") == 0)
             #expect(try await client.count("SELECT count(*) FROM auth.used_id_tokens") == 0)
-            // Keys that are not known were looked for once.
+            // Unknown keys were looked up once.
             #expect(provider.look(\.keyFetches) == 1)
             #expect(try await client.signIn(idToken: try provider.token()).status == 201)
         }
@@ -129,7 +129,7 @@ import Testing
         try await FakeProvider.run { client, provider in
             try await client.register(provider, nonceRequired: true)
             let hash = SHA256.hash(data: Data("n-1".utf8)).map { String(format: "%02x", $0) }.joined()
-            // Whoever has the token alone has its claim, too: to show that is to show nothing.
+            // A holder of the token also has its claim, so presenting the claim proves nothing.
             for (claim, nonce) in [("n-1", "n-1"), (hash, hash), ("n-2", "n-1"), ("", "n-1"), (hash, "n-2")] {
                 let answer = try await client.signIn(
                     idToken: try provider.token(["nonce": "\"\(claim)\""]), more: #","nonce":"\#(nonce)""#)
@@ -148,14 +148,14 @@ import Testing
             let body = #"{"kind":"oidc","clientIDs":["ios.app"],"issuer":"\#(provider.url)""#
             let made = try await client.master("PUT", "providers/acme", body + "}")
             #expect(made["nonceRequired"] == "true", "\(made)")
-            // As earlier versions have stored it.
+            // The form stored by earlier versions.
             try await client.auth.postgres.execute(
                 "UPDATE auth.identity_providers SET configuration = configuration - 'nonceRequired'")
             #expect(try await client.signIn(idToken: try provider.token()).isProblem(.invalidBody, field: "nonce"))
             #expect(
                 try await client.master("PUT", "providers/acme", body + #","nonceRequired":false}"#)["nonceRequired"]
                     == "false")
-            // Of a kit that makes one and does not tell it.
+            // From an SDK that creates a nonce without revealing it.
             #expect(
                 try await client.signIn(idToken: try provider.token(["nonce": #""made by the kit""#])).status == 201)
         }
@@ -210,7 +210,7 @@ import Testing
             #expect(
                 try await client.signIn(idToken: token, more: #","secondFactorCode":"\#(codes[1])""#).isProblem(
                     .signInFailed))
-            // The same by code flow.
+            // The same with the code flow.
             let code = try await client.goThrough(provider, "acme", ["sub": #""s-1""#])["code"]
             #expect(try await client.finish(code).isProblem(.secondFactorRequired))
             #expect(try await client.finish(code, more: #","secondFactorCode":"\#(codes[2])""#).status == 200)
@@ -232,7 +232,7 @@ import Testing
         documents.set("a", "1")
         for _ in 0..<3 { #expect(try await has("1")) }
         #expect(documents.count == 1)
-        // A new key is looked for at once a minute after the last look, and no sooner.
+        // A new key is looked up at the earliest a minute after the last look-up.
         documents.set("a", "2")
         #expect(try await !has("2") && documents.count == 1)
         clock.advance(61)
@@ -240,7 +240,7 @@ import Testing
         #expect(documents.count == 2)
         for _ in 0..<10 { #expect(try await !has("3")) }
         #expect(documents.count == 2)
-        // Away for hours.
+        // Unavailable for hours.
         documents.set("a", nil)
         clock.advance(4_000)
         for _ in 0..<3 { #expect(try await has("2")) }

@@ -74,7 +74,7 @@ import Testing
             let known = try await client.send("POST", "me/identities", #"{"userID":"x"}"#, as: anna)
             #expect(known.isProblem(.invalidBody, field: "userID"), "\(known)")
             #expect(try await client.count("SELECT count(*) FROM auth.identities") == 1)
-            // Somebody has the address already: it stays theirs.
+            // The address belongs to another user and stays theirs.
             let carla = try await client.signUp("carla", more: #","email":"carla@example.org""#)
             let claims = ["sub": #""s-3""#, "email": #""carla@example.org""#, "email_verified": "true"]
             let linked = try await link(client, try provider.token(claims), as: berta, more: password)
@@ -96,7 +96,7 @@ import Testing
                 try await link(client, try provider.token(["iss": #""https://other.example.org""#]), as: user, "other")
                     .status == 200)
             #expect(try await client.send("GET", "me/identities", as: user)["count"] == "2")
-            // Both at once: one of them stays.
+            // Removing both at once leaves one.
             let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
                 for name in ["acme", "other"] {
                     group.addTask { try await client.send("DELETE", "me/identities/\(name)", as: user).status }
@@ -104,7 +104,7 @@ import Testing
                 return try await group.reduce(into: []) { $0.append($1) }
             }
             #expect(statuses.sorted() == [204, 409])
-            // With a password the last identity may go.
+            // With a password the last identity can be removed.
             let upgraded = try await client.send(
                 "POST", "me/upgrade", #"{"userName":"anna","password":"correct horse"}"#, as: user)
             #expect(upgraded.status == 200, "\(upgraded)")
@@ -119,7 +119,7 @@ import Testing
         }
     }
 
-    /// An address is a way in only when it is verified, and mail is sent.
+    /// An address is a way to sign in only if it is verified and mail can be sent.
     @Test(arguments: [(true, true, 204), (true, false, 409), (false, true, 409), (false, false, 409)])
     func `The last identity can be removed if the user can sign in by mail`(
         isVerified: Bool, isMailThere: Bool, status: Int
@@ -173,7 +173,7 @@ import Testing
         }
     }
 
-    /// Who has no password has nothing to confirm with but a fresh sign-in.
+    /// A user without a password can confirm only with a fresh sign-in.
     @Test(arguments: [
         ("DELETE", "me", "{}"), ("PATCH", "me", #"{"userName":"anna"}"#),
         ("POST", "me/upgrade", #"{"userName":"anna","password":"correct horse"}"#),
@@ -205,7 +205,7 @@ import Testing
                 #","teamID":"TEAM123456","keyID":"KEY1234567","privateKey":\#(JSONValue.quote(key.pemRepresentation))"#)
     }
 
-    /// What Apple checks of a client secret.
+    /// Checks a client secret like Apple.
     private func check(_ text: String?, _ key: P256.Signing.PrivateKey, _ provider: FakeProvider, clientID: String)
         throws
     {
@@ -246,12 +246,12 @@ import Testing
             #expect(signedIn.status == 201 && signedIn["user.private.name"] == #""Ada Lovelace""#, "\(signedIn)")
             #expect(signedIn["user.email"] == #""x1@privaterelay.appleid.com""#)
             try check(provider.look(\.tokenRequests).first?["client_secret"], key, provider, clientID: "ios.app")
-            // Sealed where it is kept.
+            // Sealed in the database.
             let sealed: Data = try await client.auth.postgres.query("SELECT sealed_token FROM auth.identities")[0]
                 .decode(0)
             #expect(sealed.range(of: Data("rt-1".utf8)) == nil)
 
-            // Apple is busy the first time; the account is gone all the same.
+            // Apple fails the first time; the account is deleted anyway.
             provider.change { $0.refusedRevocations = 1 }
             #expect(try await client.send("DELETE", "me", "{}", as: try Tokens(signedIn)).status == 202)
             #expect(try await client.count("SELECT count(*) FROM auth.users WHERE NOT deleting") == 0)
@@ -280,7 +280,7 @@ import Testing
             #expect(signedIn.status == 201 && signedIn["user.private.name"] == #""Ada""#, "\(signedIn)")
             try check(provider.look(\.tokenRequests).first?["client_secret"], key, provider, clientID: "web.app")
             #expect(try await client.count("SELECT count(*) FROM auth.identities WHERE sealed_token IS NOT NULL") == 1)
-            // A code that is worth nothing, or somebody else's, costs nobody the sign-in.
+            // An invalid code, or another user's, does not fail the sign-in.
             provider.change {
                 $0.grants["c-2"] = FakeProvider.Grant(query: ["client_id": "ios.app"], claims: ["sub": #""s-9""#])
             }
@@ -290,7 +290,7 @@ import Testing
                 #expect(other.status < 300, "\(other)")
             }
             #expect(try await client.count("SELECT count(*) FROM auth.identities WHERE sealed_token IS NOT NULL") == 1)
-            // The app's server deletes the user: the same.
+            // The same when the app's server deletes the user.
             #expect(try await client.master("DELETE", "users/\(try Tokens(signedIn).userID)").status == 202)
             #expect(try await client.count("SELECT count(*) FROM auth.jobs WHERE kind = 'identity.revoke'") == 1)
             try await eventually { provider.look(\.revocations).first?["client_id"] == "web.app" }

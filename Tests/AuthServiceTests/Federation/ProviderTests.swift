@@ -25,7 +25,7 @@ import Testing
             let sealed: Data = try await client.auth.postgres.query(
                 "SELECT sealed_secret FROM auth.identity_providers")[0].decode(0)
             #expect(sealed.range(of: Data("s3cret".utf8)) == nil)
-            // Left out, the secret stays; with another kind it is none.
+            // If left out, the secret stays; with another kind of provider it is removed.
             let changed = try await client.master(
                 "PUT", "providers/google", #"{"kind":"google","clientIDs":["c"],"trustsEmail":false}"#)
             #expect(

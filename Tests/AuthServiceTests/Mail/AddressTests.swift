@@ -7,7 +7,7 @@ import Testing
 
 @testable import AuthService
 
-/// Verifying and changing addresses, passwords reset, and what users are told.
+/// Verification and change of addresses, password resets, and notices to users.
 @Suite(.enabled(if: MailServer.isThere)) struct AddressTests {
     @Test func `An address is verified by the code mailed after signing up`() async throws {
         try await UserClient.runWithMail { client in
@@ -53,7 +53,7 @@ import Testing
             let secret = try await client.addFactor(tokens)
             #expect(try await client.send("POST", "password/reset", #"{"email":"\#(address)"}"#).status == 202)
             let mail = try await MailServer.shared.mail(to: address, number: 2)
-            // A password that may not be is refused before anything is used up.
+            // An invalid password is refused before the code is used up.
             let weak = try await client.send(
                 "POST", "password/reset/confirm", #"{"token":"\#(mail.token)","newPassword":"password"}"#)
             #expect(weak.isProblem(.invalidBody, field: "newPassword"), "\(weak)")
@@ -71,7 +71,7 @@ import Testing
             #expect(try await client.logIn(address: address).isProblem(.signInFailed))
             let told = try await MailServer.shared.mail(to: address, number: 3)
             #expect(told.subject == "Shop: your password was changed", "\(told)")
-            // Whichever of the three it is.
+            // Any of the three concurrent resets may have won.
             _ = try await client.auth.postgres.execute("DELETE FROM auth.attempts")
             var isAsked = 0
             for number in 0..<3 {
@@ -116,7 +116,7 @@ import Testing
             #expect(asked.status == 202, "\(asked)")
             let mail = try await MailServer.shared.mail(to: new)
             #expect(try await client.send("GET", "me", as: tokens).string("email") == old)
-            // The code is the user's who asked.
+            // The code belongs to the user who requested it.
             let eve = try await client.signUp("eve")
             let stolen = try await client.send(
                 "POST", "email/change/confirm", #"{"mailCode":"\#(mail.code)"}"#, as: eve)
@@ -149,7 +149,7 @@ import Testing
             let mail = try await MailServer.shared.mail(to: free)
             try await client.waitForJobs()
             #expect(try await MailServer.shared.mails(to: taken).count == 1)
-            // Taken in between.
+            // Taken by another user in between.
             _ = try await client.signUpByAddress(free)
             let late = try await client.send("POST", "email/change/confirm", #"{"token":"\#(mail.token)"}"#)
             #expect(late.isProblem(.conflict, field: "email"), "\(late)")

@@ -9,7 +9,7 @@ import Testing
 
 @testable import AuthService
 
-/// By which server mail goes, in which words, and what becomes of what is refused.
+/// Which server sends mail with which texts, and what happens to refused mail.
 @Suite(.enabled(if: MailServer.isThere)) struct MailDeliveryTests {
     private func state(_ client: UserClient, of address: String) async throws -> (
         state: String, attempt: Int, code: String?
@@ -30,7 +30,7 @@ import Testing
             try await eventually("the mail was tried once") { try await state(client, of: late).code != nil }
             let waiting = try await state(client, of: late)
             #expect(waiting.state == "waiting" && waiting.attempt == 1 && waiting.code == "mail-refused")
-            // Time is moved, not waited for.
+            // Moves the time instead of waiting.
             _ = try await client.auth.postgres.execute("UPDATE auth.jobs SET due = now() WHERE state = 'waiting'")
             let mail = try await MailServer.shared.mail(to: late)
             #expect(try await client.send("POST", "email/verify/confirm", #"{"token":"\#(mail.token)"}"#).status == 204)
@@ -53,7 +53,7 @@ import Testing
             #expect(failed.state == "failed" && failed.attempt == 1 && failed.code == "mail-returned", "\(failed)")
             #expect(try await MailServer.shared.mails(to: gone).isEmpty)
             #expect(try await MailServer.shared.mails(to: there).count == 1)
-            // Whoever asks is answered as before, and written to while notifications is away.
+            // The caller gets the usual answer, and mail is sent while notifications is unavailable.
             notifications.fail(.max)
             #expect(try await client.send("POST", "password/reset", #"{"email":"\#(gone)"}"#).status == 202)
             _ = try await MailServer.shared.mail(to: gone)
@@ -78,7 +78,7 @@ import Testing
 
     @Test func `An app has its own sender and mail server, and the password is never returned`() async throws {
         try await UserClient.run { client in
-            // Nobody has named a server.
+            // No server has been configured.
             let none = try await client.send("POST", "password/reset", #"{"email":"ada@example.org"}"#)
             #expect(none.isProblem(.notImplemented), "\(none)")
             #expect(try await client.master("GET", "mail")["available"] == "false")
@@ -94,7 +94,7 @@ import Testing
             _ = try await client.signUpByAddress(address)
             let mail = try await MailServer.shared.mail(to: address)
             #expect(mail.from == "hello@shop.example" && mail.headers["from"]?.contains("Shöp, ") == true, "\(mail)")
-            // Test has not what live has.
+            // Test does not have the settings of live.
             var test = client
             test.environment = .test
             #expect(try await test.master("GET", "mail")["address"] == nil)
@@ -117,7 +117,7 @@ import Testing
         }
     }
 
-    /// Drill: an app's server that has us knock at doors of ours.
+    /// Drill: an app configures an internal address as its mail server.
     @Test func `An app's mail server at an internal address is not contacted`() async throws {
         try await UserClient.run { client in
             let server = try await MailServer.shared.server()
@@ -212,7 +212,7 @@ import Testing
             for status in [202, 202, 429] {
                 #expect(try await client.send("POST", "login/mail", #"{"email":"\#(address)"}"#).status == status)
             }
-            // What nobody asked for does not stop what they did ask for.
+            // Mail that the user did not request does not block mail that they did.
             _ = try await client.signUpByAddress(UserClient.address())
             try await client.set(#""mailsPerHour":1000"#)
             try await client.waitForJobs()

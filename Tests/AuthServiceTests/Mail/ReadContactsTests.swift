@@ -8,7 +8,7 @@ import Testing
 
 @testable import AuthService
 
-/// How other services learn where users' mail goes.
+/// How other services learn where to send users' mail.
 @Suite struct ReadContactsTests {
     private func contacts(
         _ client: UserClient, _ users: [String], app: String? = nil, _ environment: AppEnvironment = .live
@@ -34,7 +34,7 @@ import Testing
             )
             try await client.auth.postgres.execute("UPDATE auth.users SET disabled = TRUE")
             #expect(try await contacts(client, [user]).users.first?.email == nil)
-            // Test knows nothing of live, nor one app of another.
+            // Environments and apps are separate.
             #expect(try await contacts(client, [user], .test).users.isEmpty)
             let other = try await client.auth.apps.create(name: "Other")
             #expect(try await contacts(client, [user], app: other.id).users.isEmpty)

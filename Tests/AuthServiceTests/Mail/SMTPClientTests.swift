@@ -7,7 +7,7 @@ import Testing
 
 @testable import AuthService
 
-/// Against PyPI's aiosmtpd.
+/// Tests against PyPI's aiosmtpd.
 @Suite(.enabled(if: MailServer.isThere)) struct SMTPClientTests {
     private func send(_ address: String, _ server: SMTPServer, edit: (inout MailMessage) -> Void = { _ in })
         async throws
@@ -70,7 +70,7 @@ import Testing
                 && !SMTPError.refused(status: 451).isFinal && !SMTPError.notAuthenticated.isFinal)
     }
 
-    /// Drill: somebody on the way who takes STARTTLS away, or answers with a certificate of their own.
+    /// Drill: an attacker in the middle removes STARTTLS, or presents another certificate.
     @Test func `Without TLS, or with an untrusted certificate, nothing is sent`() async throws {
         let address = address("ada")
         var stripped = try await MailServer.shared.server()

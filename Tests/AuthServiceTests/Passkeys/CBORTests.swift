@@ -9,7 +9,7 @@ import Testing
         return stride(from: 0, to: digits.count, by: 2).map { UInt8(digits[$0] << 4 | digits[$0 + 1]) }
     }
 
-    /// RFC 8949, appendix A, as far as it is of the kinds that authenticators write.
+    /// RFC 8949, appendix A, as far as authenticators use it.
     @Test(
         arguments: [
             ("00", .integer(0)), ("01", .integer(1)), ("0a", .integer(10)), ("17", .integer(23)),
@@ -48,7 +48,7 @@ import Testing
             ("980100", .notShortest), ("b8010000", .notShortest), ("3800", .notShortest),
             ("1bffffffffffffffff", .tooLarge), ("3bffffffffffffffff", .tooLarge), ("5bffffffffffffffff", .tooLarge),
             ("9bffffffffffffffff", .tooLarge),
-            // Without an end, tags, numbers with a point, undefined, other simple values, reserved.
+            // Indefinite lengths, tags, floating-point numbers, undefined, other simple values, reserved values.
             ("5f4101ff", .notSupported), ("7f6161ff", .notSupported), ("9fff", .notSupported), ("bfff", .notSupported),
             ("ff", .notSupported), ("c000", .notSupported), ("d81800", .notSupported),
             ("f90000", .notSupported), ("fa00000000", .notSupported), ("fb0000000000000000", .notSupported),
@@ -63,7 +63,7 @@ import Testing
         #expect { try CBOR(Self.bytes(hex)) } throws: { ($0 as? CBORError)?.reason == reason }
     }
 
-    /// Whatever is read is written back as the same bytes, but for the order of keys: there is one form of each value.
+    /// Every accepted value is encoded to the same bytes again, except for the order of keys: each value has one form.
     @Test func `Random and damaged bytes are refused or read in exactly one way`() throws {
         var generator = SystemRandomNumberGenerator()
         let seed = Self.bytes(
@@ -121,7 +121,7 @@ import Testing
 }
 
 extension CBOR {
-    /// Bytes of the shortest form.
+    /// The number of bytes in the shortest form.
     fileprivate var size: Int {
         func head(_ argument: Int) -> Int {
             argument < 24 ? 1 : argument < 1 << 8 ? 2 : argument < 1 << 16 ? 3 : argument < 1 << 32 ? 5 : 9

@@ -8,7 +8,7 @@ import Testing
 
 @testable import AuthService
 
-/// What is not a proof, one thing wrong at a time.
+/// Invalid proofs, each with a single fault.
 @Suite struct PasskeyRefusalTests {
     struct Lie: Sendable, CustomTestStringConvertible {
         let testDescription: String
@@ -20,7 +20,7 @@ import Testing
         }
     }
 
-    /// Of both ceremonies.
+    /// Faults in both ceremonies.
     static let lies = [
         Lie("another site's origin") { $0.origin = "https://example.com" },
         Lie("an origin below the relying party that is not listed") { $0.origin = "https://evil.example.org" },
@@ -128,7 +128,7 @@ import Testing
             _ = try await client.signUp(by: &device)
             lie.tell(&device)
             let answer = try await client.signIn(by: &device)
-            // One text, whatever is wrong.
+            // The same text for every fault.
             let detail = "This passkey opens no account here: ask for a new challenge, or sign in another way."
             #expect(answer.isProblem(.signInFailed) && answer.string("detail") == detail, "\(answer)")
             #expect(try await client.count("SELECT count(*) FROM auth.sessions") == 1)
@@ -167,7 +167,7 @@ import Testing
                 return try await group.reduce(into: [Int]()) { $0.append($1) }
             }
             #expect(statuses.sorted() == [200] + Array(repeating: 401, count: 7))
-            // Challenges of another purpose.
+            // Challenges issued for another purpose.
             let registration = try await client.passkeyOptions(as: tokens, "{}")
             #expect(try await client.signIn(try device.get(registration)).isProblem(.signInFailed))
             var second = SoftPasskey()
@@ -180,7 +180,7 @@ import Testing
             _ = try await client.auth.postgres.execute(
                 "UPDATE auth.passkey_challenges SET expires = now() - interval '1 second'")
             #expect(try await client.signIn(late).isProblem(.signInFailed))
-            // The next one clears them away.
+            // The next call deletes them.
             _ = try await client.signInOptions()
             #expect(try await client.count("SELECT count(*) FROM auth.passkey_challenges") == 1)
         }
@@ -230,7 +230,7 @@ import Testing
                 #expect(try await stranger.send("POST", "passkeys/options").isProblem(.notFound))
                 try await stranger.allowPasskeys()
                 #expect(try await stranger.signIn(by: &device).isProblem(.signInFailed))
-                // A challenge of theirs is none of ours, nor the other way round.
+                // Challenges are not interchangeable in either direction.
                 #expect(
                     try await client.signIn(try device.get(try await stranger.signInOptions())).isProblem(.signInFailed)
                 )
@@ -259,7 +259,7 @@ import Testing
                 let answer = try await client.signIn(by: &device)
                 #expect(isTaken ? answer.status == 200 : answer.isProblem(.signInFailed), "\(count): \(answer)")
             }
-            // Two with the same count at once, each with a challenge of its own.
+            // Two proofs with the same count at once, each with its own challenge.
             var counting = SoftPasskey()
             _ = try await client.signUp("berta", by: &counting)
             counting.count = 5
@@ -295,16 +295,16 @@ import Testing
                 { Data($0.reversed()) },
                 // r = s = 0, r = s = 1
                 { _ in Data([0x30, 6, 2, 1, 0, 2, 1, 0]) }, { _ in Data([0x30, 6, 2, 1, 1, 2, 1, 1]) },
-                // r and s as they are, without DER.
+                // r and s without DER.
                 { (try? P256.Signing.ECDSASignature(derRepresentation: $0).rawRepresentation) ?? Data([0]) },
-                // A length in two bytes where one does.
+                // A length in two bytes where one is enough.
                 { Data([0x30, 0x81]) + $0.dropFirst() },
             ]
             for (number, change) in changes.enumerated() {
                 let credential = try device.get(try await client.signInOptions(), signature: change)
                 #expect(try await client.signIn(credential).isProblem(.signInFailed), "\(number)")
             }
-            // Both s and n - s sign the same: the proof is taken by its challenge, once.
+            // Both s and n - s are valid signatures; the challenge ensures that the proof counts once.
             let options = try await client.signInOptions()
             var copy = device
             let (first, second) = (
@@ -317,7 +317,7 @@ import Testing
 
     private static func lowS(_ signature: Data) -> Data { signature }
 
-    /// With n - s in the place of s (the group's order, SEC 2 §2.4.2).
+    /// Replaces s by n - s (the group's order, SEC 2 §2.4.2).
     private static func highS(_ signature: Data) -> Data {
         let order: [UInt8] = [
             0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xbc, 0xe6, 0xfa, 0xad,
@@ -355,7 +355,7 @@ import Testing
             _ = try await client.signUp()
             let options = try await client.signInOptions()
             #expect(options["allowCredentials"] == "[]" && options.string("rpId") == "example.org", "\(options)")
-            // No name is asked for, so none can be tried.
+            // No name is requested, so none can be tried.
             #expect(
                 try await client.send("POST", "passkeys/options", #"{"userName":"anna"}"#).isProblem(
                     .invalidBody, field: "userName"))

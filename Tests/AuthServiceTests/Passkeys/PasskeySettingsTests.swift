@@ -19,7 +19,7 @@ import Testing
             let set = try await client.master("PUT", "passkeys/settings", body)
             #expect(set.status == 200 && set.text == body, "\(set)")
             #expect(try await client.master("GET", "passkeys/settings").text == body)
-            // Of the app's server alone, and of live alone.
+            // Only the app's server can change them, and they apply to live only.
             for method in ["GET", "PUT", "DELETE"] {
                 #expect(
                     try await client.send(method, "passkeys/settings", method == "PUT" ? body : nil).isProblem(

@@ -68,11 +68,11 @@ import Testing
                 try await browser.authorize(provider.request(["prompt": "consent"])).text.contains("name=\"decision\""))
             #expect(try await browser.authorize(provider.request(["max_age": "0"])).text.contains("name=\"password\""))
             #expect(try await browser.authorize(provider.request(["max_age": "100000"])).status == 303)
-            // Who signs in because of them is not asked again.
+            // A user who signs in because of these parameters is not asked again.
             var other = provider.browser()
             let page = try await other.authorize(provider.request(["prompt": "login", "max_age": "0"]))
             #expect(try await other.logIn(page).parameters["code"] != nil)
-            // A narrower wish is covered, a wider one is not.
+            // A narrower request is covered by the consent, a wider one is not.
             #expect(try await browser.authorize(provider.request(["scope": "openid"])).parameters["code"] != nil)
             var narrow = provider.browser()
             _ = try await provider.users.signUp("berta")
@@ -106,7 +106,7 @@ import Testing
                 (["request_uri": "https://evil.example/"], "request_uri_not_supported"),
                 (["registration": "{}"], "registration_not_supported"),
                 (["nonce": String(repeating: "n", count: 1_001)], "invalid_request"),
-                // PKCE left out, plain, plain by default, and too short.
+                // PKCE missing, plain, plain by default, and too short.
                 (["code_challenge": nil, "code_challenge_method": nil], "invalid_request"),
                 (["code_challenge_method": "plain"], "invalid_request"),
                 (["code_challenge_method": nil], "invalid_request"), (["code_challenge": "short"], "invalid_request"),
@@ -125,7 +125,7 @@ import Testing
         }
     }
 
-    /// An answer is never sent to an address that is not the client's: neither a code nor an error.
+    /// Nothing is ever sent to an address that is not the client's: neither a code nor an error.
     @Test func `An invalid redirect address or client ends on an error page`() async throws {
         try await TestProvider.run { provider async throws in
             _ = try await provider.users.signUp()
@@ -157,7 +157,7 @@ import Testing
             }
             let twice = try await browser.authorize(provider.request() + "&redirect_uri=https%3A%2F%2Fevil.example%2F")
             #expect(twice.status == 400 && twice.location == nil)
-            // Of another environment, and of another app.
+            // In another environment, and in another app.
             var test = provider.users
             test.environment = .test
             #expect(
@@ -204,7 +204,7 @@ import Testing
             var attacker = provider.browser()
             let attackersPage = try await attacker.authorize(provider.request())
             _ = try await victim.authorize(provider.request())
-            // The attacker's form in the victim's browser: log-in CSRF.
+            // The attacker's form in the victim's browser: login CSRF.
             let forced = try await victim.logIn(attackersPage, name: "mallory")
             #expect(forced.status == 403 && victim.cookies["martlet_session"] == nil, "\(forced)")
             // Without a token, with another one, without cookies.
@@ -225,7 +225,7 @@ import Testing
                 #expect(try await victim.send("POST", "consent?" + query, form: form).status == 400)
             }
             #expect(try await victim.submit(attackersConsent, ["decision": "allow"]).status == 400)
-            // The token of one request for another, and of one form for another.
+            // The token of another request, and of another form.
             let token = String(try #require(consent.text.firstMatch(of: /name="form_token" value="([^"]+)"/)?.1))
             let wider = provider.request(["state": "other"])
             #expect(
@@ -261,7 +261,7 @@ import Testing
             let page = try await victim.authorize(provider.request(["prompt": "login"]))
             _ = try await victim.logIn(page)
             #expect(victim.cookies["martlet_session"] != planted)
-            // The planted one is of no use to anybody any more.
+            // The planted session is useless to anyone.
             #expect(try await attacker.authorize(provider.request()).text.contains("name=\"password\""))
             let own = try #require(victim.cookies["martlet_session"])
             for forged in [
@@ -271,7 +271,7 @@ import Testing
                 victim.cookies["martlet_session"] = String(forged)
                 #expect(try await victim.authorize(provider.request()).text.contains("name=\"password\""), "\(forged)")
             }
-            // A browser's session opens nothing of the app's, though the user sees it in the list and ends it there.
+            // A browser's session does not open the app's routes, though the user can see and end it there.
             #expect(try await provider.users.refresh(own).isProblem(.invalidToken))
             #expect(try await provider.userInfo(own).isOAuthError("invalid_token", status: 401))
             let list = try await provider.users.send("GET", "sessions", as: anna)
@@ -280,7 +280,7 @@ import Testing
             victim.cookies["martlet_session"] = own
             #expect(try await victim.authorize(provider.request()).text.contains("name=\"decision\""))
             #expect(try await provider.users.send("DELETE", "sessions/\(id)", as: anna).status == 204)
-            // Where the public address is https, the cookie goes by https only.
+            // If the public address uses HTTPS, the cookie is sent over HTTPS only.
             let browsers = Browsers(
                 sessions: ClientSessionStore(postgres: provider.users.auth.postgres),
                 tokens: ProviderTokens(key: SymmetricKey(size: .bits256)),
@@ -311,7 +311,7 @@ import Testing
             var last = wrong
             for _ in 0..<8 where last.status != 429 { last = try await browser.logIn(page, password: "wrong horse") }
             #expect(last.status == 429 && last.header("retry-after") != nil, "\(last)")
-            // The same counter as the app's log-in.
+            // The same counter as for the app's sign-in.
             #expect(try await provider.users.logIn().isProblem(.tooManyRequests))
             #expect(browser.cookies["martlet_session"] == nil)
         }
@@ -362,7 +362,7 @@ import Testing
         }
     }
 
-    /// What another program catches in its place is worth nothing without the secret.
+    /// A code intercepted by another program is useless without the secret.
     @Test(arguments: ["http://127.0.0.1:1/back", "http://localhost:3000/back", "com.example.desk:/back"])
     func `A confidential client's consent holds for any of its addresses, and no other client can use it`(uri: String)
         async throws
@@ -381,7 +381,7 @@ import Testing
                 #expect(try await thief.exchange(code).isOAuthError("invalid_client", status: 401))
                 #expect(try await desk.exchange(code).status == 200)
             }
-            // More than was allowed is asked about, and so is what wants to be asked about.
+            // A request for more than was allowed needs consent, and so does one that demands it.
             let narrow = provider.with(
                 try await TestProvider.makeClient(provider.users, name: "Narrow", redirectURI: uri))
             #expect(try await browser.walk(narrow.request(["scope": "openid"])).parameters["code"] != nil)
@@ -390,8 +390,8 @@ import Testing
         }
     }
 
-    /// Any program may listen on a port of this machine or claim a scheme: what a public client was allowed once is
-    /// asked again (RFC 8252 §8.6).
+    /// Any program may listen on a local port or claim a scheme, so a public client needs consent every time (RFC 8252
+    /// §8.6).
     @Test func `A native app is confirmed each time, and may choose its port`() async throws {
         try await TestProvider.run { provider async throws in
             _ = try await provider.users.signUp()

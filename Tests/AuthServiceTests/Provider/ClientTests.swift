@@ -111,7 +111,7 @@ import Testing
         }
     }
 
-    /// The door for visitors opens the provider, and nothing else of the service.
+    /// The route for visitors leads to the provider, and to nothing else of the service.
     @Test func `Visitors reach only the provider's endpoints`() async throws {
         try await TestProvider.run { provider async throws in
             for (method, path) in [
@@ -126,7 +126,7 @@ import Testing
             for path in ["/auth/me", "/auth/sessions", "/auth/me/grants"] {
                 #expect(try await provider.visitor.get(path).isProblem(.invalidToken))
             }
-            // Nor does anybody else reach the provider.
+            // Other callers do not reach the provider either.
             #expect(
                 try await provider.users.auth.gateway.get(provider.path + "/.well-known/openid-configuration")
                     .isProblem(.forbidden))

@@ -10,7 +10,7 @@ import Testing
 @Suite struct LogOutTests {
     private static let goodbye = "https://calendar.example/bye?x=1"
 
-    /// A browser in which anna is signed in, and the ID token that the client has of her.
+    /// Lends a browser in which anna is signed in, and the client's ID token for her.
     private func run(_ body: @Sendable (TestProvider, TestBrowser, String) async throws -> Void) async throws {
         try await TestProvider.run { provider async throws in
             _ = try await provider.users.signUp()
@@ -48,7 +48,7 @@ import Testing
             #expect(
                 browser.setCookies.contains { $0.hasPrefix("martlet_session=;") && $0.contains("Max-Age=0") },
                 "\(browser.setCookies)")
-            // The session itself, not the cookie alone.
+            // The session itself has ended, not only the cookie.
             #expect(try await !isSignedIn(known))
             #expect(
                 try await provider.users.count(
@@ -92,7 +92,7 @@ import Testing
                 let page = try await browser.send("GET", "logout?" + asked)
                 #expect(page.status == 200 && page.isPage && page.text.contains("anna"), "\(page)")
                 #expect(try await isSignedIn(known))
-                // From elsewhere: no token, another's, or another request's.
+                // Forged requests: without a token, with another user's, or with another request's.
                 #expect(try await browser.send("POST", "logout/confirm?" + asked, form: [:]).status == 400)
                 #expect(
                     try await browser.send("POST", "logout/confirm?" + asked, form: ["form_token": "x"]).status == 400)
@@ -113,7 +113,7 @@ import Testing
         }
     }
 
-    /// Neither a redirect to elsewhere, nor a session that ends for one.
+    /// There is no redirect to another address, and no session ends for one.
     @Test func `A redirect address that does not match byte for byte ends on a page`() async throws {
         try await run { provider, known, token async throws in
             let other = try await TestProvider.makeClient(provider.users, name: "Other")

@@ -107,7 +107,7 @@ import Testing
         for index in text.indices.dropFirst(4) {
             var changed = text
             changed.replaceSubrange(index...index, with: text[index] == "A" ? "B" : "A")
-            // The last character has bits that mean nothing.
+            // The last character has unused bits.
             guard index < text.index(before: text.endIndex) else { continue }
             #expect(tokens.content(of: changed, .access) == nil)
         }

@@ -43,7 +43,7 @@ import Testing
     {
         try await TestProvider.run { provider async throws in
             let anna = try await provider.users.signUp()
-            // Of the time before there was a choice.
+            // A client from before there was a choice.
             let old = provider.with(try await TestProvider.makeClient(provider.users, name: "Old"))
             try await provider.users.auth.postgres.execute(
                 "UPDATE auth.clients SET id_token_algorithm = DEFAULT WHERE id = \(try #require(UUID(uuidString: old.client.id)))"
@@ -57,7 +57,7 @@ import Testing
                     try await verified(try #require(try await provider.tokens().id), provider, by: algorithm).sub
                         == anna.userID)
             }
-            // A description that says nothing of it leaves it as it is.
+            // A description without this member leaves it unchanged.
             let kept = try await old.users.master("PUT", "clients/\(old.client.id)", "{\(description)}")
             #expect(kept.status == 200 && kept["idTokenSignedResponseAlg"] == #""ES256""#, "\(kept)")
             let changed = try await old.users.master(
@@ -129,7 +129,7 @@ import Testing
             let tokens = try ProviderAnswer(try #require(answers.first { $0.status == 200 }))
             #expect(try await provider.userInfo(tokens.access).isOAuthError("invalid_token", status: 401))
             #expect(try await provider.refresh(try #require(tokens.refresh)).isOAuthError("invalid_grant"))
-            // Not by another client, to which the code tells nothing.
+            // Another client cannot use the code, and its attempt reveals nothing.
             let second = try await provider.code()
             let good = try ProviderAnswer(try await provider.exchange(second))
             let other = provider.with(try await TestProvider.makeClient(provider.users, name: "Other"))
@@ -203,18 +203,18 @@ import Testing
                 try await provider.visitor.send(
                     "POST", provider.path + "/token", both, headers: basic("\(id):\(secret)")
                 ).isOAuthError("invalid_request"))
-            // A public client has no secret to send, and one that is made up does not help.
+            // A public client has no secret, and an invented one does not help.
             let open = provider.with(try await TestProvider.makeClient(provider.users, name: "Open", type: "public"))
             var pretender = open
             pretender.client.secret = "x"
             let openCode = try await open.code()
             #expect(try await pretender.exchange(openCode).isOAuthError("invalid_client", status: 401))
             #expect(try await open.exchange(openCode).status == 200)
-            // Both ways, and an old secret.
+            // Both methods, and an old secret.
             #expect(try await provider.post("token", fields, basic: false).status == 200)
             #expect(try await provider.users.master("POST", "clients/\(id)/secret").status == 200)
             #expect(try await provider.post("introspect", ["token": "x"]).isOAuthError("invalid_client", status: 401))
-            // Nothing of the provider's errors, as they are not the client's to see: JSON, an unknown grant, none.
+            // Invalid requests: JSON, an unknown grant, none.
             let fresh = provider.with(try await TestProvider.makeClient(provider.users, name: "Fresh"))
             #expect(try await fresh.post("token", [:]).isOAuthError("invalid_request"))
             for grant in ["password", "client_credentials", "implicit"] {
@@ -227,7 +227,7 @@ import Testing
         }
     }
 
-    /// One kind of token in the place of another.
+    /// Each kind of token in place of another.
     @Test func `A token is accepted only for its purpose`() async throws {
         try await TestProvider.run { provider async throws in
             let anna = try await provider.users.signUp()
@@ -244,7 +244,7 @@ import Testing
             }
             #expect(
                 try await provider.visitor.get(provider.path + "/userinfo").isOAuthError("invalid_token", status: 401))
-            // Not of the app: as the gateway looks at them, and as its refresh.
+            // Not accepted by the app's routes: neither by the gateway nor for a refresh.
             let ring = try await provider.users.auth.ring(after: 0) { !$0.signingKeys.isEmpty }
             for text in [id, tokens.access, try #require(tokens.refresh)] {
                 for key in ring.signingKeys {
@@ -255,7 +255,7 @@ import Testing
             }
             let verifier = try #require(ring.signingKeys.first.flatMap { AccessTokenVerifier($0) })
             #expect(Array(anna.access.utf8).withUnsafeBytes { verifier.token(from: $0) } != nil)
-            // Of another client, of another environment.
+            // Of another client, or in another environment.
             var test = provider.users
             test.environment = .test
             #expect(
@@ -301,11 +301,11 @@ import Testing
                     && active["exp"] != nil, "\(active)")
             let refresh = try await provider.post("introspect", ["token": try #require(tokens.refresh)])
             #expect(refresh["active"] == "true" && refresh["token_type"] == nil)
-            // A public client cannot prove who it is.
+            // A public client cannot authenticate.
             let open = provider.with(try await TestProvider.makeClient(provider.users, name: "Open", type: "public"))
             #expect(
                 try await open.post("introspect", ["token": tokens.access]).isOAuthError("invalid_client", status: 401))
-            // What the client may not ask for any more, its tokens do not open.
+            // Scopes that the client may no longer request are no longer open to its tokens.
             let body = #"{"name":"Calendar","redirectUris":["https://calendar.example/back"],"scopes":["openid"]}"#
             #expect(try await provider.users.master("PUT", "clients/\(provider.client.id)", body).status == 200)
             let info = try await provider.userInfo(tokens.access)
@@ -368,7 +368,7 @@ import Testing
             let code = try #require(try await browser.walk(provider.request(["scope": "openid"])).parameters["code"])
             let online = try ProviderAnswer(try await provider.exchange(code))
             #expect(try await provider.userInfo(online.access).status == 200)
-            // Signing in once more in the same browser is a new session.
+            // Signing in again in the same browser creates a new session.
             _ = try await browser.logIn(try await browser.authorize(provider.request(["prompt": "login"])))
             #expect(try await provider.userInfo(online.access).isOAuthError("invalid_token", status: 401))
             #expect(try await provider.userInfo(offline.access).status == 200)
@@ -460,7 +460,7 @@ import Testing
         var exp, iat, auth_time: Int64
     }
 
-    /// What an ID token says, when its signature is one of the provider's keys' of the algorithm.
+    /// The claims of an ID token, after verifying its signature with the provider's key for the algorithm.
     private func verified(_ token: String, _ provider: TestProvider, by algorithm: String = "RS256") async throws
         -> Claims
     {

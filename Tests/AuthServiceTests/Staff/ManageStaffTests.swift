@@ -114,7 +114,7 @@ import Testing
             let tokens = try await client.signIn("manager")
             let before = try await client.count("SELECT count(*) FROM auth.audit_log WHERE action <> 'sign-in'")
 
-            // To give: what they have not, in other apps, in every app, or everything.
+            // Granting rights they do not have, in other apps, in every app, or everything.
             for rights in [
                 #"{"\#(app.id)":{"storage":["delete"]}}"#, #"{"*":{"storage":["read"]}}"#,
                 #"{"\#(app.id)":{"users":["read"]}}"#, #"{"*":{"audit":["read"]}}"#,
@@ -136,7 +136,7 @@ import Testing
                     try await client.send(method, path, body, as: tokens).isProblem(
                         .forbidden, field: "isAdministrator"))
             }
-            // To take over who may do more: by a password, by taking the second factor, by locking out.
+            // Taking over a member with more rights: by a password, by removing the second factor, by locking out.
             for id in [root.staffID, strong] {
                 for body in [
                     #"{"password":"taken over now"}"#, #"{"disabled":true}"#, #"{"mustReset":true}"#, #"{"rights":{}}"#,
@@ -153,7 +153,7 @@ import Testing
             #expect(try await client.count("SELECT count(*) FROM auth.audit_log WHERE action <> 'sign-in'") == before)
             #expect(try await client.count("SELECT count(*) FROM auth.staff") == 4)
 
-            // What is theirs to do.
+            // What their rights allow.
             #expect(
                 try await client.send("PATCH", "staff/\(weak)", #"{"password":"a fresh start"}"#, as: tokens).status
                     == 200)
@@ -195,7 +195,7 @@ import Testing
             for round in 0..<6 {
                 let id = try await client.make("second\(round)", isAdministrator: true, by: root)
                 let second = try await client.signIn("second\(round)")
-                // Each the other, or each themselves.
+                // Each demotes the other, or each demotes themselves.
                 let pairs =
                     round % 2 == 0 ? [(root, id), (second, root.staffID)] : [(root, root.staffID), (second, id)]
                 let change = [#"{"isAdministrator":false}"#, #"{"disabled":true}"#][round / 2 % 2]

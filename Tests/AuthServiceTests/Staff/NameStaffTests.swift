@@ -5,7 +5,7 @@ import Testing
 
 @testable import AuthService
 
-/// How other services learn whether somebody is staff.
+/// How other services learn whether someone is a staff member.
 @Suite struct NameStaffTests {
     @Test func `Existing and enabled staff are named`() async throws {
         try await StaffClient.run { client, root async throws in

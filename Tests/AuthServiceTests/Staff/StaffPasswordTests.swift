@@ -58,7 +58,7 @@ import Testing
                     method, path, method == "GET" || method == "DELETE" ? nil : "{}", as: berta)
                 #expect(answer.isProblem(.passwordResetRequired), "\(method) \(path) \(answer)")
             }
-            // A refreshed token is no way around it.
+            // A refreshed token does not bypass this.
             #expect(try StaffTokens(try await client.refresh(berta.refresh)).mustReset)
             let body = #"{"password":"\#(password)","newPassword":"quite another one"}"#
             let free = try StaffTokens(try await client.send("PUT", "me/password", body, as: berta))
@@ -84,7 +84,7 @@ import Testing
                 entries["data.0.after.passwordSet"] == "true" && entries["data.1.before.mustReset"] == "false",
                 "\(entries)")
             #expect(!entries.text.contains("of root's") && !entries.text.contains("argon2"))
-            // One's own takes the old one.
+            // Changing one's own password requires the old one.
             let own = try await client.send(
                 "PATCH", "staff/\(root.staffID)", #"{"password":"without the old one"}"#, as: root)
             #expect(own.isProblem(.invalidBody, field: "password"))

@@ -64,7 +64,7 @@ import Testing
 
     @Test func `An address alone, or an unverified one, signs no one in`() async throws {
         try await StaffClient.run { client, root, provider async throws in
-            // Called as their address: that links nobody.
+            // A user name equal to the address does not link anyone.
             let id = try await client.make("carla@example.org", isAdministrator: true, by: root)
             let verified = ["sub": #""s-7""#, "email": #""carla@example.org""#, "email_verified": "true"]
             #expect(try await client.signIn(provider, verified).isProblem(.signInFailed))
@@ -78,7 +78,7 @@ import Testing
                 #expect(try await client.signIn(provider, claims).isProblem(.signInFailed), "\(claims)")
             }
             #expect(try StaffTokens(try await client.signIn(provider, verified)).staffID == id)
-            // From now on the subject counts, whatever becomes of the address.
+            // From now on the subject counts, even if the address changes.
             provider.change { $0.user = #"{"sub":"s-7"}"# }
             #expect(try StaffTokens(try await client.signIn(provider, ["sub": #""s-7""#])).staffID == id)
             #expect(
@@ -115,7 +115,7 @@ import Testing
                     "new@example.org create staff \(tokens.staffID)",
                 ])
             #expect(try StaffTokens(try await client.signIn(provider, claims)).staffID == tokens.staffID)
-            // Who was shut out is not let in by being made anew.
+            // A disabled member is not let in by being created again.
             #expect(
                 try await client.send("PATCH", "staff/\(tokens.staffID)", #"{"disabled":true}"#, as: root).status == 200
             )
@@ -195,7 +195,7 @@ import Testing
             #expect(
                 try await client.callBack(["code": try provider.approve(userURL), "state": userState]).isProblem(
                     .invalidLink))
-            // Nor does an app's server see or change the providers of staff.
+            // An app's server cannot see or change the providers of staff either.
             #expect(try await users.master("GET", "providers")["count"] == "1")
             #expect(try await users.master("DELETE", "providers/acme").status == 204)
             #expect(try await client.send("GET", "identity-providers", as: root)["count"] == "1")
@@ -247,7 +247,7 @@ import Testing
                 #expect(try await client.link(id, #"{"subject":"evil"}"#, as: berta).isProblem(.forbidden))
                 #expect(try await client.send("DELETE", "staff/\(id)/identities/acme", as: berta).isProblem(.forbidden))
             }
-            // Oneself with the password only: a stolen access token must not open another way in.
+            // One's own link needs the password: a stolen access token must not open another way in.
             #expect(
                 try await client.link(berta.staffID, #"{"subject":"evil"}"#, as: berta).isProblem(
                     .invalidBody, field: "password"))

@@ -8,7 +8,7 @@ import Testing
 @testable import AuthService
 
 @Suite struct StaffSecondFactorTests {
-    /// Root with a second factor, and the secret as the authenticator app has it.
+    /// Lends root with a second factor, and the secret in the authenticator app.
     private func withFactor(_ body: @Sendable (StaffClient, StaffTokens, [UInt8], [String]) async throws -> Void)
         async throws
     {

@@ -59,7 +59,7 @@ import Testing
                 answer = try await client.logIn("root", password: "guess number 1")
             }
             #expect(answer.isProblem(.tooManyRequests) && answer.header("retry-after") != nil, "\(answer)")
-            // The right password has to wait, too: nobody learns by trying which it is.
+            // The correct password is also delayed, so that trying does not reveal it.
             try await client.auth.postgres.execute("UPDATE auth.attempts SET not_before = now() + interval '1 hour'")
             #expect(try await client.logIn("root").isProblem(.tooManyRequests))
         }
@@ -79,13 +79,13 @@ import Testing
     @Test func `Failed sign-ins are logged with name and address, and strangers cannot flood the log`() async throws {
         try await StaffClient.run { client, _ async throws in
             #expect(try await client.logIn("root", password: "a wrong password").isProblem(.signInFailed))
-            // It may be a password that was typed into the wrong field.
+            // It may be a password typed into the wrong field.
             #expect(try await client.logIn("hunter2hunter2").isProblem(.signInFailed))
             #expect(try await client.log(2) == ["unknown sign-in-failed staff", "root sign-in-failed staff"])
             let text: String = try await client.auth.postgres.query(
                 "SELECT string_agg(l::text, '|') FROM auth.audit_log AS l")[0].decode(0)
             #expect(text.contains("192.0.2.7") && !text.contains("wrong password") && !text.contains("hunter2"))
-            // Whatever the limits on attempts let through.
+            // As many as the limits on attempts let through.
             for _ in 0..<40 {
                 for name in ["root", "nobody"] {
                     try await client.auth.postgres.execute("DELETE FROM auth.attempts")
@@ -104,7 +104,7 @@ import Testing
     @Test func `A reused refresh token ends the session, a lost answer does not`() async throws {
         try await StaffClient.run { client, root async throws in
             let second = try StaffTokens(try await client.refresh(root.refresh))
-            // Within ten seconds: the answer was lost.
+            // Within ten seconds it counts as a lost answer.
             #expect(try StaffTokens(try await client.refresh(root.refresh)).refresh == second.refresh)
             let third = try StaffTokens(try await client.refresh(second.refresh))
             #expect(try await client.refresh(root.refresh).isProblem(.invalidToken))

@@ -15,7 +15,7 @@ import Testing
         return try await client.send("GET", "receipts/\(id)", headers: [HeaderName.receiptToken: token ?? own])
     }
 
-    /// Waits until nothing is left.
+    /// Waits until the deletion is complete.
     private func complete(_ client: UserClient, _ deletion: Answer) async throws -> Answer {
         try await eventually("the deletion is complete") {
             let answer = try await receipt(client, deletion)
@@ -53,7 +53,7 @@ import Testing
                 try await client.master("PATCH", "users/\(anna.userID)", #"{"disabled":false}"#).isProblem(
                     .userNotFound))
             #expect(try await client.master("DELETE", "users/\(anna.userID)").isProblem(.userNotFound))
-            // Name and address are free again, and another user's.
+            // Name and address are free again, and another user takes them.
             #expect(try await client.signUp(more: #","email":"anna@example.org""#).userID != anna.userID)
 
             let done = try await complete(client, deletion)

@@ -8,7 +8,7 @@ import Testing
 @testable import AuthService
 
 @Suite struct ExportTests {
-    /// Waits until the export is over.
+    /// Waits until the export has finished.
     private func finished(_ client: UserClient, _ tokens: Tokens) async throws -> Answer {
         try await eventually("the export is finished") {
             let answer = try await client.send("GET", "me/export", as: tokens)
@@ -50,7 +50,7 @@ import Testing
             #expect(try await client.send("GET", "me/export/content", as: berta).isProblem(.conflict))
             #expect(try await client.send("GET", "me/export").isProblem(.invalidToken))
 
-            // One a day, unless the app's server asks; each takes the former one's place.
+            // One a day, unless the app's server asks; each replaces the previous one.
             let again = try await client.send("POST", "me/export", as: anna)
             #expect(
                 again.isProblem(.tooManyRequests)

@@ -8,8 +8,8 @@ import Testing
 @testable import AuthService
 
 @Suite struct ImportUsersTests {
-    /// Of `correct horse` but where said, made by PyPI's bcrypt and argon2-cffi; the first three of crypt_blowfish's
-    /// own tests.
+    /// Hashes of `correct horse` unless stated otherwise, made by PyPI's bcrypt and argon2-cffi; the first three are
+    /// from crypt_blowfish's own tests.
     static let hashes: [(hash: String, password: String)] = [
         ("$2a$05$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW", "U*U"),
         ("$2a$05$CCCCCCCCCCCCCCCCCCCCC.VGOzA784oUp/Z0DY336zx7pLYAy0lwK", "U*U*"),
@@ -92,7 +92,7 @@ import Testing
             let store = UserStore(postgres: client.auth.postgres)
             #expect(try await client.master("PATCH", "users/\(user)", #"{"password":"another horse"}"#).status == 200)
             let new = try await storedHash(client)
-            // The log-in that was under way has the old hash in hand.
+            // The sign-in under way still holds the old hash.
             try await store.renewPassword("$argon2id$late", insteadOf: Self.hashes[3].hash, of: user)
             #expect(try await storedHash(client) == new)
             #expect(try await client.logIn().isProblem(.signInFailed))
@@ -125,7 +125,7 @@ import Testing
         "$argon2id$v=19$m=131072,t=3,p=1$MDEyMzQ1Njc4OWFiY2RlZg$64zw4y6hGNSGW1HTKDajc74EIkJpCJ+AUBXDspyrFEU",
         "$argon2id$v=19$m=8192,t=1,p=64$MDEyMzQ1Njc4OWFiY2RlZg$64zw4y6hGNSGW1HTKDajc74EIkJpCJ+AUBXDspyrFEU",
         "$argon2id$v=19$m=8,t=1,p=4$MDEyMzQ1Njc4OWFiY2RlZg$64zw4y6hGNSGW1HTKDajc74EIkJpCJ+AUBXDspyrFEU",
-        // Of other kinds.
+        // Other algorithms.
         "$2x$04$LNUh/ZQqW4gp.BuXkZ.8h.1H1SBxu5Ra8Dtct6mWzM7XiVeg6ZRD.",
         "$2$04$LNUh/ZQqW4gp.BuXkZ.8h.1H1SBxu5Ra8Dtct6mWzM7XiVeg6ZRD.",
         "$argon2d$v=19$m=1024,t=2,p=1$MDEyMzQ1Njc4OWFiY2RlZg$t41J9wWj5/k6gPq7BMymRs7JSKlngfi6ZuX51eRVZU8",
@@ -134,7 +134,7 @@ import Testing
         "$6$salt$IxDD3jeSOb5eB1CX5LBsqZFVkJdido3OUILO5Ifz5iwMuTS4XMS130MTSuDDl3aCI6WouIL9AjRbLCelDCy.g.",
         "$1$salt$qJH7.N4xYta3aEG/dfqo/0",
         "5f4dcc3b5aa765d61d8327deb882cf99", "correct horse", "",
-        // Not whole.
+        // Incomplete.
         "$2b$04$LNUh/ZQqW4gp.BuXkZ.8h.1H1SBxu5Ra8Dtct6mWzM7XiVeg6ZRD",
         "$2b$04$LNUh/ZQqW4gp.BuXkZ.8h.1H1SBxu5Ra8Dtct6mWzM7XiVeg6ZRD. ",
         "$2b$04$LNUh/ZQqW4gp.BuXkZ.8h:1H1SBxu5Ra8Dtct6mWzM7XiVeg6ZRD.",
@@ -181,7 +181,7 @@ import Testing
                     && user.string("created") == "2020-02-29T12:00:00.250Z" && user["lastSignIn"] == "null")
             #expect(!user.text.contains("$2b$"))
             #expect(try await client.logIn().string("user.id") == id)
-            // Who came without a hash has no password, and nobody guesses one.
+            // A user imported without a hash has no password that could be guessed.
             #expect(
                 try await client.send("POST", "login", #"{"email":"berta@example.org","password":"correct horse"}"#)
                     .isProblem(.signInFailed))
@@ -255,7 +255,7 @@ import Testing
                         && again.string("data.0.state") == "existing", "\(again)")
             }
             #expect(try await storedHash(client) == hash)
-            // In another space the id cannot be had twice, and nothing is told of whose it is.
+            // The id cannot be used again in another space, and its owner is not revealed.
             var test = client
             test.environment = .test
             let elsewhere = try await test.master("POST", "users/import", user("anna"))

@@ -26,7 +26,7 @@ import Testing
         }
     }
 
-    /// One refusal for all, whatever is wrong.
+    /// The same refusal for every fault.
     @Test func `Failures reveal nothing`() async throws {
         try await UserClient.run { client in
             let tokens = try await client.signUp()
@@ -80,12 +80,12 @@ import Testing
             let refused = try await client.logIn()
             #expect(refused.isProblem(.tooManyRequests), "\(refused)")
             #expect(try #require(refused.header("retry-after").flatMap { Int($0) }) > 30)
-            // A name that nobody has is treated alike.
+            // An unknown name is treated in the same way.
             for _ in 0..<6 { _ = try await client.logIn("nobody") }
             _ = try await client.auth.postgres.execute(
                 "UPDATE auth.attempts SET not_before = now() + interval '1 minute' WHERE failures > 4")
             #expect(try await client.logIn("nobody").isProblem(.tooManyRequests))
-            // When the time is up the right password opens it, and what was counted is forgotten.
+            // After the delay the correct password works, and the count is reset.
             _ = try await client.auth.postgres.execute("UPDATE auth.attempts SET not_before = now()")
             #expect(try await client.logIn().status == 200)
             for _ in 0..<5 { #expect(try await client.logIn(password: "wrong horse").status == 401) }
@@ -103,9 +103,9 @@ import Testing
                 "UPDATE auth.attempts SET not_before = now() + interval '1 minute' WHERE failures > 4")
             #expect(try await stranger.logIn().isProblem(.tooManyRequests))
             #expect(try await client.logIn().status == 200)
-            // Nor does the owner's sign-in make the stranger's guesses forgotten.
+            // The owner's sign-in does not reset the count of the stranger's guesses either.
             #expect(try await stranger.logIn().isProblem(.tooManyRequests))
-            // Guesses from the owner's own address have to wait as well.
+            // Guesses from the owner's own address are also delayed.
             for _ in 0..<8 { _ = try await client.logIn(password: "wrong horse") }
             let own = AttemptStore.Limit.account(
                 "anna", from: client.address, in: UserSpace(appID: client.app.id, environment: .live)
@@ -152,7 +152,7 @@ import Testing
         try await UserClient.run { client in
             _ = try await client.signUp()
             for _ in 0..<4 { #expect(try await client.logIn(password: "wrong horse").status == 401) }
-            // The address has to wait: the account is not charged.
+            // Only the address is delayed; the account is not charged.
             let address = AttemptStore.Limit.address(
                 client.address, in: UserSpace(appID: client.app.id, environment: .live)
             ).key

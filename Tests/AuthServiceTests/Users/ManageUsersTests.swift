@@ -57,16 +57,16 @@ import Testing
         }
     }
 
-    /// A log-in that began before and ends after the change, by the old password, leaves no session behind.
+    /// A sign-in with the old password that began before the change and ends after it leaves no session behind.
     @Test func `No sign-in succeeds with the old password while it changes`() async throws {
         try await UserClient.run { client in
             let anna = try await client.signUp()
             let user = try #require(UUID(uuidString: anna.userID))
             let session = UUID()
-            // The log-in's statement, held before its commit.
+            // The sign-in's statement, held before its commit.
             let (inserted, didInsert) = AsyncStream.makeStream(of: Void.self)
             let (wanted, commit) = AsyncStream.makeStream(of: Void.self)
-            // By a client of its own: the service's would have no connection left for the change.
+            // With a separate client, because the service's would have no connection left for the change.
             let other = client.auth.database.client(for: "auth")
             async let logIn: Void = other.withTransaction { transaction in
                 try await transaction.execute("UPDATE auth.users SET last_sign_in = now() WHERE id = \(user)")
@@ -78,7 +78,7 @@ import Testing
             }
             for await _ in inserted {}
             async let change = client.master("PATCH", "users/\(anna.userID)", #"{"password":"set by staff"}"#)
-            // Until it waits for the row.
+            // Waits until it waits for the row.
             try await client.auth.database.withSuperuser { superuser in
                 let waiting: PostgresQuery =
                     "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"

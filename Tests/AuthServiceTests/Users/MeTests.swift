@@ -23,7 +23,7 @@ import Testing
                 seen["private"] == nil && seen["email"] == nil && seen["disabled"] == nil && seen["lastSignIn"] == nil)
             #expect(try await client.send("GET", "users/\(UUID())", as: berta).isProblem(.userNotFound))
             #expect(try await client.send("GET", "users/x", as: berta).isProblem(.userNotFound))
-            // What one signs in by is not the access token's to change.
+            // An access token cannot change what the user signs in with.
             #expect(
                 try await client.send("PATCH", "me", #"{"userName":"anna2"}"#, as: anna).isProblem(
                     .invalidBody, field: "password"))

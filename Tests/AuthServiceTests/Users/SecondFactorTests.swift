@@ -51,7 +51,7 @@ import Testing
                 of: OneTimePassword.code(secret: secret, counter: step), secret: secret, at: time)
             #expect(found == (abs(step - now) <= 1 ? step : nil))
         }
-        // Each digit counts: a wrong one is not made up for by another.
+        // Each digit counts: one wrong digit cannot be offset by another.
         for seed in 0..<300 {
             let secret = Data("seed number \(seed) of many".utf8)
             let codes = Set((now - 1...now + 1).map { OneTimePassword.code(secret: secret, counter: $0) })
@@ -77,7 +77,7 @@ import Testing
         }
     }
 
-    /// A user with a second factor, and the authenticator's secret.
+    /// Lends a user with a second factor, and the authenticator's secret.
     private func withFactor(_ body: @Sendable (UserClient, Tokens, Data, [String]) async throws -> Void) async throws {
         try await UserClient.run { client in
             let tokens = try await client.signUp()
@@ -87,7 +87,7 @@ import Testing
             #expect(
                 added.string("uri")
                     == "otpauth://totp/Shop:anna?secret=\(secret)&issuer=Shop&algorithm=SHA1&digits=6&period=30")
-            // Until a code is shown it is not asked for.
+            // It is not required until a code has been shown.
             #expect(try await client.logIn().status == 200)
             let key = Self.decodeBase32(secret)
             #expect(key.count == 20)
@@ -116,7 +116,7 @@ import Testing
         return bytes
     }
 
-    /// Of `steps` after this moment's.
+    /// The code `steps` after the current one.
     static func code(_ secret: Data, _ steps: Int64) -> String {
         OneTimePassword.code(secret: secret, counter: Int64(Date().timeIntervalSince1970) / 30 + steps)
     }
@@ -128,15 +128,15 @@ import Testing
     @Test func `Signing in requires a code, and each code works once`() async throws {
         try await withFactor { client, tokens, secret, _ async throws in
             #expect(try await client.send("GET", "me", as: tokens)["secondFactor"] == "true")
-            // Asking for the code is part of signing in, and counts for nothing.
+            // The request for a code is part of signing in, and does not count as an attempt.
             for _ in 0..<8 { #expect(try await client.logIn().isProblem(.secondFactorRequired)) }
-            // Who does not know the password is not told.
+            // Without the password this is not revealed.
             #expect(try await client.logIn(password: "wrong horse").isProblem(.signInFailed))
             #expect(try await logIn(client, "000000").isProblem(.signInFailed))
             let code = Self.code(secret, 1)
             #expect(try await logIn(client, code).status == 200)
             #expect(try await logIn(client, code).isProblem(.signInFailed))
-            // What is older than a code that was taken is used up, too.
+            // Codes older than an accepted one are used up, too.
             #expect(try await logIn(client, Self.code(secret, 0)).isProblem(.signInFailed))
         }
     }
@@ -250,7 +250,7 @@ import Testing
             let owner = try Tokens(try await client.logIn())
             let change = #"{"password":"correct horse","newPassword":"another horse"}"#
             #expect(try await client.send("PUT", "me/password", change, as: owner).status == 204)
-            // A gateway that has not heard of it yet still takes the access token.
+            // A gateway that does not know yet still accepts the access token.
             let confirmed = try await client.send(
                 "POST", "me/totp/confirm", #"{"code":"\#(Self.code(secret, 0))"}"#, as: thief)
             #expect(confirmed.isProblem(.signInFailed), "\(confirmed)")

@@ -28,7 +28,7 @@ import Testing
                 let stolen = try await client.signUp(name)
                 let second = try Tokens(try await client.refresh(stolen.refresh))
                 let third = try Tokens(try await client.refresh(second.refresh))
-                // Twice replaced: not a lost answer.
+                // Replaced twice, so not a lost answer.
                 #expect(try await client.refresh(stolen.refresh).isProblem(.invalidToken))
                 #expect(try await client.refresh(third.refresh).isProblem(.invalidToken))
                 #expect(
@@ -119,7 +119,7 @@ import Testing
                 try await client.send("DELETE", "sessions/\(others[0].sessionID)", as: first).isProblem(
                     .sessionNotFound))
             #expect(try await client.send("DELETE", "sessions/x", as: first).isProblem(.sessionNotFound))
-            // Another's session is nobody's.
+            // Another user's session is not found.
             let berta = try await client.signUp("berta")
             #expect(
                 try await client.send("DELETE", "sessions/\(others[1].sessionID)", as: berta).isProblem(

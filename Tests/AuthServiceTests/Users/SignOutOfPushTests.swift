@@ -7,12 +7,12 @@ import Testing
 
 @testable import AuthService
 
-/// What notifications hears of sessions that end.
+/// What the notifications service is told about ended sessions.
 @Suite struct SignOutOfPushTests {
     private struct Two: Sendable {
         let client: UserClient
         let notifications: OtherService
-        /// Both of one user.
+        /// Both of the same user.
         let first, second: Tokens
 
         static func run(_ body: @Sendable (Two) async throws -> Void) async throws {
@@ -27,7 +27,7 @@ import Testing
             }
         }
 
-        /// Waits for what is told first.
+        /// Waits for the next notice.
         func told(after count: Int = 0) async throws -> OtherService.SignOut {
             try await eventually("the sign-out is reported") { notifications.signOuts.count > count }
             return notifications.signOuts[count]
@@ -87,7 +87,7 @@ import Testing
             }
             #expect((200...204).contains(status))
             if act == .deletion {
-                // Its devices go as a whole, which takes them to be the user's still.
+                // Its devices are erased as a whole, which requires that they still belong to the user.
                 try await eventually("all jobs are finished") {
                     try await two.unfinished() == 0 && !two.notifications.calls.isEmpty
                 }

@@ -54,7 +54,7 @@ import Testing
             (#"{"userName":7,"password":"correct horse"}"#, .invalidBody, "userName"),
             (#"{"userName":"anna","password":"correct horse","profile":[]}"#, .invalidBody, "profile"),
             (#"{"userName":"anna","password":"correct horse","private":{"a":"\u0000"}}"#, .invalidBody, nil),
-            // What only the app's server may set, and what nobody may.
+            // Members that only the app's server may set, and some that nobody may.
             (#"{"userName":"anna","password":"correct horse","emailVerified":true}"#, .invalidBody, "emailVerified"),
             (#"{"userName":"anna","password":"correct horse","roles":["admin"]}"#, .invalidBody, "roles"),
             (
@@ -83,7 +83,7 @@ import Testing
             #expect(address.isProblem(.conflict, field: "email"), "\(address)")
             #expect(try await client.count("SELECT count(*) FROM auth.users") == 1)
             #expect(try await client.count("SELECT count(*) FROM auth.sessions") == 1)
-            // Test and live, and two apps, have nothing to do with each other.
+            // Environments and apps are separate.
             var other = client
             other.environment = .test
             _ = try await other.signUp("anna")
