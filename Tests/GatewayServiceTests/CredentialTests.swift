@@ -6,7 +6,7 @@ import Testing
 
 @testable import GatewayService
 
-/// Which credentials open which routes, and who the services are told is asking.
+/// Which credentials open which routes, and which principal services get.
 @Suite struct CredentialTests {
     struct Case: CustomTestStringConvertible, Sendable {
         var testDescription: String

@@ -42,8 +42,7 @@ import Testing
         }
     }
 
-    /// Kept alive, and with nothing under way but what the client has not read: 3 s are for connections that have
-    /// nothing to say.
+    /// Kept open, with nothing under way but unread bytes: the limit of 3 s applies to idle connections.
     @Test func `A slow client gets the rest of its response from a gateway that is shutting down`() async throws {
         try await withGateway { test in
             let client = try await test.connect(reading: false)
@@ -146,7 +145,7 @@ import Testing
                 for client in 0..<8 {
                     tasks.addTask {
                         while !load.isOver.load(ordering: .relaxed) {
-                            // Even ones keep their connection as long as they may.
+                            // Even ones keep their connection as long as possible.
                             guard let connection = try? await RawClient.connect(port) else {
                                 load.failures.withLock { $0.append("refused") }
                                 continue
@@ -211,7 +210,7 @@ import Testing
     }
 }
 
-/// What clients of a gateway that is replaced have seen.
+/// Counts what clients of a replaced gateway see.
 private final class Load: Sendable {
     let asked = Atomic(0)
     let failures = Mutex<[String]>([])

@@ -17,7 +17,7 @@ import Testing
 
     struct Case: CustomTestStringConvertible, Sendable {
         var testDescription: String
-        /// Replaces or adds; an empty value removes.
+        /// Replaces or adds headers; an empty value removes one.
         var change: [String: String]
         var status: Int?
 
@@ -130,7 +130,7 @@ import Testing
         try await withGateway { test in
             let client = try await test.connect()
             try await client.send(RawHTTP2.start + bytes.frame)
-            // What still comes must not turn the end into a reset.
+            // Bytes still arriving must not turn the end into a reset.
             try? await client.send([UInt8](repeating: 0, count: 10_000))
             await client.waitForClose()
             let goAway = HTTP2Frames(client.bytes).first { $0.type == 7 }
@@ -348,10 +348,10 @@ extension [(String, String)] {
     }
 }
 
-/// A client with prior knowledge that sends whatever headers it is given.
+/// A client with prior knowledge that sends any headers it is given.
 final class HTTP2Client: Sendable {
     struct Answer: Sendable {
-        /// 100 and what follows.
+        /// 100 and the status that follows.
         var statuses: [Int] = []
         var status: Int? { statuses.last }
         var body = ""
@@ -388,7 +388,7 @@ final class HTTP2Client: Sendable {
         self.root = root
     }
 
-    /// Of a GOAWAY that came.
+    /// The error code of a received GOAWAY.
     var goAwayCode: HTTP2ErrorCode? { root.code.withLock { $0 } }
 
     var isActive: Bool { channel.isActive }
@@ -408,7 +408,7 @@ final class HTTP2Client: Sendable {
         return collector.answer
     }
 
-    /// Sends the body when 100 has come.
+    /// Sends the body once 100 has arrived.
     func ask(_ headers: HPACKHeaders, bodyAfterContinue body: String) async throws -> Answer {
         let (stream, collector) = try await open()
         try? await stream.writeAndFlush(HTTP2Frame.FramePayload.headers(.init(headers: headers))).get()
@@ -482,12 +482,12 @@ final class HTTP2Client: Sendable {
     }
 }
 
-/// A client that writes frames itself: heads of any length, which NIOHTTP2 does not send.
+/// A client that writes frames itself, with heads of any length, which NIOHTTP2 does not send.
 private final class RawHTTP2: Sendable {
     let raw: RawClient
     private let encoder = Mutex(HPACKEncoder(allocator: ByteBufferAllocator()))
 
-    /// Preface, and settings that say nothing. The server's are not acknowledged: few clients do before their first
+    /// Preface and empty settings. The server's settings are not acknowledged; few clients do so before their first
     /// request.
     static let start = Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8) + [0, 0, 0, 4, 0, 0, 0, 0, 0]
 
@@ -499,7 +499,7 @@ private final class RawHTTP2: Sendable {
 
     private init(raw: RawClient) { self.raw = raw }
 
-    /// HEADERS, and as many CONTINUATIONs as it takes.
+    /// Sends HEADERS and as many CONTINUATION frames as necessary.
     func send(_ headers: HPACKHeaders, stream: UInt8) async throws {
         var block = ByteBuffer()
         try encoder.withLock { encoder in
@@ -516,12 +516,12 @@ private final class RawHTTP2: Sendable {
         }
     }
 
-    /// WINDOW_UPDATE.
+    /// Sends WINDOW_UPDATE.
     func grant(_ bytes: UInt8, stream: UInt8) async throws {
         try await raw.send([0, 0, 4, 8, 0, 0, 0, 0, stream, 0, 0, 0, bytes])
     }
 
-    /// One byte of an answer a second.
+    /// Reads one byte of a response per second.
     func takeSlowly(_ count: Int, stream: UInt8) async throws {
         for taken in 1...count {
             try await grant(1, stream: stream)
@@ -532,7 +532,7 @@ private final class RawHTTP2: Sendable {
         }
     }
 
-    /// By stream.
+    /// Statuses by stream.
     var statuses: [UInt8: String] {
         var decoder = HPACKDecoder(allocator: ByteBufferAllocator())
         return HTTP2Frames(raw.bytes).filter { $0.type == 1 }.reduce(into: [:]) { statuses, frame in
@@ -544,16 +544,16 @@ private final class RawHTTP2: Sendable {
     var goAwayCode: Int? { HTTP2Frames(raw.bytes).first { $0.type == 7 }?.errorCode }
 }
 
-/// The complete frames in what a connection received (RFC 9113 §4.1).
+/// The complete frames in the received bytes (RFC 9113 §4.1).
 private struct HTTP2Frames: Sequence, IteratorProtocol {
     struct Element {
         var type: UInt8
-        /// The last byte of its number.
+        /// The last byte of the stream's number.
         var stream: UInt8
         var payload: ArraySlice<UInt8>
-        /// Of DATA and HEADERS.
+        /// For DATA and HEADERS.
         var endsStream: Bool
-        /// Of a GOAWAY.
+        /// For GOAWAY.
         var errorCode: Int { payload.dropFirst(4).prefix(4).reduce(0) { $0 << 8 | Int($1) } }
     }
 

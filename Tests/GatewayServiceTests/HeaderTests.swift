@@ -3,7 +3,7 @@ import Testing
 
 @testable import GatewayService
 
-/// What is added, kept and taken away on both ways.
+/// Headers that are added, kept and removed in both directions.
 @Suite struct HeaderTests {
     @Test func `The upstream gets the rewritten path, the gateway's headers, and nothing confidential`() async throws {
         try await withGateway { test in

@@ -145,7 +145,7 @@ import Testing
 
     @Test func `A client that does not read its responses is not read from, and gets all of them later`() async throws {
         try await withGateway { test in
-            // 26 MB of answers: more than the kernel takes for a client that does not read.
+            // 26 MB of responses: more than the kernel buffers for a client that does not read.
             let count = 400
             let client = try await test.connect(reading: false)
             try await client.underlying.setOption(.socketOption(.so_rcvbuf), value: 32 * 1024).get()
@@ -236,7 +236,7 @@ import Testing
         }
     }
 
-    /// Requests that have sent one byte of their body.
+    /// Starts requests that have sent one byte of their body.
     private func startUploads(_ count: Int, _ test: TestGateway) async throws -> [RawClient] {
         var uploads: [RawClient] = []
         for _ in 0..<count {
@@ -356,7 +356,7 @@ import Testing
             let newcomer = try await use(test, "127.0.0.3")
             await idle[0].waitForClose()
             #expect(newcomer.status == 200 && idle[0].isClosed && !idle[1].isClosed && busy.allSatisfy { !$0.isClosed })
-            // Nobody has two connections of which one is idle.
+            // No address has two connections of which one is idle.
             let last = try await test.connect(from: "127.0.0.4")
             await last.waitForClose()
             #expect(last.isClosed && last.text.isEmpty && !idle[1].isClosed && !newcomer.isClosed)
@@ -419,7 +419,7 @@ import Testing
     }
 
     @Test func `Without descriptors for upstreams, requests are refused and the gateway survives`() async throws {
-        // 128 and 8 for each event loop are kept; of 64, 32 are for clients.
+        // 128 descriptors and 8 per event loop are reserved; of 64, 32 are for clients.
         try await withGateway(configure: { $0.openFiles = 128 + 16 + 64 }) { test in
             var clients: [RawClient] = []
             for number in 0..<40 {
@@ -479,7 +479,7 @@ import Testing
         #expect(error?.description == "The limit of open files must be at least 208, found 200.")
     }
 
-    /// A connection that has had an answer and waits for its next request.
+    /// Makes a request and leaves the connection idle.
     private func use(_ test: TestGateway, _ source: String) async throws -> RawClient {
         let client = try await test.connect(from: source)
         try await client.send(TestGateway.request("x"))

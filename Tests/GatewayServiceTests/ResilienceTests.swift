@@ -52,7 +52,7 @@ import Testing
             try await Task.sleep(for: .seconds(2))
             test.upstream.closeConnections()
             await eventually { test.upstream.arrivals.count == 3 }
-            // By then the time is up, unless it began anew with the second attempt, which this breaks.
+            // By then the time is up, unless it restarted with the second attempt, which this interrupts.
             try await Task.sleep(for: .seconds(3))
             test.upstream.closeConnections()
             await client.wait(for: "HTTP/1.1 50")
@@ -75,14 +75,14 @@ import Testing
             let client = try await test.connect()
             try await client.send(TestGateway.request("one"))
             await client.wait(for: "upstream-0")
-            // The upstream takes the second request and closes: the gateway must not send a POST again.
+            // The upstream reads the second request and closes: the gateway must not resend a POST.
             try await client.send(TestGateway.request("close", method: "POST"))
             await client.wait(for: "HTTP/1.1 502")
             #expect(client.text.contains("HTTP/1.1 502"))
             #expect(test.upstream.arrivals.filter { $0.head.uri == "/storage/close" }.count == 1)
             try await client.send(TestGateway.request("two"))
             await eventually { client.text.components(of: "upstream-0").count == 3 }
-            // Once on the reused connection, once on a fresh one.
+            // Once on the reused connection, and once on a new one.
             let before = test.upstream.arrivals.count
             try await client.send(TestGateway.request("close"))
             await eventually { client.text.components(of: "HTTP/1.1 502").count == 3 }
@@ -117,7 +117,7 @@ import Testing
         }
     }
 
-    /// Asks so often that nobody is left out by chance, each time with success; how often it was this upstream that
+    /// Sends so many successful requests that no upstream is left out by chance; returns how many this upstream
     /// answered.
     private func arrivals(_ upstream: TestUpstream, _ test: TestGateway) async throws -> Int {
         let before = upstream.arrivals.count
@@ -151,7 +151,7 @@ import Testing
         let socket = try await TestUpstream.start("at a socket", socket: path)
         let port = try await TestUpstream.start("at a port")
         try await withGateway(configure: { $0.upstreams = ["storage": ["unix:" + path, port.address]] }) { test in
-            // Some rounds of health checks later both are still in use.
+            // After several rounds of health checks both are still in use.
             let isAsked = await eventually(within: .seconds(30)) { socket.checks > 2 }
             #expect(isAsked)
             #expect(try await arrivals(socket, test) > 2)
@@ -204,7 +204,7 @@ import Testing
             try await client.send(request)
             await eventually { client.isClosed }
             #expect(client.isClosed && client.text.isEmpty, "\(client.text)")
-            // What the client did wrong it is told.
+            // Errors of the client are still reported.
             let wrong = try await test.exchange(
                 request.replacing("mi_live_A", with: "x").replacing(auth, with: "Connection: close"))
             #expect(wrong.status == 401)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import GatewayService
 
-/// Sessions that have ended: how many are held, and what a gateway knows of them that starts by itself.
+/// Ended sessions: how many are kept, and what a gateway knows of them after a restart.
 @Suite struct RevocationTests {
     private static let now: Int64 = 1_800_000_000
 
@@ -27,15 +27,15 @@ import Testing
 
     @Test func `Beyond the limit the oldest entries become a cut-off time, before which every token is refused`() {
         var revoked = RevokedSessions(maximumCount: 100)
-        // A session's last token was issued 960 seconds before it stops mattering.
+        // A session's last token was issued 960 seconds before its entry expires.
         let all = Dictionary(uniqueKeysWithValues: (0..<130).map { ("s\($0)", Self.now + 100 + Int64($0)) })
         revoked.add(all, at: Self.now)
         #expect(revoked.sessions.count == 90 && revoked.cutOff == Self.now + 139)
         for (session, until) in all { #expect(revoked.refuses(token(session, issued: until - 960))) }
-        // Others with a token as old have to refresh; with a new one they are let in.
+        // Other users with a token of that age must refresh it; with a new one they are admitted.
         #expect(revoked.refuses(token("other", issued: Self.now + 139 - 900)))
         #expect(!revoked.refuses(token("other", issued: Self.now + 140 - 900)))
-        // What made way does not come back, and the limit holds.
+        // Removed entries do not come back, and the limit holds.
         revoked.add(all, at: Self.now)
         #expect(revoked.sessions.count == 90 && revoked.cutOff == Self.now + 139)
         for number in 0..<1_000 {
@@ -63,7 +63,7 @@ import Testing
         let whole = try #require(FileManager.default.contents(atPath: path))
         for length in 0..<whole.count {
             try whole.prefix(length).write(to: URL(fileURLWithPath: path))
-            // Cut off behind a line it is whole, but shorter.
+            // A file cut off after a line is complete, but shorter.
             guard length > 0, whole[whole.startIndex + length - 1] == UInt8(ascii: "\n") else {
                 #expect(throws: RevocationFile.Failure.unreadable) { try file.load(at: Self.now) }
                 continue

@@ -6,7 +6,7 @@ import Testing
 
 @testable import GatewayService
 
-/// What keys that are limited to areas, or to networks, open.
+/// The routes open to keys that are limited to areas or networks.
 @Suite struct ScopeTests {
     private static let routes = """
         {"routes": [
@@ -72,7 +72,7 @@ import Testing
             ("Master-Key: mm_STORAGE\r\nX-Martlet-Secret: ms_A", "GET /api/mk_live_A/auth/x", 403),
             ("Master-Key: mm_NEW", "GET /api/mk_live_A/storage/x", 403),
             ("Master-Key: mm_NONE", "GET /api/mk_live_A/storage/x", 403),
-            // Whose key is wrong learns nothing of scopes.
+            // A caller with a wrong key learns nothing about scopes.
             ("Secret: ms_X", "POST /api/mk_live_A/storage/x", 401),
             ("Secret: ms_FAR", "GET /api/mk_live_A/storage/x", 401),
             ("Secret: ms_NEAR", "GET /api/mk_live_A/storage/x", 200),
@@ -141,8 +141,7 @@ import Testing
         #expect(entry?.scopes == .all)
     }
 
-    /// The drill of a revoked key that a gateway still remembers: of many connections that never stop asking, none gets
-    /// through any more.
+    /// Drill: a gateway may still remember a revoked key. None of many busy connections gets through any more.
     @Test func `a key revoked under load is refused everywhere two seconds later`() async throws {
         try await Self.withGateway { test in
             let drill = Drill()
@@ -189,9 +188,9 @@ private final class Drill: Sendable {
     struct State {
         var isRevoked = false
         var hasEnded = false
-        /// Answers 401.
+        /// Number of 401 responses.
         var refused = 0
-        /// Others, to what was asked two seconds after the end of the key.
+        /// Other responses to requests sent more than two seconds after the revocation.
         var late = 0
     }
 

@@ -1,7 +1,7 @@
 import NIOHTTP1
 import Testing
 
-/// What request smuggling is made of is refused, the connection closed, and no upstream sees any of it.
+/// Typical request smuggling is refused, the connection is closed, and no upstream sees any of it.
 @Suite struct SmugglingTests {
     struct Case: CustomTestStringConvertible, Sendable {
         var testDescription: String
@@ -142,7 +142,7 @@ import Testing
             let client = try await test.exchange(item.request)
             #expect(client.status == item.status, "\(client.text)")
             #expect(client.isClosed)
-            // The head was good, so the upstream may have seen it; the request never ended there, and no other came.
+            // The head was valid, so the upstream may have seen it; the request never ended, and no other arrived.
             #expect(test.upstream.arrivals.count <= 1)
             #expect(!test.upstream.arrivals.contains { $0.head.uri.contains("smuggled") })
             let isAborted = await eventually { test.upstream.arrivals.allSatisfy(\.isAborted) }

@@ -7,7 +7,7 @@ import Testing
 
 @testable import GatewayService
 
-/// Staff: what opens their routes, and what services are told.
+/// Staff: which credentials open their routes, and what services are told.
 @Suite struct StaffTests {
     private static let key = P256.Signing.PrivateKey()
     private static let ada = StaffGrant(
@@ -48,7 +48,7 @@ import Testing
         Int(try await test.exchange(request).text.dropFirst(9).prefix(3)) ?? 0
     }
 
-    /// With a ring that has the key and Ada.
+    /// Runs with a ring that has the key and Ada.
     private func withAda(_ body: @Sendable (TestGateway) async throws -> Void) async throws {
         try await withGateway { test in
             test.auth.publish {
@@ -75,7 +75,7 @@ import Testing
             #expect(
                 !head.headers.contains(name: "authorization")
                     && head.headers.first(name: HeaderName.address) == "0:ffff7f000001")
-            // Who has to choose another password is known by the token.
+            // The token tells whether the member must change the password.
             #expect(try await status(test, Self.request(try Self.token(mustReset: true))) == 200)
             #expect(principal(test)?.staff?.mustReset == true)
             #expect(try await status(test, Self.request(try Self.token())) == 200)
@@ -164,7 +164,7 @@ import Testing
                     principal(test)?.kind == .staff && principal(test)?.staff == nil
                         && principal(test)?.sessionID == nil)
             }
-            // What is no token at all is refused here, too.
+            // A malformed token is refused here, too.
             #expect(
                 try await status(
                     test, Self.request("x", "/admin/auth/login", method: "POST", headers: ["Content-Length: 0"])) == 401

@@ -16,7 +16,7 @@ import Testing
             let before = residentBytes()
             let client = try await test.connect(reading: false)
             try await client.send(TestGateway.request("big", ["Connection: close"]))
-            // What the kernel's buffers and our watermarks hold is a few megabytes; then it must stand still.
+            // The kernel's buffers and the gateway's watermarks hold a few megabytes; then it must stop.
             await eventually { test.upstream.sentBytes > 0 }
             var sent = -1
             await eventually {
@@ -28,7 +28,7 @@ import Testing
             client.startReading()
             let isComplete = await eventually(within: .seconds(60)) { client.count > Self.size }
             #expect(isComplete, "\(client.count)")
-            // Client and upstream live in this process: 100 MB received are theirs.
+            // Client and upstream run in this process: 100 MB received belong to them.
             #expect(residentBytes() - before < 350 * 1024 * 1024)
         }
     }

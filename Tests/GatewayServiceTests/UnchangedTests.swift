@@ -4,7 +4,7 @@ import Testing
 
 @testable import GatewayService
 
-/// Answers 304 that the gateway gives again by itself (`UnchangedAnswers`).
+/// 304 responses that the gateway repeats by itself (`UnchangedAnswers`).
 @Suite struct UnchangedTests {
     private static let routes = testRoutes.replacing(
         #""maximumBodyBytes": 200000000, "timeoutSeconds": 2"#,
@@ -14,7 +14,7 @@ import Testing
     private func withGenerations(_ body: (TestGateway) async throws -> Void) async throws {
         try await withGateway(routes: Self.routes, configure: { $0.eventLoopThreads = 1 }) { test in
             test.upstream.generation = 7
-            // The feed is asked again by and by, as it was down at the start.
+            // The feed is retried after a while, because it was unavailable at the start.
             let isKnown = await eventually(within: .seconds(30)) {
                 _ = try? await test.ask("unchanged", Self.ask)
                 let before = test.upstream.arrivals.count
@@ -57,12 +57,12 @@ import Testing
             #expect(try await passesOn(test, "unchanged?language=de"))
             #expect(try await passesOn(test, "unchanged", Self.ask + ["X-Martlet-Environment: test"]))
             #expect(try await passesOn(test, "other"))
-            // What the upstream did not mark is never given again.
+            // Responses that the upstream did not mark are never repeated.
             for _ in 0..<3 { #expect(try await passesOn(test, "status/304")) }
         }
     }
 
-    /// What a service sees of two lines is none of theirs who send the first.
+    /// What a service sees as two header lines is not the key of clients that send the first line.
     @Test func severalTagsAreNobodysKey() async throws {
         try await withGenerations { (test: TestGateway) async throws in
             for _ in 0..<3 {
@@ -83,7 +83,7 @@ import Testing
         try await withGenerations { test in
             test.upstream.generation = 8
             #expect(await eventually(within: .seconds(30)) { (try? await passesOn(test)) == true })
-            // The answer is of the new generation, and holds again.
+            // The response belongs to the new generation, and is valid again.
             #expect(await eventually(within: .seconds(30)) { (try? await passesOn(test)) == false })
         }
     }

@@ -52,9 +52,9 @@ extension IntegrationTests {
         struct Wrong: Sendable, CustomTestStringConvertible {
             var programs = ["auth", "storage", "config", "analytics", "notifications", "gateway"]
             var what: String
-            /// Over a good configuration; nil takes a variable away.
+            /// Changes to a valid configuration; nil removes a variable.
             var environment: [String: String?]
-            /// What the one line must name.
+            /// What the single line must name.
             var names: String
 
             var testDescription: String { what }

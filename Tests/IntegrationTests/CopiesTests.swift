@@ -57,7 +57,7 @@ extension IntegrationTests {
             #expect(try await master.post("storage/Ruled", #"{"_id":"a","_readers":["role:editors"]}"#).isSuccess)
             #expect(try await other.get("storage/Ruled").status == 200)
             #expect(try await user.get("storage/Ruled/a").status == 404)
-            // What a copy remembers is good for 10 s: well before that, it was told.
+            // Cached values are valid for 10 s; the instance was notified well before that.
             #expect(try await master.send("PUT", "roles/editors", #"{"add":["ada"]}"#).isSuccess)
             let (start, limit) = (ContinuousClock.now, Duration.seconds(5))
             try await eventually("the role holds", within: limit) {
@@ -99,7 +99,7 @@ extension IntegrationTests {
             func stop() { program.signal(SIGKILL) }
         }
 
-        /// Starts one more of a process with the environment of the first, on ports of its own.
+        /// Starts another process with the environment of the first, on its own ports.
         private func start(_ name: String, upstreams: [String]) async throws -> Copy {
             var environment = try server.environment(of: name)
             let (port, internalPort) = (try FreePort.find(), try FreePort.find())

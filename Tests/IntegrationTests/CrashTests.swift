@@ -5,8 +5,7 @@ import Synchronization
 import Testing
 
 extension IntegrationTests {
-    /// Crash reports, through the gateway, by the client library that others use, and through deaths of what stores
-    /// them.
+    /// Crash reports through the gateway, from a third-party client library, while the processes that store them die.
     @Suite struct CrashTests {
         private static var hasPython: Bool {
             ProcessInfo.processInfo.environment["MARTLET_TEST_PYTHON"]?.isEmpty == false
@@ -112,7 +111,7 @@ extension IntegrationTests {
                     let headers = [
                         "X-Sentry-Auth": "Sentry sentry_version=7, sentry_key=\(server.connection.ingestKey)"
                     ]
-                    // No answer is as good as none: clients of this kind keep what they got none for.
+                    // No response is as good as a refusal, because clients of this kind then keep their reports.
                     guard let reply = try? await Client.send("POST", url, headers: headers, body) else {
                         try? await Task.sleep(for: .milliseconds(20))
                         return
@@ -138,7 +137,7 @@ extension IntegrationTests {
                         try await texts(server, "SELECT replace(event_id::text, '-', '') FROM analytics.crash_events"))
                     return Set(ids).isSubset(of: stored)
                 }
-                // The counts are of what is stored, whatever was digested twice.
+                // The counts match what is stored, whatever was digested twice.
                 try await eventually("the counts agree") {
                     try await texts(
                         server,

@@ -6,7 +6,7 @@ import MartletTesting
 import Testing
 
 extension IntegrationTests {
-    /// Users who leave, and what is left of them: nothing.
+    /// Deleted users leave nothing behind.
     @Suite(.localServer)
     struct DeletionTests {
         private static let objects = 5_000
@@ -45,7 +45,7 @@ extension IntegrationTests {
             return (id, asUser)
         }
 
-        /// Rows of the app's tables that name the user; the log of changes forgets in its own time.
+        /// Rows of the app's tables that name the user, except the log of changes, which expires by itself.
         private func traces(of id: String) async throws -> [String] {
             try await server.withDatabase { database in
                 let tables = try await database.query(
@@ -100,7 +100,7 @@ extension IntegrationTests {
             try await eventually("the token is refused", within: .seconds(20)) {
                 try await asUser.get("storage/Diary").status == 401
             }
-            // Another user's are untouched.
+            // Data of another user are unchanged.
             #expect(try await asOther.get("auth/me").string("id") == otherID)
             let left: Int = try await server.withDatabase { database in
                 let diary = try #require(PostgresIdentifier(schema: "app_" + server.connection.appId, name: "Diary"))

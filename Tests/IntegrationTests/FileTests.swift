@@ -27,7 +27,7 @@ extension IntegrationTests {
             #expect(try await anybody.get(link).text == "hello")
             #expect(try await anybody.get(link.replacing("b%20c", with: "d")).isProblem(.invalidLink))
             #expect(try await anybody.get("upload/a/b%20c.txt").isProblem(.unauthorized))
-            // A browser sends no header: a link says itself of which environment its file is.
+            // A browser sends no header, so a link contains the environment of its file.
             let test = client.adding(HeaderName.environment, "test")
             #expect(try await test.send("PUT", "upload/a/b%20c.txt", "of test").status == 201)
             let linkToTest = try #require(try await test.post("upload-link/a/b%20c.txt", "{}").string("path"))

@@ -79,7 +79,7 @@ extension IntegrationTests {
             }
             try await eventually("both are live") { try await answers() == ["false", "plain"] }
             let tag = try #require(try await asAda.get("remote/1.0").header("etag"))
-            // Given often enough for the gateway to repeat what may be repeated.
+            // Requested often enough for the gateway to repeat what it may repeat.
             for _ in 0..<3 { #expect(try await asAda.adding("if-none-match", tag).get("remote/1.0").status == 304) }
 
             #expect(try await master.send("PUT", "roles/editors", #"{"add":["\#(id)"]}"#).status == 204)

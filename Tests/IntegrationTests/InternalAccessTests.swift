@@ -5,7 +5,7 @@ import MartletTesting
 import Testing
 
 extension IntegrationTests {
-    /// Nothing that is ours among ourselves can be reached or forged from outside.
+    /// Internal calls can be neither reached nor forged from outside.
     @Suite(.localServer)
     struct InternalAccessTests {
         let server: LocalServer

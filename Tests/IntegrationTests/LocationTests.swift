@@ -4,18 +4,18 @@ import MartletCore
 import Testing
 
 extension IntegrationTests {
-    /// `Location` of what is made, as clients see it: behind the gateway, which gives services other paths.
+    /// `Location` of created things as clients see it: behind the gateway, whose paths differ from those of services.
     @Suite(.localServer)
     struct LocationTests {
         struct Making: CustomTestStringConvertible, Sendable {
             var method = "POST"
-            /// Behind `/api/{appKey}/`.
+            /// The path after `/api/{appKey}/`.
             var path: String
             var body: String
-            /// As the location begins, behind `/api/{appKey}/`.
+            /// The beginning of the location, after `/api/{appKey}/`.
             var place: String
             var headers: [String: String] = [:]
-            /// Whether the place answers 200 to a GET.
+            /// Whether a GET of the location answers 200.
             var isRead = true
             var isMaster = true
 

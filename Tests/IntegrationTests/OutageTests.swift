@@ -4,7 +4,7 @@ import MartletTesting
 import Testing
 
 extension IntegrationTests {
-    /// What still works while something is gone.
+    /// What still works during an outage.
     @Suite(.localServer)
     struct OutageTests {
         let server: LocalServer

@@ -4,7 +4,7 @@ import MartletCore
 import Testing
 
 extension IntegrationTests {
-    /// Other applications that let the users of an app sign in.
+    /// Third-party applications that sign in the users of an app.
     @Suite(.localServer)
     struct ProviderTests {
         let server: LocalServer
@@ -21,9 +21,9 @@ extension IntegrationTests {
             $0.isEmpty ? nil : $0
         }
 
-        /// Lets a user sign in by a program of others, in Python.
+        /// Signs a user in with a third-party program in Python.
         ///
-        /// - Returns: the user's id.
+        /// - Returns: The user's id.
         private func signIn(by script: String) async throws -> String {
             let python = try #require(Self.python)
             let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(path: "Support/\(script)")
@@ -69,7 +69,7 @@ extension IntegrationTests {
             let keys = try await Client.send("GET", server.connection.oidcIssuer + "/jwks")
             guard case .array(let published)? = keys.json?["keys"] else { throw Trouble("no keys in \(keys)") }
             #expect(published.map { $0["alg"] } == [.string("RS256"), .string("ES256")], "\(keys)")
-            // The keys for an app's own server are those of access tokens alone.
+            // The keys for an app's own server are only those of access tokens.
             let own = try await Client(url: client.url, appKey: client.appKey, headers: [:]).get("auth/jwks")
             #expect(own["keys.0.alg"] == #""ES256""# && own["keys.1.alg"] != #""RS256""#, "\(own)")
             let claims =
@@ -101,7 +101,7 @@ extension IntegrationTests {
             for path in ["../../internal/keyring", "%2e%2e/%2e%2e/internal/keyring", "..%2f..%2finternal/keyring"] {
                 #expect(try await get(issuer + "/" + path).status >= 400)
             }
-            // The principal is the gateway's to make.
+            // Only the gateway creates principals.
             let auth = try #require(server.connection.services["auth"])
             #expect(try await get(auth + "/oidc/\(server.connection.appId)/jwks").isRefusal(.unauthorized))
         }

@@ -5,13 +5,13 @@ import MartletTesting
 import Testing
 
 extension IntegrationTests {
-    /// Sessions end in auth, and notifications hears of it, as both are run.
+    /// Sessions end in auth and notifications is told, both as in operation.
     @Suite(.localServer) struct PushSignOutTests {
         let server: LocalServer
 
         init() throws { server = try .current }
 
-        /// Somebody's device: its installation, and the client that is signed in on it.
+        /// A user's device: its installation, and the client signed in on it.
         private func device(_ tokens: Reply) async throws -> (path: String, client: Client) {
             let client = Client(server.connection).adding(
                 "authorization", "Bearer \(try #require(tokens.string("accessToken")))")

@@ -5,7 +5,7 @@ import MartletTesting
 import Testing
 
 extension IntegrationTests {
-    /// Staff, as a console has them: through the gateway.
+    /// Staff with a console, through the gateway.
     @Suite(.localServer)
     struct StaffTests {
         let server: LocalServer
@@ -16,7 +16,7 @@ extension IntegrationTests {
             console = StaffConsole(server: server)
         }
 
-        /// Somebody with a password of their own, whom the gateway knows.
+        /// Creates a member with a password of their own, and waits until the gateway knows them.
         private func make(_ name: String, rights: String, by administrator: String) async throws -> (
             id: String, tokens: Reply
         ) {
@@ -145,7 +145,7 @@ extension IntegrationTests {
             for path in ["auth/me", "storage/Notes", "auth/sessions"] {
                 #expect(try await asStaff.get(path).isProblem(.invalidToken))
             }
-            // Nor do keys of an app, or a cookie.
+            // Neither do an app's keys, or a cookie.
             for headers in [[HeaderName.masterKey: server.connection.masterKey], ["cookie": "accessToken=\(token)"]] {
                 #expect(
                     try await Client.send("GET", server.connection.url + "/admin/staff", headers: headers).isProblem(

@@ -18,7 +18,7 @@ extension IntegrationTests {
                 #expect(found["config.version"] == "null" && found["translation.version"] == "null")
 
                 let before = server.connection
-                // A fraction of a second; the gateway's long poll at auth, which lasts 20 s, must not be waited for.
+                // A fraction of a second: the gateway's long poll at auth, which lasts 20 s, must not be waited for.
                 try await server.stop(limit: .seconds(15))
                 await #expect(throws: (any Error).self, "nobody listens") { try await client.get("storage/Notes") }
                 try await server.startAgain()

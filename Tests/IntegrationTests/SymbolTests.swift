@@ -22,7 +22,7 @@ extension IntegrationTests {
             server = try .current
         }
 
-        /// `sentry-cli` with arguments, as somebody's build would run it.
+        /// Runs `sentry-cli` like a build would.
         private func sentry(_ arguments: String..., key: String? = nil, project: String) async throws -> (
             status: Int, output: String
         ) {
@@ -123,7 +123,7 @@ extension IntegrationTests {
                 let set = try await sentry(
                     ["releases", "set-commits", version, "--local"], variables: ["GIT_DIR": folder + "/.git"],
                     project: server.connection.appId)
-                // The second one knows the first: there is nothing new.
+                // The second one finds the first: there is nothing new.
                 #expect(
                     set.status == 0
                         && set.output.contains(version == versions[0] ? "Success! Set commits" : "No commits found"),

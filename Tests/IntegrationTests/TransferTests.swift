@@ -27,7 +27,7 @@ extension IntegrationTests {
         @Test func `a file is imported, exported, exported by a job, and copied to test, through the gateway`()
             async throws
         {
-            // More than the gateway lets other calls send.
+            // More than the gateway accepts for other calls.
             let count = 3_000
             let text = String(repeating: "x", count: 900)
             let file =

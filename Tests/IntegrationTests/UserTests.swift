@@ -6,7 +6,7 @@ import MartletTesting
 import Testing
 
 extension IntegrationTests {
-    /// End users, as an app on a device has them.
+    /// End users with an app on a device.
     @Suite(.localServer)
     struct UserTests {
         let server: LocalServer
@@ -43,7 +43,7 @@ extension IntegrationTests {
             #expect(try await client.post("storage/Diary", "{}").status == 403)
         }
 
-        /// One call of each kind of management, of every service.
+        /// One management call of each kind in every service.
         static let management = [
             ("GET", "collections", nil), ("PUT", "collections/Diary/rules", "{}"), ("DELETE", "collections/Diary", nil),
             ("GET", "roles", nil),

@@ -5,10 +5,10 @@ import Testing
 
 @testable import ConfigService
 
-/// What is found in configurations, as `severity code path`.
+/// The findings in configurations, as `severity code path`.
 @Suite struct ConfigurationCheckTests {
-    /// The thesis' figure 4.6 and listing 5.20: a property that is not set is an empty text, an object's kind stands
-    /// among its properties.
+    /// The thesis's figure 4.6 and listing 5.20: an unset property is an empty text, and an object's kind is among its
+    /// properties.
     static let thesis = """
         {"version":"2.4.2.2","languagesList":["en","fr"],"mainSettings":{"url":"www.dit.ie","doAnalytics":"1"},
         "colors":[{"name":"white","red":255,"green":255,"blue":255,"alpha":1},{"name":"blackColor","red":0,"green":0,"blue":0,"alpha":1.0}],

@@ -6,7 +6,7 @@ import Testing
 
 @testable import ConfigService
 
-/// What other services hear of live versions.
+/// How other services learn about live versions.
 @Suite struct LiveVersionsTests {
     @Test func `a service is notified of each space's latest published version at once`() async throws {
         try await ConfigApp.run(kinds: Self.kinds) { app in

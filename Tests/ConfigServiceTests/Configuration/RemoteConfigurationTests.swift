@@ -8,7 +8,7 @@ import Testing
 
 @testable import ConfigService
 
-/// What clients get of configurations.
+/// Configurations as clients get them.
 @Suite struct RemoteConfigurationTests {
     private static let light = """
         {"version":"2.4.2.2","languagesList":["en"],"mainSettings":{"url":"www.dit.ie","size":1.0},"colors":[{"name":"nav","red":200,"green":0,"blue":0,"alpha":1}],
@@ -57,7 +57,7 @@ import Testing
         }
     }
 
-    /// App version, theme, and whose configuration it gets; nil: none.
+    /// App version, theme, and the name of the configuration returned; nil for none.
     private static let fallbacks: [(String, String?, String?)] = [
         ("1.0", nil, nil), ("1.0", "Dark", nil), ("2", nil, "2.0~Light"), ("2.0.0", "Light", "2.0~Light"),
         ("2.0.5", "Dark", "2.0~Dark"),

@@ -104,7 +104,7 @@ import Testing
             patch: row(#""text":{"translation":"event.title"}"#)),
     ]
 
-    /// The events' row with one view of these members.
+    /// The row of the events app with a view that has these members.
     static func row(_ members: String) -> String { #"{"views":{"EventRow":{"contents":[{\#(members)}]}}}"# }
 
     @Test("What would fail on a device is an error that names its place", arguments: refusals)
@@ -149,7 +149,7 @@ import Testing
 
     @Test("Nested views are measured after expansion")
     func tree() throws {
-        // Each of 14 views has the next one twice: 16,383 views from 14 short texts.
+        // Each of 14 views contains the next one twice: 16,383 views from 14 short texts.
         let doubling = (0..<14).map {
             #""V\#($0)":{"contents":\#($0 == 13 ? "[]" : #"["V\#($0 + 1)","V\#($0 + 1)"]"#)}"#
         }
@@ -197,11 +197,11 @@ import Testing
                 "\($0.severity) \($0.code)"
             }
         }
-        // 0.9 is before the definition's minClient.
+        // 0.9 is below the definition's minClient.
         #expect(try found("there") == [])
         #expect(try found("english") == ["warning untranslated"])
         #expect(try found("nowhere") == ["error missing-translation"])
-        // What apps of the minClient get, as there is none of their version.
+        // What apps of the minClient version get, because there is none for their version.
         let older = LiveSpace(
             Self.space,
             live: [

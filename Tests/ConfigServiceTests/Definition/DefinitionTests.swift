@@ -55,7 +55,7 @@ import Testing
                     && contents["1"]?["name"] == .string("title"))
             #expect(contents["4"]?["name"] == .string("description") && contents["5"] == nil)
 
-            // Back, in one call: a newer version with the older content, of which the client has every part.
+            // Reverted in one call: a newer version with the older content, of which the client has every part.
             #expect(
                 try await app.master("POST", "/config/definition/kick-in/rollback", #"{"version":1}"#)["version"] == "3"
             )
@@ -78,7 +78,7 @@ import Testing
                     name: name, environment: environment, latest: latest, isSigned: keys.isSigned
                 ).version
             }
-            // Who keeps newer ones back has a week for it, whole days (UTC) after the day of the signature.
+            // An attacker who withholds newer manifests has a week, in whole UTC days from the day of the signature.
             let expires = try #require(
                 try SignedManifest(json: Data(second.utf8)).manifest.expires.flatMap { Date(rfc3339: $0) })
             #expect(
@@ -110,7 +110,7 @@ import Testing
                 try verify(second.replacing(#""schema":1"#, with: #""schema":2"#))
             }
 
-            // The same manifest, written another way, is the same manifest.
+            // The same manifest in another notation is the same manifest.
             let value = try #require(try JSONValue(parsing: second.utf8)["manifest"])
             guard case .object(let members) = value else { return }
             let rewritten = JSONValue.object(members.reversed()).text
@@ -135,7 +135,8 @@ import Testing
             ).id
             let (first, second) = try await (one, two)
             #expect(first == second)
-            // With another internal secret the key cannot be opened: another is made, and the former one stays known.
+            // With another internal secret the key cannot be opened: a new one is created, and the former one stays
+            // known.
             let third = try await DefinitionKeyStore(postgres: app.postgres, internalSecret: Secret("another-secret"))
                 .signer(of: "app1").id
             #expect(third != first)
@@ -206,7 +207,7 @@ import Testing
                     == "gzip")
             #expect(try await app.client("GET", path, headers: ["if-none-match": "\"\(old.sha256)\""]).status == 304)
 
-            // Whoever has the former manifest still finds its parts; ten versions later it is too late.
+            // A client with the previous manifest still finds its parts; ten versions later it does not.
             for number in 1...DefinitionEditions.reach {
                 let patch = #"{"views":{"EventDetailView":{"contents":{"title":{"top":\#(number)}}}}}"#
                 try await app.publish(.definition, "kick-in", DefinitionFixture.kickIn(patch).text)

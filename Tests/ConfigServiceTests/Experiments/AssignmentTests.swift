@@ -37,7 +37,7 @@ import Testing
         let together = TestExperiment.space(try TestExperiment.compiled("one"), try TestExperiment.compiled("two"))
             .variations(of: 0..<4_000)
         #expect(together.allSatisfy { $0.count == 2 })
-        // Independent of each other: half of them have the same variation in both.
+        // Independent of each other: half of the units have the same variation in both.
         #expect((1_850...2_150).contains(together.count { $0["one"] == $0["two"] }))
     }
 
@@ -108,7 +108,7 @@ import Testing
         #expect(Set(assignments.map(\.text)) == ["checkout=control", "checkout=dark"])
     }
 
-    /// Weights that change in a later phase: GrowthBook's sticky buckets.
+    /// Weights that change in a later phase, like GrowthBook's sticky buckets.
     @Test func `In a later phase units keep their variations, and new ones follow the new weights`() throws {
         let later =
             #"{"phase":1,"variations":[{"key":"control","weight":0.01},{"key":"dark","weight":0.99,"flags":{"x":1}}]}"#

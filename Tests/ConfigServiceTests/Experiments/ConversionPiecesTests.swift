@@ -8,17 +8,17 @@ import Testing
 
 @testable import ConfigService
 
-/// More metrics than analytics answers at once.
+/// More metrics than analytics can answer at once.
 @Suite struct ConversionPiecesTests {
     private static let names = (10..<22).map { "m\($0)" }
 
-    /// Analytics, which does not get through some metrics' events in its time.
+    /// An analytics service that is too slow for the events of some metrics.
     private final class Analytics: Sendable {
         struct State {
             var questions: [[String]] = []
             var slow: Set<String> = []
             var wrong: Set<String> = []
-            /// Those that take too long together, though each of them does not.
+            /// Metrics that are too slow together, though not alone.
             var isPairTooMuch = false
         }
         let state = Mutex(State())
@@ -67,7 +67,7 @@ import Testing
         }
     }
 
-    /// However slow the machine is, what was answered is new, and what failed is paused.
+    /// Limits under which every answer stays fresh and every failure stays paused, however slow the machine is.
     private static var limits: Conversions.Limits {
         var limits = Conversions.Limits()
         (limits.validity, limits.pause, limits.lastCall, limits.call) = (
@@ -122,7 +122,7 @@ import Testing
                     answer["conversions.problem"] == #""too-large""# && answer["metrics.9.name"] != nil
                         && answer["metrics.10"] == nil)
             }
-            // Four pieces, and the metrics of two of them alone; nothing more by the second request.
+            // Four groups, and two of their metrics alone; the second request adds nothing.
             #expect(analytics.questions.map(\.count) == [3, 3, 3, 3, 1, 1, 1, 1, 1, 1])
         }
     }

@@ -9,14 +9,14 @@ import Testing
 
 @testable import ConfigService
 
-/// What results say when analytics does not, and which metrics can be.
+/// Results without an answer from analytics, and the validation of metrics.
 @Suite struct ConversionRefusalTests {
     private static let experiment = """
         {"title":"T","state":"draft","unit":"device","variations":[{"key":"control"},{"key":"dark","flags":{"title":"dark"}}],
          "metrics":[{"name":"bought","event":"buy"},{"name":"sent","kind":"proportion"}]}
         """
 
-    /// Analytics, which is asked and may be away.
+    /// An analytics service that may be unavailable.
     private final class Analytics: Sendable {
         struct State {
             var questions: [ExperimentQuestion] = []
@@ -88,7 +88,7 @@ import Testing
             #expect(
                 answer["conversions.metrics"] == #"{"bought":{"state":"failed","asOf":null,"problem":"\#(problem)"}}"#,
                 "\(answer)")
-            // What it says once stays readable.
+            // An answer stays readable once it has arrived.
             analytics.state.withLock { $0.failure = nil }
             #expect(try await Self.results(app)["metrics.0.name"] == #""bought""#)
         }

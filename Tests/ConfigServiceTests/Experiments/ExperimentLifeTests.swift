@@ -14,7 +14,7 @@ import Testing
 @Suite struct ExperimentLifeTests {
     private static let path = "/config/experiment/checkout"
 
-    /// With the configurations 1.2.0 and 1.2.0~Dark published, and a draft of the experiment.
+    /// Publishes the configurations 1.2.0 and 1.2.0~Dark, and a draft of the experiment.
     private static func run(_ changes: String = "{}", _ body: @Sendable (ConfigApp) async throws -> Void) async throws {
         let draft = try TestExperiment.json(changes).text
         try await ConfigApp.run(kinds: TestExperiment.kinds) { app in
@@ -38,7 +38,7 @@ import Testing
             #expect(started.status == 200 && started["version"] == "1" && started["note"] == #""Go""#, "\(started)")
             let running = try #require(try await Self.experiment(app))
             #expect(running.state == .running && running.start != nil)
-            // The variation's version is in memory, and so is what is live.
+            // The variation's version and the live version are in memory.
             let space = try await app.service.live.current(app.space)
             #expect(space.version(1, of: DocumentKey(.configuration, "1.2.0~Dark")) != nil)
             #expect(space.assignments(for: TestExperiment.device(1), [:], at: .distantFuture).count == 1)
@@ -46,7 +46,7 @@ import Testing
             let stopped = try await app.master("POST", Self.path + "/stop")
             #expect(stopped.status == 200 && stopped["version"] == "2", "\(stopped)")
             #expect(try await Self.experiment(app)?.state == .stopped)
-            // Again with other weights, units would move.
+            // Starting again with other weights would move units.
             let weights = #"{"coverage":0.5}"#
             try #require(try await app.master("PATCH", Self.path, weights, headers: ["if-match": "*"]).status == 200)
             #expect(try await app.master("POST", Self.path + "/start").isProblem(.documentRefused))
@@ -64,7 +64,7 @@ import Testing
             #expect(
                 after[DocumentKey(.configuration, "1.2.0")].map { String(buffer: $0.content) } == #"{"text":"dark"}"#)
             #expect(after.assignments(for: TestExperiment.device(1), [:], at: .distantFuture).isEmpty)
-            // The draft of the configuration had no changes of its own: it follows.
+            // The configuration's draft had no changes of its own, so it follows.
             #expect(try await app.master("GET", "/config/configuration/1.2.0").text == #"{"text":"dark"}"#)
             let draft = try await app.master("GET", Self.path)
             #expect(
@@ -157,7 +157,7 @@ import Testing
             _ = try await expose(40..<60)
             #expect(try await units().reduce(0, +) == 20, "also who was in before is in again")
 
-            // A copy that has not heard of it goes on with the deleted one.
+            // An instance that has not noticed continues with the deleted experiment.
             for number in 100..<110 {
                 _ = await experiments.configuration("1.2.0", for: TestExperiment.device(number), [:], in: before)
             }
@@ -267,7 +267,7 @@ import Testing
             let refused = try await publish(#"{"coverage":0.5}"#)
             #expect(
                 refused.isProblem(.documentRefused) && refused["findings.0.code"] == #""moves-units""#, "\(refused)")
-            // Stopping works whatever the draft is, and keeps its changes.
+            // Stopping works for any draft, and keeps its changes.
             #expect(try await app.master("POST", Self.path + "/stop").status == 200)
             #expect(try await app.master("GET", Self.path)["coverage"] == "0.5")
             #expect(try await Self.experiment(app)?.coverage == 1)

@@ -174,7 +174,7 @@ import Testing
             #expect(try await Self.rows(app) == 1)
             #expect(try await store.export(user: other, in: space.space, after: 0, limit: 10).count == 1)
 
-            // One whose statement had begun before: it goes with the next cleaning.
+            // A statement that had begun before; its row is removed by the next cleaning.
             try await app.database.withSuperuser { client in
                 _ = try await client.execute(
                     """
@@ -184,7 +184,7 @@ import Testing
             }
             await copy.log.clean()
             #expect(try await Self.rows(app) == 1)
-            // After a week nothing waits any more, and nobody remembers.
+            // After a week nothing is waiting any more, and the erasure is forgotten.
             try await app.database.withSuperuser {
                 _ = try await $0.execute("UPDATE config.erased_units SET erased = now() - interval '8 days'")
             }

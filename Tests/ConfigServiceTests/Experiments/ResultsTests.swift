@@ -52,7 +52,7 @@ import Testing
                 #expect(abs(number - value) <= 1e-9 * abs(value), "\(path): \(number)")
             }
             #expect(answer["hint.advice"] == #""wait""# && answer["units.dark"] == "4100", "\(answer)")
-            // p = 0.27 for 4000 to 4100, half and half.
+            // p = 0.27 for 4000 to 4100 with equal weights.
             #expect(abs(try Self.number(answer, "sampleRatioP") - 0.2665) < 0.001)
             // For an effect of a tenth, by (1.96 + 0.84)²: about 29,800 in each variation.
             #expect(abs(try Self.number(answer, dark + "neededUnits") - 2 * 29_828) < 200)

@@ -48,7 +48,7 @@ import Testing
                 all["flags.0"] == dark.text && all["flags.3.key"] == "\"own\"" && all["metadata.version"] == "\"1\"",
                 "\(all)")
             #expect(all["eventStreams.0.endpoint.requestUri"] == "\"/ofrep/v1/events\"")
-            // Another environment has flags of its own.
+            // Flags of another environment are separate.
             var test = app
             test.environment = .test
             #expect(try await Self.evaluate(test)["flags"] == "[]")
@@ -106,7 +106,7 @@ import Testing
             #expect(
                 ada["version"] == "1" && ada["flags.own.value"] == "true" && ada["flags.rate.value"] == "1.0", "\(ada)")
             #expect(try await app.client("POST", path, claim, user: "bob")["flags.own.value"] == "false")
-            // The same words of somebody else are not the same.
+            // The same words about another user are not the same request.
             let tag = try #require(ada.header("etag"))
             #expect(
                 try await app.client("POST", path, claim, user: "ada", headers: ["if-none-match": tag]).status == 304)

@@ -40,9 +40,9 @@ import Testing
             let other = ConfigService(
                 postgres: unreachable, internalSecret: ConfigApp.internalSecret, others: .none, logger: .silent,
                 kinds: .plain)
-            // A space that is not known cannot be read.
+            // An unknown space cannot be read.
             await #expect(throws: (any Error).self) { try await other.live.current(app.space) }
-            // One that is known can, whatever the database does.
+            // A known one can, whatever the database does.
             let known = try await app.service.live.current(app.space)
             await app.service.postgres.close()
             await app.service.live.catchUp(app.space)

@@ -31,7 +31,7 @@ import Testing
             #expect(String(buffer: live.content) == #"{"text":"one","ratio":1.0}"# && live.version == 1)
             #expect(first["sha256"] == "\"\(live.sha256)\"")
 
-            // The same again makes no version.
+            // The same content again makes no version.
             let again = try await app.master("POST", path + "/publish")
             #expect(again["version"] == "1" && again["isNew"] == "false", "\(again)")
 
@@ -67,7 +67,7 @@ import Testing
             #expect(try await app.master("DELETE", path, headers: ["if-match": "\"2\""]).status == 204)
             #expect(try await app.service.live.current(app.space)[key] == nil)
             #expect(try await app.master("GET", path).isProblem(.documentNotFound))
-            // History goes on.
+            // The history continues.
             #expect(try await app.publish(.flags, "default", #"{"text":"again"}"#)["version"] == "5")
         }
     }
@@ -170,7 +170,7 @@ import Testing
             let promoted = try await app.master("POST", Self.path + "/promote", #"{"from":"test"}"#)
             #expect(promoted["version"] == "1" && promoted["origin"] == "\"promote\"", "\(promoted)")
             #expect(try await app.master("GET", Self.path).text == #"{"text":"tried"}"#)
-            // With changes of its own the draft stays.
+            // A draft with its own changes stays.
             _ = try await app.master("PUT", Self.path, #"{"text":"mine"}"#, headers: ["if-match": "*"])
             try await test.publish(.flags, "default", #"{"text":"tried again"}"#)
             #expect(try await app.master("POST", Self.path + "/promote", "{}")["version"] == "2")
@@ -190,12 +190,12 @@ import Testing
             _ = try await app.master("PUT", Self.path, #"{"text":"mine"}"#, headers: ["if-none-match": "*"])
             #expect(try await app.master("POST", Self.path + "/promote", "{}")["version"] == "1")
             #expect(try await app.master("GET", Self.path).text == #"{"text":"mine"}"#)
-            // A key of test is told nothing of live; staff bring it over.
+            // A test key learns nothing about live; staff copy it over.
             #expect(try await test.master("POST", Self.path + "/promote", #"{"from":"live"}"#).isProblem(.forbidden))
             let update = StaffRights(["app1": [.config: [.update]]])
             #expect(
                 try await test.staff("POST", Self.path + "/promote", #"{"from":"live"}"#, rights: update).status == 200)
-            // Without the right to create none is made.
+            // Without the right to create, nothing is created.
             _ = try await test.publish(.flags, "second", "{}")
             #expect(
                 try await app.staff("POST", "/config/flags/second/promote", "{}", rights: update).isProblem(
@@ -209,7 +209,7 @@ import Testing
             let soon = Date(timeIntervalSinceNow: 2).formatted(.iso8601)
             let scheduled = try await app.master("POST", Self.path + "/publish", #"{"at":"\#(soon)","note":"n"}"#)
             #expect(scheduled.status == 202 && scheduled["state"] == "\"waiting\"", "\(scheduled)")
-            // What the draft becomes meanwhile is not what was scheduled.
+            // Later changes of the draft are not part of the scheduled version.
             _ = try await app.master("PATCH", Self.path, #"{"text":"bad"}"#, headers: ["if-match": "*"])
             try await eventually {
                 try await app.service.live.current(app.space)[DocumentKey(.flags, "default")] != nil
@@ -320,7 +320,7 @@ import Testing
 }
 
 extension ConfigApp {
-    /// As `publish`, for what may be refused.
+    /// Like `publish`, for calls that may be refused.
     func publishing(_ kind: DocumentKind, _ name: String, _ content: String) async throws -> Answer {
         _ = try await master("PUT", "/config/\(kind.rawValue)/\(name)", content, headers: ["if-none-match": "*"])
         return try await master("POST", "/config/\(kind.rawValue)/\(name)/publish")

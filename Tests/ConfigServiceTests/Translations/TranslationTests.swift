@@ -9,7 +9,7 @@ import Testing
 @Suite struct TranslationTests {
     private static let path = "/config/translation/1.2.0"
 
-    /// German lacks `bye`, Austrian German has one text of its own, French is held back.
+    /// German lacks `bye`, Austrian German has one text of its own, and French is not published yet.
     private static let document = """
         {"sourceLanguage":"en","languages":{"en":{"published":true},"de":{"published":true},"de-AT":{"published":true},"fr":{"published":false}},
         "strings":{
@@ -75,7 +75,7 @@ import Testing
             #expect(
                 answer["strings.name"] == "\"\(expected)\""
                     && answer.header("translation-version") == "\"\(expected)~1\"", "\(answer)")
-            // A publication is asked for by its own name.
+            // A publication is requested by its own name.
             #expect(
                 try await app.client("GET", "/translationVersion/en/\(version)~1").status
                     == (version == expected ? 200 : 404))
@@ -145,7 +145,7 @@ import Testing
             #expect(
                 try await app.client("GET", "/translation/de/1.2.0")["strings.dogs.plural.other"] == "\"%lld Hunde\"")
 
-            // A new document at once; and nothing of one that is refused.
+            // A new document takes effect at once; a refused one not at all.
             let second = try await app.master(
                 "POST", "/translation", #"{"version":"2.0","language":"en","strings":{"a":"b"},"publish":true}"#)
             #expect(second["published.version"] == "1", "\(second)")

@@ -5,7 +5,7 @@ import Testing
 
 @testable import ConfigService
 
-/// Auth takes questions and never answers.
+/// Auth accepts requests and never answers.
 @Suite struct HangingAuthTests {
     private static let flags = """
         {"flags":{"gold":{"type":"boolean","default":false,"rules":[{"when":{"user.profile.plan":"gold"},"value":true}]},
@@ -37,7 +37,7 @@ import Testing
                 hole.end()
                 try await group.waitForAll()
             }
-            // Between the first failure and the third two more may have had their turn.
+            // Between the first failure and the third, two more may have had their turn.
             let asked = hole.asked
             #expect((4...6).contains(asked), "\(asked)")
             for number in 40..<60 { try await Self.expectUnknown(app, "user\(number)") }

@@ -8,7 +8,7 @@ import Testing
 
 @testable import ConfigService
 
-/// What depends on what auth knows of a user (A25).
+/// Decisions that depend on auth's knowledge of a user (A25).
 @Suite struct ProfileTests {
     private static let flags = """
         {"flags":{"gold":{"type":"boolean","default":false,"rules":[{"when":{"user.profile.plan":"gold"},"value":true}]},
@@ -71,7 +71,7 @@ import Testing
                 try await app.client("POST", "/flags/evaluate", "{}", user: "ada", headers: ["if-none-match": tag])
                     .status == 304)
             plan.withLock { $0 = "silver" }
-            // After ten seconds, or in another copy.
+            // After ten seconds, or on another instance.
             let context = EvaluationContext(
                 .object([]), principal: app.principal(.client, user: "ada"), now: .init(timeIntervalSince1970: 0))
             let fresh = UserAttributes(

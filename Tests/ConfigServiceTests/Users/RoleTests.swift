@@ -8,19 +8,19 @@ import Testing
 
 @testable import ConfigService
 
-/// What depends on the roles that storage knows.
+/// Decisions that depend on the roles in storage.
 @Suite struct RoleTests {
     private static let flags = """
         {"flags":{"editor":{"type":"boolean","default":false,"rules":[{"when":{"user.roles":{"$in":["editors"]}},"value":true}]},
           "outsider":{"type":"boolean","default":false,"rules":[{"when":{"user.roles":{"$nin":["editors"]}},"value":true}]}}}
         """
-    /// What an app may say of itself.
+    /// What an app might claim about itself.
     private static let claim =
         #"{"targetingKey":"phone","user":{"id":"ada","roles":["editors"]},"userId":"ada","user.roles":["editors"]}"#
 
     private struct Away: Error {}
 
-    /// Storage, in which ada is an editor; it cannot say anything of eve.
+    /// A storage service in which ada is an editor, and which cannot answer for eve.
     private final class Roles: Sendable {
         private let requests = Mutex<[String]>([])
 
@@ -106,7 +106,7 @@ import Testing
                     "/ofrep/v1/evaluate/flags/editor", #"{"context":\#(Self.claim)}"#)
                 #expect(answer["value"] == "true", "\(answer)")
             }
-            // For whom the gateway says it is, storage's word counts.
+            // If the gateway names a user, storage's roles count.
             let named = try await app.gateway.asking(as: app.principal(.master, user: "ben")).post(
                 "/flags/evaluate", #"{"context":\#(Self.claim)}"#)
             #expect(named["flags.editor.value"] == "false" && roles.asked == ["app1 live ben"], "\(named)")
