@@ -47,8 +47,8 @@ import Testing
         let forged = [
             "", ".", "..", "...", token + ".", "." + token, parts[0] + "." + parts[1], parts[0] + "." + parts[1] + ".",
             parts[0] + ".." + parts[2], [parts[0], encoded(claims), parts[2]].joined(separator: "."),
-            // alg none, with and without a signature; another algorithm under the public key; another kid; a header
-            // with more in it.
+            // Algorithm none, with and without a signature; another algorithm with the public key; another kid; a
+            // header with additional members.
             [encoded(#"{"alg":"none","kid":"k1","typ":"at+jwt"}"#), parts[1], ""].joined(separator: "."),
             [encoded(#"{"alg":"none"}"#), parts[1], parts[2]].joined(separator: "."),
             [encoded(#"{"alg":"HS256","kid":"k1","typ":"at+jwt"}"#), parts[1], hmac].joined(separator: "."),

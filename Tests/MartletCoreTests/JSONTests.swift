@@ -80,7 +80,7 @@ import Testing
         #expect((try? JSONValue(parsing: bytes, allowingDuplicates: true)) != nil)
     }
 
-    /// Names that Swift takes for the same text are two names: a name is its bytes.
+    /// Names that Swift considers equal are two names, because names are compared by bytes.
     @Test(arguments: [
         "{\"\u{e9}\":1,\"e\u{301}\":2}", "{\"K\":1,\"\u{212a}\":2}", #"{"a":{"a":{"a":1}},"b":[{"a":1},{"a":2}]}"#,
         many(200, nil), #"{"a":1,"A":2}"#,
@@ -229,7 +229,7 @@ import Testing
 
     private static let objectNotArray = JSONError.Reason.shape(expected: .object, found: .array)
 
-    /// An object of so many members and one more.
+    /// An object with so many members and one more.
     private static func many(_ count: Int, _ name: String?) -> String {
         let names = (0..<count).map { "k\($0)" } + (name.map { [$0] } ?? [])
         return "{" + names.map { "\"\($0)\":1" }.joined(separator: ",") + "}"
@@ -239,7 +239,7 @@ import Testing
         String(repeating: "[", count: depth) + String(repeating: "]", count: depth)
     }
 
-    /// Numbers that PostgreSQL writes with 395 digits more, each.
+    /// Numbers that PostgreSQL writes with 395 additional digits each.
     private static func growth(_ count: Int) -> String {
         "[" + Array(repeating: "1e399", count: count).joined(separator: ",") + "]"
     }

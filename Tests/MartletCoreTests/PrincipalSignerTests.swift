@@ -39,7 +39,7 @@ import Testing
 
     @Test func `a changed character in payload or MAC is detected`() throws {
         let header = Array(try signer.header(for: Self.principal, at: Self.now).utf8)
-        // The last character of 43 carries two bits that mean nothing.
+        // The last of 43 characters has two unused bits.
         for position in header.indices.dropLast() {
             var changed = header
             changed[position] = changed[position] == UInt8(ascii: "A") ? UInt8(ascii: "B") : UInt8(ascii: "A")

@@ -27,7 +27,7 @@ import Testing
 
     @Test func `every listed setting is read`() throws {
         let reads = Set(try Self.reads().map(\.key))
-        // Read by a name that is put together.
+        // Read by a computed name.
         let made =
             #/(upstream|services)\.\w+|limit\.(key|address)\.(rate|burst)|files\.quota\.\w+|symbols\.(demangler|symbolizer)/#
         for key in Set(SettingNames.byProcess.values.joined()).sorted() where try made.wholeMatch(in: key) == nil {

@@ -2,7 +2,7 @@ import MartletCore
 import Testing
 
 @Suite struct TextBytesTests {
-    /// Each pair is one text to Swift.
+    /// Swift considers the texts of each pair equal.
     @Test(arguments: [("K", "\u{212a}"), ("caf\u{e9}", "cafe\u{301}"), ("a\u{b7}b", "a\u{387}b"), ("a;b", "a\u{37e}b")])
     func `texts that only look alike are different`(_ one: String, _ other: String) throws {
         #expect(one == other)

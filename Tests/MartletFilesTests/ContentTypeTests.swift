@@ -32,7 +32,7 @@ import Testing
         Case("<svg xmlns='http://www.w3.org/2000/svg'>", "image/png", "image/svg+xml"),
         Case("<?xml version='1.0'?><!-- --><svg onload='x()'>", "text/plain", "image/svg+xml"),
         Case("<?xml version='1.0'?><note/>", "text/plain", "application/xml"),
-        // What the client says counts where it does no harm.
+        // The client's declaration counts where it does no harm.
         Case("a,b\n1,2\n", "text/csv; charset=utf-8", "text/csv"), Case("{}", "application/json", "application/json"),
         Case("hello", nil, "text/plain"), Case("hello", "text/html", "text/plain"),
         Case("hello", "image/svg+xml", "text/plain"),

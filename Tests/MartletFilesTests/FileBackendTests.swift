@@ -47,7 +47,7 @@ import Testing
                 }
             }
             #expect(try await files.list(space, after: nil, limit: 10).blobs == [])
-            // An aborted upload may still be on its way out.
+            // An aborted upload may not be removed yet.
             try await files.removeAbandoned(before: Date().addingTimeInterval(60), in: space)
         }
     }

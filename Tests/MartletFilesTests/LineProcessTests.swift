@@ -3,7 +3,7 @@ import MartletFiles
 import Testing
 
 @Suite struct LineProcessTests {
-    /// A shell that runs `script`, asked by `body`.
+    /// Lends a shell that runs `script`.
     private func run(
         _ script: String, limits: ProcessLimits = ProcessLimits(), _ body: (LineProcess) async throws -> Void
     ) async throws {

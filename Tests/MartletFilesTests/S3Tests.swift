@@ -2,7 +2,7 @@ import Testing
 
 @testable import MartletFiles
 
-/// What S3 stores may do and the one of the tests does not.
+/// Behaviour that S3 servers may have and the test server does not.
 @Suite struct S3Tests {
     private static func answer(_ keys: [String], _ end: String, modified: String = "2026-01-02T03:04:05.000Z") -> String
     {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import MartletFiles
 
-/// The examples that AWS prints in "Authenticating Requests: Using the Authorization Header (AWS Signature Version 4)".
+/// The examples in AWS's "Authenticating Requests: Using the Authorization Header (AWS Signature Version 4)".
 @Suite struct SignatureV4Tests {
     struct Example: Sendable, CustomTestStringConvertible {
         var testDescription: String

@@ -5,7 +5,7 @@ import Testing
 
 @testable import MartletFiles
 
-/// Pictures are made by `vips` itself, hostile ones by hand.
+/// Ordinary pictures are made by `vips` itself, hostile ones by hand.
 @Suite(.enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/vipsthumbnail")))
 struct ThumbnailerTests {
     private func thumbnail(
@@ -48,12 +48,12 @@ struct ThumbnailerTests {
         let thumbnail = try await thumbnail(of: source, picture.size)
         let header = try await vips("vipsheader", Array(thumbnail.content.readableBytesView))
         #expect(header.contains(" \(picture.expected.width)x\(picture.expected.height) "), "\(header)")
-        // A GIF has transparency or not as the encoder likes it.
+        // The encoder decides whether a GIF has transparency.
         if !picture.file.hasSuffix("gif") { #expect(thumbnail.contentType == picture.expected.type) }
     }
 
     @Test func `a thumbnail is upright and has no metadata, such as its location`() async throws {
-        // Orientation 6 and a GPS latitude, in an APP1 segment behind the SOI.
+        // Orientation 6 and a GPS latitude, in an APP1 segment after the SOI.
         let plain = try await make("a.jpg")
         let thumbnail = try await thumbnail(of: Array(plain[..<2]) + Exif.segment + plain[2...])
         let bytes = Array(thumbnail.content.readableBytesView)
@@ -89,11 +89,11 @@ struct ThumbnailerTests {
 
     struct Fault: Sendable, CustomTestStringConvertible {
         var testDescription: String
-        /// Stand in for the programs.
+        /// Scripts that stand in for the programs.
         var header = "echo \"$1: 8x8 uchar, 3 bands, srgb, jpegload\""
         var thumbnail = "exit 0"
         var time: Duration = .seconds(60)
-        /// Nil: not the picture's fault. Else whether it is one for ever.
+        /// Nil if the picture is not at fault, otherwise whether the fault is permanent.
         var isLasting: Bool?
     }
 
@@ -191,7 +191,7 @@ struct ThumbnailerTests {
         #expect(ThumbnailSize(text) == nil || text == "a=+1x1")
     }
 
-    /// A picture of 800 by 600.
+    /// Creates a picture of 800 by 600 pixels.
     private func make(_ name: String) async throws -> [UInt8] {
         try await withFolder { folder in
             try run("vips", ["gaussnoise", folder + "/noise.v", "800", "600", "--mean", "128"])
@@ -223,7 +223,7 @@ struct ThumbnailerTests {
     }
 }
 
-/// APP1 with a TIFF directory: orientation 6 (turn right by 90°) and a GPS directory with a latitude reference.
+/// APP1 with a TIFF directory: orientation 6 (rotate right by 90°) and a GPS directory with a latitude reference.
 private enum Exif {
     static let segment: [UInt8] = {
         let tiff: [UInt8] =
@@ -237,7 +237,7 @@ private enum Exif {
 }
 
 private enum Png {
-    /// A header that claims a size, and no more than that.
+    /// A header that claims a size, and nothing else.
     static func bytes(width: UInt32, height: UInt32) -> [UInt8] {
         func big(_ number: UInt32) -> [UInt8] { withUnsafeBytes(of: number.bigEndian) { Array($0) } }
         let header = Array("IHDR".utf8) + big(width) + big(height) + [8, 2, 0, 0, 0]

@@ -249,7 +249,7 @@ struct FlagDocumentTests {
 
     @Test("Documents that would take too long are refused")
     func limits() throws {
-        // Each condition has the one before it twice: 2^40 tests.
+        // Each condition contains the one before it twice: 2^40 tests.
         let conditions = (1...40).map {
             #""c\#($0)":{"$and":[{"$condition":"c\#($0 - 1)"},{"$condition":"c\#($0 - 1)"}]}"#
         }.joined(separator: ",")

@@ -2,9 +2,9 @@ import MartletCore
 import MartletFlags
 import Testing
 
-/// GrowthBook's published cases that mean something on a server: 503 of 517. The others are of browsers: `decrypt` (10)
-/// opens payloads that a CDN delivers encrypted, `urlRedirect` (4) sends a page elsewhere. None of the compared results
-/// may be missing a member, nor have one more.
+/// The 503 of GrowthBook's 517 published cases that apply to a server. The others are for browsers: `decrypt` (10)
+/// opens encrypted payloads of a CDN, and `urlRedirect` (4) redirects a page. Compared results must have exactly the
+/// same members.
 @Suite("GrowthBook's published cases", .enabled(if: Vectors.exist(Vectors.growthBook)))
 struct GrowthBookTests {
     @Test("Conditions match the right attributes", arguments: GrowthBookCase.all("evalCondition"))
@@ -76,8 +76,8 @@ struct GrowthBookTests {
         #expect(result.published == withoutCondition(FlagValue(given.parts[3])))
     }
 
-    /// The published experiment repeats its condition, which is compiled here; what it does is compared by who takes
-    /// part.
+    /// Removes the experiment's condition, which the published result repeats but ours has compiled. Its effect is
+    /// compared by who takes part.
     private func withoutCondition(_ result: FlagValue) -> FlagValue {
         guard case .object(var members) = result, case .object(var experiment) = members["experiment"] else {
             return result
@@ -109,7 +109,7 @@ struct GrowthBookTests {
                         ($0.name, $0.value.string ?? "")
                     }))
         }
-        // Whoever keeps the documents hands out those of who asks.
+        // The owner of the documents looks up the user's own.
         let attributes = FlagAttributes(given.parts[1]["attributes"] ?? .object([]))
         let own = documents.filter { attributes[$0.attributeName] == .string($0.attributeValue) }
         var context = GrowthBookContext(given.parts[1], sticky: StickyBuckets(own))

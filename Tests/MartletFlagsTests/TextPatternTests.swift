@@ -59,7 +59,7 @@ extension TextPatternTests {
     ])
     func `The work per text is bounded for every pattern`(_ pattern: String) throws {
         let compiled = try TextPattern(pattern)
-        // Beyond the bound nothing is looked at; at it the time grows as the text does.
+        // Text beyond the bound is not searched; up to it, the time grows in proportion to the text.
         func time(_ count: Int) -> Double {
             let text = String(repeating: "a", count: count)
             return (0..<3).map { _ in
@@ -71,7 +71,8 @@ extension TextPatternTests {
             }.min() ?? 0
         }
         for count in [64, 128, 256, 512, 1_024] {
-            // Of a text shorter than the pattern both count: sixteen times for four times as much, and no more.
+            // For a text shorter than the pattern both lengths count: sixteen times as long for four times the length,
+            // and no more.
             #expect(time(count) < 40 * max(time(count / 4), 1), "\(count)")
         }
     }

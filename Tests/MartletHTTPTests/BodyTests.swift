@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    /// Of each way of reading a body what it makes of one that is wrong.
+    /// The problem that each way of reading a body reports for an invalid one.
     private static func problems(_ body: [UInt8]) async -> [HTTPProblem?] {
         [
             await problem { try await request(body).json(upTo: 1 << 16) },

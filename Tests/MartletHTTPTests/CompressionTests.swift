@@ -125,7 +125,7 @@ private struct Pages: ServiceDefinition {
 
     func isReady() async -> Bool { true }
 
-    /// So many bytes.
+    /// JSON of a given size in bytes.
     static func json(_ size: Int) -> String {
         let objects = (0...size / 20).map { #"{"id":\#($0),"n":"name"}"# }.joined(separator: ",")
         return "[\"" + objects.replacing("\"", with: "'").prefix(size - 4) + "\"]"
@@ -142,7 +142,7 @@ private struct Pages: ServiceDefinition {
         router.get("varying") { _, _ in Self.page(headers: [.vary: "Authorization"]) }
         router.get("big") { _, _ in Response.json(Self.json(16 << 20 | 1)) }
         router.get("random") { _, _ in
-            // What does not become shorter.
+            // Incompressible content.
             var (state, bytes): (UInt64, [UInt8]) = (1, [])
             for _ in 0..<4_000 {
                 state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407

@@ -56,7 +56,7 @@ import Testing
     }
 }
 
-/// Answers 201 with what it was sent.
+/// A service that answers 201 with the body it was sent.
 private struct Making: ServiceDefinition {
     static let name = "making"
     static let defaultPort = 1

@@ -6,7 +6,7 @@ import Testing
 
 @testable import MartletHTTP
 
-/// Look-ups at a service that fails, or does not answer at all.
+/// Look-ups at a service that fails, or never answers.
 @Suite struct LookupBreakerTests {
     private enum Away: Error, Equatable { case first, second }
 
@@ -46,7 +46,7 @@ import Testing
     }
 
     private final class Refusals: Sendable {
-        /// How many did not even wait.
+        /// How many were refused without waiting.
         let count = Atomic(0)
     }
 
@@ -75,7 +75,7 @@ import Testing
                     }
                 }
             }
-            // The others were turned away while nothing was answered yet.
+            // The others were refused before anything was answered.
             try? await eventually("the others are turned away") {
                 refusals.count.load(ordering: .relaxed) >= 76 && hole.asked >= 4
             }
@@ -84,7 +84,7 @@ import Testing
             return await group.reduce(0) { $0 + ($1 ? 1 : 0) }
         }
         #expect(failed == 100 && refusals.count.load(ordering: .relaxed) == 76)
-        // Between the first failure and the third two more may have had their turn.
+        // Between the first failure and the third, two more may have had their turn.
         let asked = hole.asked
         #expect((4...6).contains(asked), "\(asked)")
         for number in 100..<200 {

@@ -52,10 +52,10 @@ import Testing
             for number in 0..<count { _ = try await profiles.value(of: principal("u\(number)")) }
         }
         #expect(asked.withLock { $0 } == count)
-        // The next does not fit: all are forgotten.
+        // The next does not fit, so all are evicted.
         for user in ["w", "u0"] { _ = try await profiles.value(of: principal(user)) }
         #expect(asked.withLock { $0 } == count + 2)
-        // One that is larger still pushes nobody out, and is not remembered.
+        // An even larger one evicts nothing, and is not cached.
         size.withLock { $0 += 1 }
         for user in ["x", "x"] { _ = try await profiles.value(of: principal(user)) }
         _ = try await profiles.value(of: principal("w"))

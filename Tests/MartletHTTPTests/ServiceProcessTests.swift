@@ -112,7 +112,7 @@ import Testing
     }
 }
 
-/// A service that answers with every kind of failure there is.
+/// A service that fails in every possible way.
 private struct Failing: ServiceDefinition {
     static let name = "failing"
     static let defaultPort = 1

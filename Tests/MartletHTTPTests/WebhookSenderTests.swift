@@ -85,7 +85,7 @@ import Testing
         let cases: [(WebhookSender, OutgoingFailure)] = [
             (WebhookSender(arePrivateAddressesAllowed: false), .invalidURL),
             (WebhookSender(arePrivateAddressesAllowed: false, isPlainHTTPAllowed: true), .privateAddress),
-            // The address of the connection itself is looked at.
+            // The address of the connection itself is checked.
             (
                 WebhookSender(arePrivateAddressesAllowed: false, isPlainHTTPAllowed: true, lookUp: elsewhere),
                 .privateAddress

@@ -94,7 +94,7 @@ import Testing
         }
     }
 
-    // A worker that dies leaves its lease behind: nobody renews it.
+    // A dead worker leaves its lease behind, and no one renews it.
 
     @Test func `the job of a dead worker is taken over when its lease expires, not before`() async throws {
         try await TestQueue.with { test async throws in
@@ -107,7 +107,7 @@ import Testing
                 #expect(ContinuousClock.now - start >= .milliseconds(500))
                 #expect(job.state == .done && job.attempt == 2)
             }
-            // It was not dead, only slow: what it writes now changes nothing.
+            // It was not dead, only slow: its late writes change nothing.
             try await test.queue.end(dead, state: "failed")
             try await test.queue.release(dead)
             #expect(try await test.queue.report(JobProgress(done: 99), dead) == nil)

@@ -38,7 +38,7 @@ struct PluralRulesTests {
         #expect(samples > 1_000)
     }
 
-    /// The numbers behind @integer and @decimal; of a range both ends and, where there are few, what is between.
+    /// The numbers after @integer and @decimal; for a range both ends, and the numbers in between if there are few.
     private static func numbers(in rule: String) -> [String] {
         rule.split(separator: "@").dropFirst().flatMap { group in
             group.drop { $0 != " " }.split(separator: ",").flatMap { sample -> [String] in

@@ -2,7 +2,7 @@ import MartletLogic
 import Testing
 
 @Suite struct CanonicalTextTests {
-    /// RFC 8785, appendix B: IEEE 754 bits and the text they have.
+    /// RFC 8785, appendix B: IEEE 754 bits and their text.
     @Test(
         "Numbers are written as in the RFC's table",
         arguments: [

@@ -100,7 +100,7 @@ import Testing
     @Test(
         "A rule that would grow without end is stopped",
         arguments: [
-            // A text doubled 60 times, a list doubled 60 times, a list in itself 60 times, and loops in loops.
+            // A text doubled 60 times, a list doubled 60 times, a list nested in itself 60 times, and nested loops.
             #"{"reduce":[{"var":""},{"cat":[{"var":"accumulator"},{"var":"accumulator"}]},"xxxxxxxx"]}"#,
             #"{"reduce":[{"var":""},{"merge":[{"var":"accumulator"},{"var":"accumulator"}]},[1]]}"#,
             #"{"reduce":[{"var":""},[{"var":"accumulator"},{"var":"accumulator"}],1]}"#,

@@ -90,7 +90,7 @@ import Testing
         #expect(decoded.joined() == subject.trimmingCharacters(in: .whitespaces))
     }
 
-    /// Drill: a name that wants to be more than a name.
+    /// Drill: a name that tries to be more than a name.
     @Test(arguments: [
         "Shop\r\nBcc: eve@example.org", "Shop\nX: y", "Shop\u{0}", "\"><eve@example.org>", "Shop\\\"",
         "Shop <eve@example.org>", "Shöp\r\n\r\n<script>",
@@ -101,7 +101,7 @@ import Testing
         let lines = lines(try message(name: name))
         let headers = lines.prefix { !$0.isEmpty }.filter { !$0.hasPrefix(" ") }.map { $0.prefix { $0 != ":" } }
         #expect(headers == plain.prefix { !$0.isEmpty }.filter { !$0.hasPrefix(" ") }.map { $0.prefix { $0 != ":" } })
-        // The last thing in the header is our address, and what is before it is quoted or encoded.
+        // The header ends with our address, and everything before it is quoted or encoded.
         #expect(lines.contains(" <shop@example.org>"))
         #expect(
             lines[0].hasPrefix("From: \"") && lines[0].hasSuffix("\"") || lines[0].hasPrefix("From: =?UTF-8?B?"),

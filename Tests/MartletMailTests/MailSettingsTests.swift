@@ -2,7 +2,7 @@ import Testing
 
 @testable import MartletMail
 
-/// Whom mail is from, and by which server.
+/// The sender of mail, and the server that sends it.
 struct MailSettingsTests {
     private func settings(_ domains: Set<String> = [], from: String = "no-reply@operator.example") throws
         -> MailSettings
@@ -32,7 +32,7 @@ struct MailSettingsTests {
         #expect(named.from.name == "Backend")
     }
 
-    /// Drill: an app that writes as a bank, and has what comes back sent to somebody else.
+    /// Drill: an app that poses as a bank, and has bounces sent to someone else.
     @Test(arguments: ["ceo@bank.example", "ceo@sub.operator.example", "ceo@operator.example.bank.example"])
     func `The operator's server sends only from domains that the operator has named`(address: String) throws {
         let way = try #require(

@@ -15,7 +15,7 @@ import Testing
             let sleepers = (0..<8).map { _ in
                 Task { try await client.query("SELECT pg_sleep(600), 'mark'", timeout: .seconds(600)) }
             }
-            // By a client of its own: the statements may have all connections of the other.
+            // With a separate client, because the statements may occupy all connections of the other.
             try await withClient(configuration) { observer async throws in
                 try await eventually("a statement runs") { try await !isGone(observer, "'mark'") }
                 let neighbours = (0..<40).map { number in

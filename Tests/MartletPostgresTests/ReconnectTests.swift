@@ -5,7 +5,7 @@ import ServiceLifecycle
 import Synchronization
 import Testing
 
-/// Each with a server of its own, to be killed.
+/// Each test has a server of its own, which is killed.
 @Suite struct ReconnectTests {
     @Test func `A server killed under load causes clean errors, and service resumes by itself`() async throws {
         let server = try await PostgresServer.start()

@@ -4,7 +4,7 @@ import Testing
 @testable import MartletPostgres
 
 @Suite struct RoleTests {
-    /// Two roles with a table each may read only their own rows.
+    /// Lends two roles with a table each, which may read only their own rows.
     private func withRoles(
         connections: Int,
         _ body: (PostgresClient, _ a: PostgresIdentifier, _ b: PostgresIdentifier) async throws -> Void
@@ -42,8 +42,8 @@ import Testing
         return found == [bare, bare]
     }
 
-    /// A session's list of roles may be stale from the start when another role is granted while it is read, which long
-    /// lists make likely.
+    /// A session's list of roles may be outdated from the start if another role is granted while the list is read,
+    /// which is likely for long lists.
     @Test func `A role granted a moment ago can be used, however many others are granted meanwhile`()
         async throws
     {
@@ -80,7 +80,7 @@ import Testing
                     }
                     try await group.waitForAll()
                 }
-                // One that it really may not become is refused, and does no harm.
+                // A role that it really may not become is refused without harm.
                 let foreign = try #require(PostgresIdentifier("foreign_\(suffix)"))
                 try await admin.execute("CREATE ROLE \(foreign)")
                 var refused: PostgresQuery = "SELECT 1"
@@ -110,7 +110,7 @@ import Testing
                             let found = try await owners(client, b)
                             #expect(isOnly(b, found))
                         case 3:
-                            // Fails right after the switch, which PostgreSQL then takes back.
+                            // Fails right after the switch, which PostgreSQL then rolls back.
                             var failing: PostgresQuery = "SELECT 1 / \(0)"
                             failing.role = number % 2 == 0 ? a : b
                             #expect(await postgresError { try await client.query(failing) }?.sqlState == "22012")
@@ -185,7 +185,7 @@ import Testing
         #expect(tracker.needsSwitch(to: a) && tracker.needsSwitch(to: b))
         tracker.didSendSwitch(to: a, segment: 3)
         #expect(tracker.needsSwitch(to: a))
-        // The switch to b failed or was taken back: still a, and only a is in flight.
+        // The switch to b failed or was rolled back: the role is still a, and only a is in flight.
         tracker.didAnswer(segment: 2, switchedTo: nil)
         #expect(!tracker.needsSwitch(to: a) && tracker.needsSwitch(to: b))
         tracker.didAnswer(segment: 3, switchedTo: nil)

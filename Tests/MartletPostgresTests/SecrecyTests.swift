@@ -3,7 +3,7 @@ import MartletPostgres
 import MartletTesting
 import Testing
 
-/// No secret and no value in anything that may be logged.
+/// Nothing that may be logged contains a secret or a value.
 @Suite struct SecrecyTests {
     private func check(_ value: Any, hides secrets: [String], sourceLocation: SourceLocation = #_sourceLocation) {
         var dumped = ""

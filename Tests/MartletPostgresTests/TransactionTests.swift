@@ -120,7 +120,7 @@ import Testing
     }
 
     @Test func `A longer time-out applies to its statement within a transaction`() async throws {
-        // PostgreSQL's own limit, without the margin of five seconds that the client adds.
+        // PostgreSQL's own limit, without the client's margin of five seconds.
         try await withClient({
             $0.maximumConnections = 1
             $0.queryTimeout = .milliseconds(300)

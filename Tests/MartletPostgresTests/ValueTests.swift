@@ -2,7 +2,7 @@ import Foundation
 import MartletPostgres
 import Testing
 
-/// Values go out and come back unchanged.
+/// Values survive a round trip.
 @Suite struct ValueTests {
     private func check<T: PostgresEncodable & PostgresDecodable & Equatable>(_ values: [T]) async throws {
         try await withClient { client async throws in

@@ -9,7 +9,7 @@ import Testing
 
     @Test(
         arguments: [
-            // An attachment of bytes and an event, as the protocol's own example has them.
+            // The protocol's own example with a binary attachment and an event.
             (
                 header
                     + "\n{\"type\":\"attachment\",\"length\":10,\"content_type\":\"text/plain\",\"filename\":\"hello.txt\"}\n\u{feff}Hello\r\n\n{\"type\":\"event\",\"length\":41}\n{\"message\":\"hello world\",\"level\":\"error\"}\n",

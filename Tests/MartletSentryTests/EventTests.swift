@@ -109,8 +109,8 @@ import Testing
         ] { #expect(text.contains(kept), "\(kept)") }
     }
 
-    /// Each of these took long, more than in proportion: what is looked for again and again in what is long. They have
-    /// nearly as many values as a text may have (`JSONLimits`).
+    /// Each of these once took more than proportional time, because a long text was searched again and again. They have
+    /// nearly the maximum number of values (`JSONLimits`).
     @Test func `A report designed to be slow is read like any other`() throws {
         let many = 19_000
         func list(_ count: Int, _ element: (Int) -> String) -> String {

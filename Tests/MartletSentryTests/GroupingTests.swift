@@ -51,7 +51,7 @@ import Testing
         #expect(Set(try Fixtures.all.map { Grouping(try Fixtures.event($0)).appHash }).count == Fixtures.all.count)
     }
 
-    /// A crash of a build: calls of the app, the outermost first, each a name or an offset in its image.
+    /// A crash of a build: the app's calls, outermost first, each a name or an offset in its image.
     private func native(_ calls: [String], in build: UInt64, isOwn: Bool = true) throws -> Grouping {
         let frames = calls.map { call in
             let (name, offset) = UInt64(call, radix: 16).map { ("<redacted>", $0) } ?? (call, 0x10)

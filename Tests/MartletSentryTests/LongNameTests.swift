@@ -5,10 +5,10 @@ import Testing
 
 @testable import MartletSentry
 
-/// What regular expressions backtracked on. Bounds are of CPU time, which other work on the machine does not lengthen,
-/// and wide: what is meant are factors.
+/// Inputs on which regular expressions used to backtrack. Limits are in CPU time, which other work on the machine does
+/// not affect, and wide: they detect factors.
 @Suite struct LongNameTests {
-    /// Milliseconds of this thread's CPU time; the least of some runs.
+    /// This thread's CPU time in milliseconds; the minimum of several runs.
     private static func cpuTime(_ work: () -> Void) -> Double {
         func now() -> Double {
             var time = timespec()
@@ -22,7 +22,7 @@ import Testing
         }.min() ?? 0
     }
 
-    /// Pieces of names that are repeated.
+    /// Fragments of names that are repeated.
     private static let pieces = [
         "_block_invoke", "_block_invoke_1", "(", "()", "-[", ".cold", ".cold.1", ".1", "$", "$1", "$1/", "( in _",
         "(a in _A", "(1) await resume partial function for ",
@@ -34,11 +34,11 @@ import Testing
     @Test(arguments: pieces, ["", "-[", "__", "$s", "a::", "(", "x"])
     func `A name takes little time, whatever it repeats`(_ piece: String, _ start: String) {
         for end in ["", "!", "]", "_block_invoke", ".cold", ")"] {
-            // At the limit the end counts; what is longer is cut.
+            // At the limit the end counts; longer names are cut.
             for length in [FunctionName.maximumLength, 2_000] {
                 let pieces = String(
                     repeating: piece, count: (length - start.utf8.count - end.utf8.count - 10) / piece.utf8.count)
-                // A number in each, as known names are not made again.
+                // Each has a different number, because known names are cached.
                 let names = (0..<5).map { _ in "\(start)\(pieces)\(UInt32.random(in: 0 ... .max))\(end)" }
                 var index = 0
                 let time = Self.cpuTime {
@@ -66,7 +66,7 @@ import Testing
     ])
     func `A message takes little time`(_ piece: String) {
         for end in ["", "!", "\n", "1"] {
-            // At the limit of `MessagePattern` the end counts; what is longer is cut.
+            // At the limit of `MessagePattern` the end counts; longer messages are cut.
             for length in [1_000, 2_000] {
                 let message = String(repeating: piece, count: (length - end.utf8.count) / piece.utf8.count) + end
                 #expect(Self.cpuTime { _ = MessagePattern.of(message) } < 25, "\(piece)…\(end), \(length) bytes")
@@ -74,12 +74,12 @@ import Testing
         }
     }
 
-    /// Reports as large as they may be, of a piece that is everywhere in them.
+    /// Reports of maximum size that contain a fragment everywhere.
     @Test(arguments: ["_block_invoke", "(", ".cold", "$", "e\u{301}"])
     func `A report's time grows in proportion to its size`(_ piece: String) throws {
         func event(_ frames: Int) throws -> Event {
             let name = String(repeating: piece, count: 1_000 / piece.utf8.count)
-            // Each is another, so that none is known.
+            // Each is different, so that none is cached.
             let list = (0..<frames).map { _ in
                 #"{"function":"\#(name.prefix(100))\#(UInt32.random(in: 0 ... .max))","module":"\#(name)","context_line":"\#(name)"}"#
             }

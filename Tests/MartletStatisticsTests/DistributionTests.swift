@@ -1,7 +1,7 @@
 import MartletStatistics
 import Testing
 
-/// Values of published tables and closed forms, to 1e-12.
+/// Values from published tables and closed forms, to 1e-12.
 @Suite struct DistributionTests {
     @Test(arguments: [
         (0.975, 1.959963984540054), (0.995, 2.5758293035489004), (0.8, 0.8416212335729143), (0.5, 0),

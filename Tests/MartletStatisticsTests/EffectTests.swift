@@ -12,7 +12,7 @@ import Testing
         #expect(throws: Never.self) { try Effect(control: zero, treatment: some, .absolute) }
     }
 
-    /// The table of R's documentation of p.adjust and of Holm's paper, worked by hand.
+    /// The table from R's documentation of p.adjust and from Holm's paper, computed by hand.
     @Test(
         arguments: [
             ([0.01, 0.02, 0.03, 0.04, 0.05], [0.05, 0.08, 0.09, 0.09, 0.09]),

@@ -2,7 +2,7 @@ import Foundation
 import MartletStatistics
 import Testing
 
-/// Against the numbers that gbstats 0.8.0 printed, kept with the public test vectors.
+/// Compares with the output of gbstats 0.8.0, which is stored with the public test vectors.
 @Suite struct VectorTests {
     private struct Printed: Decodable {
         var expected: Double

@@ -6,7 +6,7 @@ import Testing
 
 @testable import OperatorCommands
 
-/// On servers of their own: roles and passwords belong to a whole server.
+/// Uses servers of its own, because roles and passwords belong to a whole server.
 @Suite(.serialized) struct DatabaseSetupTests {
     @Test func `a fresh server gets every role and schema, and a second run changes nothing`() async throws {
         try await withServer { server in

@@ -39,7 +39,7 @@ import Testing
     @Test func `a connection is written readable only by the owner, and read again`() throws {
         try withFolder { folder in
             let file = folder.appending(path: "connection.json")
-            // What was there before, readable by all, is replaced.
+            // An existing file, readable by all, is replaced.
             try Data("old".utf8).write(to: file)
             try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: file.path)
             let connection = Connection(
@@ -107,7 +107,7 @@ import Testing
                 #expect(gateway.environment["MARTLET_UPSTREAM_\(entry.name.uppercased())"] == "unix:" + socket)
                 for other in plan.entries.dropLast() {
                     let known = entry.environment["MARTLET_SERVICES_\(other.name.uppercased())"]
-                    // Any service may ask any other; the gateway has its upstreams.
+                    // Any service may call any other; the gateway has its upstreams.
                     #expect(known == (entry.name != other.name ? other.address : nil))
                 }
             }

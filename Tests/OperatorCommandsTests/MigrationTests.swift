@@ -83,7 +83,7 @@ private func migration(_ number: Int, _ sql: String) -> Migration {
     Migration(number: number, name: "step", sql: Array(sql.utf8))
 }
 
-/// An empty database, as superuser.
+/// Lends an empty database, as superuser.
 private func withDatabase(_ body: (PostgresClient) async throws -> Void) async throws {
     var configuration = try await PostgresServer.shared().makeDatabase()
     configuration.maximumConnections = 1

@@ -39,7 +39,7 @@ import Testing
     }
 
     @Test func `a port in use by another program is reported, and a free one is not`() async throws {
-        // None that the system gives to others as soon as it is free.
+        // Not a port that the system assigns to others as soon as it is free.
         let port = try FreePort.find()
         let taken = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1).bind(host: "127.0.0.1", port: port).get()
@@ -82,7 +82,7 @@ import Testing
         for name in ["postgres", "storage", "gateway"] {
             let process = Process()
             process.executableURL = URL(filePath: "/usr/bin/env")
-            // It ends a while after the signal, as a process that drains does. A shell could not handle a signal that
+            // It exits a while after the signal, like a process that drains. A shell could not handle a signal that
             // this process ignores.
             let script = """
                 import signal, sys, time
@@ -101,7 +101,7 @@ import Testing
             try Data("\(process.processIdentifier)\n".utf8).write(to: folder.appending(path: "run/\(name).pid"))
             try await eventually("\(name) runs") { FileManager.default.fileExists(atPath: "\(log).\(name)") }
         }
-        // Another program that has the number of one that ended long ago.
+        // Another program that has the process id of one that ended long ago.
         let innocent = Process()
         (innocent.executableURL, innocent.arguments) = (URL(filePath: "/bin/sleep"), ["60"])
         try innocent.run()

@@ -258,7 +258,7 @@ enum BadBodies {
         BadBody(.limitExceeded, #"{"a":\#(String(repeating: "9", count: 401))}"#),
     ]
 
-    /// An object, `depth` levels deep.
+    /// An object nested `depth` levels deep.
     static func nested(_ depth: Int) -> String {
         String(repeating: #"{"a":"#, count: depth - 1) + "{}" + String(repeating: "}", count: depth - 1)
     }

@@ -10,7 +10,7 @@ import Testing
 @testable import StorageService
 
 @Suite struct FollowCollectionTests {
-    /// Runs `body` beside a stream that is open.
+    /// Runs `body` while a stream is open.
     private func following(
         _ app: StorageApp, _ collection: String = "Notes", where filter: String? = nil, keys: [String]? = nil,
         user: String? = nil,
@@ -83,7 +83,7 @@ import Testing
             try await stream.wait(for: 5)
             #expect(stream.lines.prefix(3) == ["create early0", "create early1", "create early2"])
             #expect(Set(stream.lines.suffix(2)) == ["create late", "create last"])
-            // From the middle of it: the late one comes, the others do not.
+            // Resumes in the middle: the late event arrives, the others do not.
             let middle = stream.events[2].id
             try await following(app, since: middle) { again in
                 try await again.wait(for: 2)
@@ -216,14 +216,14 @@ import Testing
         _ = try await app.client.post("/storage/Notes", #"{"_id":"start"}"#)
         let principal = app.principal(.client)
         let clients = [app.database.client(for: "storage", maximumConnections: 4), app.database.client(for: "storage")]
-        // Copies of its own: what ends here is every stream of a copy.
+        // Instances of its own, because a break ends every stream of an instance.
         let copies = clients.map { StorageService(postgres: $0, files: SharedFiles.settings).live }
         let streams = [LiveStream(), LiveStream(), LiveStream()]
         let writes = 300
         try await withThrowingTaskGroup(of: Void.self) { tasks in
             for (number, stream) in streams.enumerated() {
                 tasks.addTask {
-                    // 20 breaks: each time at another copy of the service.
+                    // 20 breaks, each on another instance of the service.
                     for round in 0..<20 {
                         let copy = copies[(number + round) % copies.count]
                         let follower = Task { try await stream.follow(copy, "Notes", as: principal) }

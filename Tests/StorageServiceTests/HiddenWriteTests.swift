@@ -6,9 +6,9 @@ import Testing
 
 @testable import StorageService
 
-/// Writes tell nothing of fields that are hidden from whoever writes.
+/// Writes reveal nothing about fields that are hidden from the writer.
 @Suite struct HiddenWriteTests {
-    /// `secret` is shown to nobody, `mail` to staff, `place` to the owner. `a` is of ada, `b` of eve.
+    /// `secret` is shown to nobody, `mail` to staff, `place` to the owner. `a` belongs to ada, `b` to eve.
     private static func app() async throws -> StorageApp {
         let app = try await StorageApp()
         #expect(try await app.master.put("/roles/staff", #"{"add":["boss"]}"#).status == 204)
@@ -42,8 +42,7 @@ import Testing
                 #"{"\#(field).x":1}"#, #"{"\#(field).x":{"__op":"Delete"}}"#,
             ]
         for body in bodies {
-            // No object shows the first two to ben; `place` depends on the object, so one that is not there is not
-            // found.
+            // No object shows the first two to ben. `place` depends on the object, so a missing object is not found.
             let code = field == "place" && id == "none" ? ErrorCode.objectNotFound : .forbidden
             try await app.expectRefusal(code, field: code == .forbidden ? field : nil) {
                 try await app.user("ben").patch("/storage/Note/\(id)", body)
@@ -66,7 +65,7 @@ import Testing
         try await app.expectRefusal(.forbidden, field: "place") {
             try await app.user("ada").patch("/storage/Note/b", #"{"place":{"__op":"Add","objects":[2]}}"#)
         }
-        // Whose it is counts before the write: one cannot make oneself the owner on the way.
+        // Ownership before the write counts: a write cannot make its caller the owner.
         try await app.expectRefusal(.forbidden, field: "place") {
             try await app.user("ben").patch(
                 "/storage/Note/a", #"{"owner":"ben","place":{"__op":"Increment","amount":1}}"#)
@@ -88,7 +87,7 @@ import Testing
                 "\(answer)")
             #expect(try await app.master.get("/storage/Note/\(id)")["secret"] == "1")
         }
-        // A new object has nothing to tell: its operations start from nothing.
+        // A new object has nothing to reveal: its operations start from nothing.
         let made = try await app.user("ben").post(
             "/storage/Note", #"{"_id":"new","secret":{"__op":"Increment","amount":2}}"#)
         #expect(made.status == 201 && made["secret"] == nil, "\(made)")
@@ -242,9 +241,9 @@ import Testing
     }
 }
 
-/// Names that Swift's `String` takes for the same, and PostgreSQL does not.
+/// Names that Swift's `String` considers equal, and PostgreSQL does not.
 @Suite struct FieldNameTests {
-    /// Each pair is one text to Swift.
+    /// Swift considers the texts of each pair equal.
     private static let pairs = [
         ("K", "\u{212a}"), ("caf\u{e9}", "cafe\u{301}"), ("\u{c5}", "\u{212b}"), ("a;b", "a\u{37e}b"),
     ]
@@ -276,7 +275,7 @@ import Testing
         try await app.expectRefusal(.forbidden, field: other) {
             try await app.client.patch("/storage/Note/a", #"{"\#(other).x":{"__op":"Increment","amount":1}}"#)
         }
-        // Nothing is added by taking away what is not there, and what was taken away is as new as before.
+        // Removing a missing field adds nothing, and a removed field is as new as before.
         for path in [other, other + ".x"] {
             #expect(try await app.client.patch("/storage/Note/a", #"{"\#(path)":{"__op":"Delete"}}"#).status == 200)
             try await app.expectRefusal(.forbidden, field: other) {
@@ -322,7 +321,7 @@ import Testing
     }
 }
 
-/// Rules that could never open anything.
+/// Rules that could never grant anything.
 @Suite struct RuleRefusalTests {
     private static func app() async throws -> StorageApp {
         let app = try await StorageApp()

@@ -129,7 +129,7 @@ import Testing
         let app = try await StorageApp()
         _ = try await app.client.post("/storage/Note", "{}")
         #expect(try await app.master.post("/collections/Note/indexes", #"{"fields":["t"]}"#).status == 201)
-        // Not compressible, or PostgreSQL would store it in the index after all.
+        // Incompressible, or PostgreSQL would store it in the index after all.
         let text = (0..<1_000).map { _ in UUIDv7.make() }.joined()
         try await app.expectRefusal(.limitExceeded) { try await app.client.post("/storage/Note", #"{"t":"\#(text)"}"#) }
     }
@@ -177,7 +177,7 @@ import Testing
             plan.contains("Presorted Key: ((doc -> 'age'::text))") && plan.contains("Index Scan using _"), "\(plan)")
     }
 
-    /// What `deploy/bench storage` measures at a million objects.
+    /// The queries that `deploy/bench storage` measures with a million objects.
     @Test(
         arguments: [
             (
@@ -218,7 +218,7 @@ import Testing
         #expect(plan.contains(try Regex(pattern)), "\(plan)")
         #expect(!plan.contains("Seq Scan"), "\(plan)")
         if order == "-created", filter == nil { #expect(!plan.contains("Sort"), "\(plan)") }
-        // Those stand in every object: going through where they are would cost more than the rest.
+        // These occur in every object: scanning all of their entries would cost more than the rest.
         let conditions = plan.split(separator: "\n").filter { $0.contains("Index Cond") }
         #expect(!conditions.contains { $0.contains("__type") || $0.contains("className") }, "\(plan)")
     }
@@ -256,7 +256,7 @@ import Testing
         }
     }
 
-    /// Of a list's statement, for a user with a role.
+    /// The plan of a list's statement, for a user with a role.
     private static func plan(_ filter: String?, order: String? = nil, wantsTotal: Bool = false, limit: Int = 100)
         async throws -> String
     {
@@ -278,7 +278,7 @@ import Testing
         let table: PostgresIdentifier
     }
 
-    /// 20,000 objects, written once and only read. Making an index is what tells PostgreSQL of the values.
+    /// 20,000 objects, written once and only read. Creating an index gives PostgreSQL its statistics.
     private static let large = Task {
         let app = try await StorageApp()
         #expect(try await app.client.post("/storage/Large", #"{"_id":"first"}"#).status == 201)

@@ -7,10 +7,9 @@ import Testing
 
 @testable import StorageService
 
-/// What a statement injected under one app's role could try. None of it is possible by the routes; this is the second
-/// wall.
+/// Statements that could be injected under an app's role. No route allows this; the role is the second line of defence.
 @Suite struct IsolationTests {
-    /// `$B` stands for the other app's schema, which is its role's name too, `$L` for a large object of the other app.
+    /// `$B` is the other app's schema, which is also the name of its role; `$L` is a large object of the other app.
     private static let attempts: [(sql: String, state: String)] = [
         // The rows themselves
         (#"SELECT doc::text FROM "$B"."Secret""#, "42501"),
@@ -32,7 +31,7 @@ import Testing
             #"SELECT ts_rewrite('a'::tsquery, 'SELECT doc::text::tsquery, doc::text::tsquery FROM "$B"."Secret"')"#,
             "42501"
         ),
-        // Becoming somebody else
+        // Becoming another role
         ("SELECT set_config('role', '$B', FALSE)", "42501"),
         ("SELECT set_config('role', 'none', TRUE)", "42501"),
         ("SELECT set_config('session_authorization', 'postgres', FALSE)", "42501"),

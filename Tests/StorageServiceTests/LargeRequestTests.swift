@@ -6,7 +6,7 @@ import Testing
 
 @testable import StorageService
 
-/// What would take much more memory than it has bytes.
+/// Requests that would take much more memory than their size.
 @Suite struct LargeRequestTests {
     @Test(arguments: [
         ("batch", "0", ErrorCode.limitExceeded), ("batch", "[]", .limitExceeded), ("batch", #"{"":0}"#, .limitExceeded),

@@ -4,7 +4,7 @@ import Testing
 
 @testable import StorageService
 
-/// A2: every list says which configuration and translation are live, by what `config` told.
+/// A2: every list shows the live versions of configuration and translation that `config` has announced.
 @Suite struct LiveVersionTests {
     @Test func `lists show the live versions of their space in body and headers, and nothing if there are none`()
         async throws

@@ -7,10 +7,9 @@ import Testing
 
 @testable import StorageService
 
-/// A crash of PostgreSQL loses the latest transactions that nobody waited for, and recovery gives their numbers to
-/// others.
+/// A crash of PostgreSQL loses the latest transactions whose commit was not awaited, and recovery reuses their ids.
 @Suite struct LostTransactionTests {
-    /// Runs `body` with an app on a PostgreSQL of its own.
+    /// Runs `body` with an app on its own PostgreSQL server.
     private func alone(_ body: (StorageApp, PostgresServer) async throws -> Void) async throws {
         let server = try await PostgresServer.start()
         let app = try await StorageApp(alone: MigratedDatabase.make(on: server))
@@ -23,7 +22,7 @@ import Testing
         try await server.kill()
     }
 
-    /// Kills the server and lets it recover; its next transactions have numbers up to `last` that were spent before.
+    /// Kills the server and lets it recover; its next transactions reuse ids up to `last`.
     private func crash(_ server: PostgresServer, _ app: StorageApp, losing last: Int64) async throws {
         try await server.kill()
         try await server.start()
@@ -39,7 +38,7 @@ import Testing
         #expect(next + 40 < last, "numbers are given out again")
     }
 
-    /// Fifteen objects, each in a transaction of its own.
+    /// Writes fifteen objects, each in its own transaction.
     private func write(_ app: StorageApp) async throws -> [String] {
         let ids = (10..<25).map { "n\($0)" }
         for id in ids {
@@ -62,7 +61,7 @@ import Testing
         return elements.compactMap { if case .string(let text) = $0[member] { text } else { nil } }
     }
 
-    /// `isEmpty`: nobody has written to the collections yet, and the followers' first cursors have nothing to go by.
+    /// `isEmpty`: the collections have no writes yet, and the followers' first cursors have no position.
     @Test(arguments: [false, true])
     func `every follower sees writes that reuse transaction ids it saw end before a crash`(isEmpty: Bool)
         async throws
@@ -103,7 +102,7 @@ import Testing
             #expect(strings(try await log(app, after: place).json?["changes"], "id") == ids)
             try await stream.wait(for: ids.count)
             #expect(stream.lines == ids.map { "create \($0)" })
-            // And nobody sees it twice.
+            // And no one sees it twice.
             let end = try await app.feed(since: walk.cursor)
             #expect(try await app.feed(since: end.cursor).changed.isEmpty)
         }

@@ -23,8 +23,7 @@ import Testing
     }
 
     @Test func `a collection from before the index is scanned until a job has built it`() async throws {
-        // On a database of its own: of a whole server one index is built at a time, and it waits for everybody's
-        // transactions.
+        // On a database of its own, because a server builds one index at a time, and waits for all transactions.
         try await MigratedDatabase.with { database in
             let app = try await StorageApp(alone: database)
             let named = try await Self.filled(app)

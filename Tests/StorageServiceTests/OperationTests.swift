@@ -189,7 +189,7 @@ import Testing
         try await app.expectRefusal(.idempotencyKeyReused) {
             try await app.client.send("POST", "/storage/Fresh", #"{"n":2}"#, headers: key)
         }
-        // Fifty at once: one is done.
+        // Fifty at once: one is executed.
         try await withThrowingTaskGroup(of: Answer.self) { group in
             for _ in 0..<50 {
                 group.addTask {
@@ -200,7 +200,7 @@ import Testing
             }
             for try await answer in group { #expect(answer["n"] == "2", "\(answer)") }
         }
-        // A failure is not remembered.
+        // A failure is not stored.
         let missing = ["Idempotency-Key": "k3"]
         #expect(
             try await app.client.send("PATCH", "/storage/Note/later", "{}", headers: missing).isProblem(.objectNotFound)

@@ -25,7 +25,7 @@ import Testing
             (#"{"score":12345678901234567890.123}"#, "5"), (#"{"score":12345678901234567890.1231}"#, ""),
             (#"{"ok":true}"#, "1"), (#"{"ok":false}"#, "2"), (#"{"ok":null}"#, "34567"), (#"{"name":null}"#, "567"),
             (#"{"none":null}"#, "1234567"),
-            // An array holds when it contains the value
+            // An array matches if it contains the value
             (#"{"tags":"a"}"#, "14"), (#"{"tags":"b"}"#, "12"), (#"{"list":1}"#, "4"), (#"{"list":true}"#, "4"),
             (#"{"list":"y"}"#, ""),
             (#"{"tags":["a","b"]}"#, "1"), (#"{"tags":["b","a"]}"#, ""), (#"{"tags":["a"]}"#, ""),
@@ -63,7 +63,7 @@ import Testing
             (#"{"name":{"$exists":true}}"#, "12345"), (#"{"name":{"$exists":false}}"#, "67"),
             (#"{"address.zip":{"$exists":true}}"#, "16"),
             (#"{"tags":{"$exists":true,"$ne":"b"}}"#, "34"), (#"{"_id":{"$exists":false}}"#, ""),
-            // Together
+            // Combined
             (#"{"name":"tim","age":25}"#, ""), (#"{"age":25,"name":"tom"}"#, "2"),
             (#"{"$or":[{"name":"tim"},{"age":25}]}"#, "12"),
             (#"{"$and":[{"age":30},{"name":"tim"}]}"#, "1"), (#"{"$nor":[{"name":"tim"},{"age":25}]}"#, "34567"),
@@ -134,7 +134,7 @@ import Testing
     {
         let app = try await Self.filled.value
         try await app.expectRefusal(code, field: field) { try await app.client.post("/storage/query/Note", filter) }
-        // The same when there is no such collection: a client learns of its mistake before its first object.
+        // The same for a missing collection, so that clients notice mistakes before their first object.
         try await app.expectRefusal(code, field: field) { try await app.client.post("/storage/query/Other", filter) }
     }
 

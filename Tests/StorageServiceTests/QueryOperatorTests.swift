@@ -6,7 +6,7 @@ import Testing
 
 @testable import StorageService
 
-/// Every operator beyond plain comparison, on every type of value.
+/// Every operator beyond plain comparison, with every type of value.
 @Suite struct QueryOperatorTests {
     private static let documents = [
         #"""
@@ -44,7 +44,7 @@ import Testing
 
     @Test(
         arguments: [
-            // Typed values: equality in their one form, also as elements
+            // Typed values: equality in their canonical form, also as elements
             (#"{"when":{"__type":"Date","iso":"2026-01-01T01:00:00+01:00"}}"#, "1"),
             (#"{"author":{"__type":"Pointer","className":"User","objectId":"u1"}}"#, "1"),
             (#"{"authors":{"__type":"Pointer","className":"User","objectId":"u3"}}"#, "3"),
@@ -88,7 +88,7 @@ import Testing
             (#"{"tags":{"$containedBy":["red",3,{"a":1}]}}"#, "235"),
             (#"{"tags":{"$containedBy":["red",3,{"a":1,"b":2}]}}"#, "23"),
             (#"{"tags":{"$containedBy":[]}}"#, "3"),
-            // To contain an object is less than to have it
+            // Containing an object requires less than equality
             (#"{"tags":{"$all":[{"a":1}]}}"#, "5"), (#"{"tags":{"$all":[{}]}}"#, ""),
             (#"{"tags":{"$all":["red",{"a":1}]}}"#, "5"), (#"{"tags":{"$all":[[]]}}"#, ""),
             // Full text

@@ -7,7 +7,7 @@ import Testing
 
 @testable import StorageService
 
-/// Rules, readers and hidden fields hold in every part of a query.
+/// Rules, readers and hidden fields apply to every part of a query.
 @Suite struct QueryRightsTests {
     private static let filled = Task {
         let app = try await StorageApp()
@@ -214,7 +214,7 @@ import Testing
                 .limitExceeded, field: "order"))
     }
 
-    /// Quotes that Swift takes for parts of other characters, and PostgreSQL does not.
+    /// Quotes that Swift considers parts of other characters, and PostgreSQL does not.
     @Test(arguments: [
         "\u{600}'", "'\u{301}", "\u{600}'\u{301}", "\u{200d}'\u{200d}", #"\u0600\""#, #"\"\u0301"#, #"\u0600'\u0301"#,
     ])

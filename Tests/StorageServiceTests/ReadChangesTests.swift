@@ -5,7 +5,7 @@ import Testing
 
 @testable import StorageService
 
-/// A page of the feed, read as a client does.
+/// A page of the feed, read like a client.
 struct FeedPage {
     var changed: [String]
     var deleted: [String]
@@ -85,7 +85,7 @@ extension StorageApp {
     )
     func leaving() async throws {
         let app = try await StorageApp()
-        // Behind the walk, whose reader may have seen what came and went during it.
+        // After the walk, whose reader may have seen objects that came and went meanwhile.
         _ = try await app.client.post("/storage/Notes", #"{"_id":"0"}"#)
         let walked = try await app.feed(since: nil).cursor
         _ = try await app.client.post("/storage/Notes", #"{"_id":"0"}"#)
@@ -138,7 +138,7 @@ extension StorageApp {
         _ = try await app.client.post("/storage/Notes", #"{"_id":"a"}"#)
         let start = try await app.feed(since: nil).cursor
         async let page = app.feed(since: start, "wait=10")
-        // Longer than the pause between two looks.
+        // Longer than the pause between two polls.
         try await Task.sleep(for: .milliseconds(2_500))
         _ = try await app.client.post("/storage/Notes", #"{"_id":"b"}"#)
         #expect(try await page.changed == ["b"])

@@ -68,7 +68,7 @@ import Testing
             pages += 1
             if page["more"] == "false" { break }
         }
-        // Other transactions on the server may have ended meanwhile, so that it is worth asking once more.
+        // Other transactions on the server may have ended meanwhile, so another read may return more.
         #expect(ids == (0..<7).map { "n\($0)" } && pages >= 3)
     }
 

@@ -7,7 +7,7 @@ import Testing
 @testable import StorageService
 
 @Suite struct RightsTests {
-    /// Who asks: nobody, three users, the app's own server. `ada` has `editors` through `admins`.
+    /// The callers: nobody, three users, the app's own server. `ada` has `editors` through `admins`.
     enum Asker: String, CaseIterable, Sendable {
         case anonymous, ada, ben, eve, master
     }
@@ -61,7 +61,7 @@ import Testing
             #expect(try await app.master.post("/storage/Note", object).status == 201)
             let path = "/storage/Note/\(asker)"
             let before = try await app.everything()
-            // They may all read it.
+            // All of them may read it.
             #expect(try await client.patch(path, #"{"n":2}"#).status == (may ? 200 : 403), "\(asker)")
             #expect(try await client.put(path, #"{"n":3}"#).status == (may ? 200 : 403), "\(asker)")
             #expect(
@@ -94,7 +94,7 @@ import Testing
         #expect(try await app.client.get("/storage/Note/a").status == 200)
     }
 
-    /// Operation, its grantees, who may.
+    /// Operation, its grantees, and who is allowed.
     @Test(
         arguments: [
             ("find", "[]", [.master]), ("find", #"["*"]"#, [.anonymous, .ada, .ben, .eve, .master]),
@@ -191,7 +191,7 @@ import Testing
             #expect(answer.status == 200)
             #expect(!answer.text.contains("m1") && !answer.text.contains("place"), "\(answer)")
         }
-        // What the asker does not see, a replacement does not take away.
+        // A replacement does not remove fields that the caller cannot see.
         _ = try await app.master.put("/storage/Note/b", #"{"owner":"eve","mail":"m2"}"#)
         #expect(try await eve.put("/storage/Note/b", #"{"n":3}"#).status == 200)
         #expect(try await app.master.get("/storage/Note/b")["mail"] == #""m2""#)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import StorageService
 
-/// Bodies of management calls: a member that nobody reads is refused, and so is what is not JSON.
+/// Bodies of management calls: unknown members are refused, and so is anything but JSON.
 @Suite struct StrictBodyTests {
     @Test(arguments: [
         ("PUT", "/collections/Note/rules", #"{"rule":{"find":[]}}"#, "rule"),

@@ -7,7 +7,7 @@ import Testing
 
 @testable import StorageService
 
-/// What storage erases and hands out of a user, as auth asks for it.
+/// The user data that storage erases and exports at auth's request.
 @Suite struct UserDataTests {
     private let anna = "0190c2a4-0000-7000-8000-00000000000a"
     private let berta = "0190c2a4-0000-7000-8000-00000000000b"
@@ -19,7 +19,7 @@ import Testing
         return String(decoding: try JSONEncoder().encode(request), as: UTF8.self)
     }
 
-    /// Erases everything, call after call.
+    /// Erases everything, call by call.
     private func erase(_ app: StorageApp, _ user: String, _ environment: AppEnvironment = .live) async throws
         -> [String: Int]
     {
@@ -37,7 +37,7 @@ import Testing
         return erased
     }
 
-    /// The lines of a whole export.
+    /// The lines of a complete export.
     private func export(_ app: StorageApp, _ user: String, _ environment: AppEnvironment = .live) async throws
         -> [JSONValue]
     {
@@ -84,7 +84,7 @@ import Testing
             shared["_readers"] == #"["\#(berta)"]"# && shared["_writers"] == #"["\#(berta)"]"#
                 && shared["_version"] == "2", "\(shared)")
         #expect(try await app.master.get("/storage/Notes/team")["_writers"] == #"["role:team"]"#)
-        // A second time nothing is found, and nothing changes.
+        // A second erasure finds nothing and changes nothing.
         #expect(try await erase(app, anna) == [:])
         #expect(try await app.master.get("/storage/Notes/shared")["_version"] == "2")
     }
@@ -119,7 +119,7 @@ import Testing
         let team = try await app.master.get("/storage/Posts/team")
         #expect(team["by"] == nil && team["team"] == #"["\#(berta)"]"# && team["n"] == "1.50", "\(team)")
         #expect(try await app.master.get("/storage/Posts/member")["team"] == "[]")
-        // Everybody may change these: no field says whose they are.
+        // Everyone may change these, so no field determines an owner.
         #expect(try await ids(app, "Wiki") == ["page"])
     }
 

@@ -9,7 +9,7 @@ struct OtherReaderTests {
         $0.isEmpty ? nil : $0
     }
 
-    /// Keys of the file, and what is to be read there: a text, or its forms in the order of the language.
+    /// The keys of the file with the expected content: a text, or its forms in the order of the language.
     private static let cases: [(CatalogueFormat, [String: [String]])] = [
         (.strings, ["plain": [" Grüße, %1$@ 😀 "]]),
         (.stringsdict, ["dogs:plural": ["Kein Hund", "%lld Hund", "%lld Hunde"]]),

@@ -37,7 +37,7 @@ struct RoundTripTests {
         CatalogueFormat.Options(language: LanguageTag(language), sourceLanguage: try #require(english))
     }
 
-    /// What one language's files can hold: its usable texts, with the states that the format has.
+    /// The part of a catalogue that a file of one language can hold: its usable texts, with the states of the format.
     private func part(
         _ format: CatalogueFormat, of catalogue: Catalogue, _ language: LanguageTag,
         keeps: (Entry, Localization) -> Bool

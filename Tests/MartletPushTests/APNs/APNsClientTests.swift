@@ -7,7 +7,7 @@ import Testing
 
 @testable import MartletPush
 
-/// Sending, against the simulator.
+/// Sends messages to the simulator.
 @Suite struct APNsClientTests {
     @Test func `A message arrives with its headers and its payload`() async throws {
         try await withAPNs { test in

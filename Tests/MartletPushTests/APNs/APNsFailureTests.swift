@@ -7,7 +7,7 @@ import Testing
 
 @testable import MartletPush
 
-/// What happens to messages when connections fail: none comes twice, and none is lost without a word.
+/// Messages when connections fail: none is delivered twice, and none is lost silently.
 @Suite struct APNsFailureTests {
     @Test func `GOAWAY: unprocessed requests are resent, and everything arrives once`() async throws {
         try await withAPNs({ $0.firstStreams = nil }) { test in
@@ -37,7 +37,7 @@ import Testing
                 let unknown = outcomes.filter { $0.value.meaning == .unknown }
                 #expect(unknown.count == 100 && outcomes.values.count(where: \.isAccepted) == 200)
                 #expect(unknown.values.allSatisfy { $0.reason == "connection-lost" })
-                // 60 of the unknown ones did arrive: sent again, they would have come twice.
+                // 60 of the unknown ones did arrive; resending them would have delivered them twice.
                 #expect(test.simulator.deliveriesByCount == [1: 260])
             }
         }
@@ -63,7 +63,7 @@ import Testing
     func `A token that APNs calls expired is renewed once, and its requests are resent`(
         ahead: TimeInterval, isAccepted: Bool
     ) async throws {
-        // The client's clock is behind; 35 minutes into a token's 40.
+        // The client's clock is behind; 35 minutes of the token's 40 have passed.
         try await withAPNs(ahead: ahead) { test in
             test.clock.move(by: 1_790)
             try await test.withClient { client in

@@ -48,20 +48,20 @@ import Testing
         throws
     {
         let token = APNsProviderToken(try credential())
-        // 30 minutes into its time.
+        // After 30 minutes of its lifetime.
         let now = Date(timeIntervalSince1970: 1_795_200_000 + 1_800)
         let first = try token.text(at: now)
         #expect(try claims(first).issued == 1_795_200_000)
         #expect(token.renew(first, at: now))
         let second = try token.text(at: now)
         #expect(try claims(second).issued == 1_795_201_800)
-        // Answers to what had left before; and one that comes too soon to have another.
+        // Answers to earlier requests, and one that comes too soon for another token.
         #expect(token.renew(first, at: now + 1))
         #expect(try token.text(at: now + 1) == second)
         #expect(!token.renew(second, at: now + 1_199))
         #expect(try token.text(at: now + 2_399) == second)
         #expect(try claims(token.text(at: now + 2_400)).issued == 1_795_204_200)
-        // The clock is put right, backwards.
+        // The clock is corrected, backwards.
         #expect(try claims(token.text(at: now - 60)).issued == 1_795_200_000)
     }
 

@@ -15,7 +15,7 @@ import Testing
         return answer.outcome(sent: sent, now: sent)
     }
 
-    /// The table of Apple's page, and what it means here.
+    /// The table on Apple's page, and the meaning of each reason here.
     static let reasons: [(Int, String, PushFailure.Meaning)] = {
         let sent = Date(timeIntervalSince1970: 1_795_200_000)
         let rejected = [

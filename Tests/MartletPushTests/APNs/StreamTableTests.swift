@@ -44,7 +44,7 @@ import Testing
         #expect(table.close(1, isRefused: true)?.end == .refused)
         #expect(table.close(3, isRefused: false)?.end == .unknown)
         _ = table.receive(ok, isLast: false, on: 5)
-        // The head says that it was taken.
+        // The head shows that the message was accepted.
         let answer = try #require(APNsAnswer(ok))
         #expect(table.close(5, isRefused: false)?.end == .answered(answer))
         #expect(table.isEmpty)

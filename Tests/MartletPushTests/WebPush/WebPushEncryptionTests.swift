@@ -6,7 +6,7 @@ import Testing
 
 @testable import MartletPush
 
-/// RFC 8291 and RFC 8188, with the RFCs' own examples and another program's eyes.
+/// RFC 8291 and RFC 8188, checked with the RFCs' own examples and another program.
 @Suite struct WebPushEncryptionTests {
     private func bytes(_ text: String) throws -> Data { try #require(Base64URL.decode(text)) }
 
@@ -132,7 +132,7 @@ import Testing
     }
 }
 
-/// What the RFCs print.
+/// The values printed in the RFCs.
 private struct Vectors: Decodable {
     struct WebPush: Decodable {
         var plaintext, as_private, ua_public, ua_private, salt, auth_secret, message: String

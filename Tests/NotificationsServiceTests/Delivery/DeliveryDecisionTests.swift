@@ -4,7 +4,7 @@ import Testing
 
 @testable import NotificationsService
 
-/// What is decided without a table or a network.
+/// Decisions that need neither a table nor a network.
 struct DeliveryDecisionTests {
     private static let start = Date(timeIntervalSinceReferenceDate: 800_000_000)
     private static let pushID = UUID()
@@ -63,7 +63,7 @@ struct DeliveryDecisionTests {
         var lengths: [TimeInterval] = []
         for _ in 0..<5 {
             let length = holds.backOff(place, atLeast: 6, at: time)
-            // Answers to what had left before change nothing.
+            // Answers to earlier requests change nothing.
             let rest = holds.backOff(place, atLeast: 6, at: time + length / 2)
             #expect(rest == length / 2)
             lengths.append(length)
@@ -88,7 +88,7 @@ struct DeliveryDecisionTests {
     ) {
         var breaker = TokenRateBreaker()
         var tripped = false
-        // The first opens the count; the other bad ones come last.
+        // The first one starts the count; the other bad ones come last.
         for number in 0..<answers {
             let isBad = number == 0 || number > answers - bad
             let token = GoneToken(
@@ -138,12 +138,12 @@ struct DeliveryDecisionTests {
         #expect(shares(work(1, 1) + work(2, 1), limits: [first: 0]) == [2: [1_000]])
         #expect(shares(work(1, 1) + work(2, 1), limits: [first: 20]) == [1: [20], 2: [500]])
         #expect(shares(work(1, 1), limits: [first: 0]) == [:])
-        // A service that is held takes nothing of the room, and what is tried of it is shared by all messages.
+        // A held service takes no capacity, and its probes are shared by all messages.
         #expect(shares(work(1, 2) + work(1, 2, .fcm), limits: [held: 0]) == [1: [500, 500]])
         #expect(shares(work(1, 3), limits: [first: 20])[1]?.reduce(0, +) == 20)
         #expect(shares(work(1, 3), room: 2).values.flatMap(\.self).reduce(0, +) == 2)
         #expect(shares((1...200).flatMap { work($0, 1) }, room: 100).values.flatMap(\.self).reduce(0, +) == 100)
-        // What is to arrive at most once has a window of its own, for all apps together.
+        // At-most-once deliveries have a window of their own for all apps together.
         #expect(shares(work(1, 2) + work(2, 1), once: 30).values.flatMap(\.self).reduce(0, +) == 30)
         #expect(shares(work(1, 2), once: 0) == [:])
     }
@@ -169,7 +169,7 @@ struct DeliveryDecisionTests {
         #expect(notes([0, 1, 3, 29, 30]) == [false, false, false, false, true])
         doubts.clear(lane)
         #expect(notes([100, 200, 201]) == [false, false, true])
-        // Another key starts anew.
+        // Another key starts from zero.
         #expect(notes([202, 260], Self.start) == [false, false])
     }
 
@@ -183,14 +183,14 @@ struct DeliveryDecisionTests {
         _ = holds.backOff(slow, atLeast: 60, at: Self.start)
         #expect(holds.admit(slow, at: Self.start) == Self.start + 1)
         #expect(holds.admit(other, at: Self.start) == nil)
-        // Claims know nothing of hosts.
+        // Claims are independent of hosts.
         #expect(holds.limit(1, [.webpush], at: Self.start) == nil)
         #expect(holds.end(1, .webpush, isSandbox: false, at: Self.start) == nil)
         let admitted = (0..<50).filter { _ in holds.admit(slow, at: Self.start + 2) == nil }.count
         #expect(admitted == Holds.trialCount)
         holds.clear([slow])
         #expect(holds.admit(slow, at: Self.start + 2) == nil)
-        // Trials of which nobody hears any more do not close it for good.
+        // Probes without a result do not close it for good.
         _ = holds.backOff(other, atLeast: 60, at: Self.start)
         for _ in 0..<50 { _ = holds.admit(other, at: Self.start + 2) }
         #expect(holds.admit(other, at: Self.start + 3) != nil)

@@ -25,12 +25,12 @@ struct DeliveryJournalTests {
             .again(after: .milliseconds(1_500), reason: "TooManyRequests", counts: true),
         ]
         let journal = DeliveryJournal(in: directory)
-        // Before it has begun, nothing happens.
+        // Nothing happens before it has begun.
         journal.note(Self.result(9, .ended(.accepted)))
         try journal.begin()
         for (number, verdict) in verdicts.enumerated() { journal.note(Self.result(number + 1, verdict)) }
         journal.note(Self.result(7, .again(after: .zero, reason: "cancelled", counts: false)))
-        // What a service says may be anything.
+        // A service's message may contain anything.
         journal.note(Self.result(8, .ended(.failed, reason: "a\tb\nc", receipt: "\r\n")))
         let other = DeliveryJournal(in: directory)
         try other.begin()
@@ -95,7 +95,7 @@ struct DeliveryJournalTests {
         for _ in 0...DeliveryJournal.usualSizeInBytes / one { journal.note(waiting) }
         clear(but: [waiting, waiting])
         #expect(try size() == 2 * one)
-        // However much waits, the disk is not filled.
+        // The disk is not filled, however much waits.
         for _ in 0...DeliveryJournal.maximumSizeInBytes / one + 10 { journal.note(waiting) }
         #expect(try size() <= DeliveryJournal.maximumSizeInBytes)
         journal.end(isKnown: true)
@@ -148,7 +148,7 @@ struct DeliveryJournalTests {
         ) { world in
             try await world.install(300)
             let message = try await world.order(to: 1...300)
-            // A copy that has sent 200 of them, of which 180 were taken and 10 refused, when it is killed.
+            // An instance is killed that has sent 200 of them, of which 180 were accepted and 10 refused.
             let claims = try await DeliveryQueue(postgres: world.postgres).claim(
                 [ClaimShare(message: message, service: .apns, limit: 200)], lease: .seconds(3))
             #expect(claims.count == 200)
@@ -156,7 +156,7 @@ struct DeliveryJournalTests {
             try journal.begin()
             for claim in claims[..<180] { journal.note(DeliveryResult(claim, .ended(.accepted))) }
             for claim in claims[180..<190] { journal.note(DeliveryResult(claim, .failed("Unregistered"))) }
-            // Of an attempt that somebody else has made since.
+            // From an attempt that another instance has repeated since.
             var stale = DeliveryResult(claims[195], .failed("BadTopic"))
             stale.claim -= 1
             journal.note(stale)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import NotificationsService
 
-/// The statements by which copies share deliveries, without anything that sends.
+/// The statements by which instances share deliveries, without sending anything.
 struct DeliveryQueueTests {
     private static let lease = Duration.seconds(60)
 
@@ -29,7 +29,7 @@ struct DeliveryQueueTests {
             let back = DeliveryResult(first, .again(after: .zero, reason: "held", counts: false))
             try await queue.write([back], within: .seconds(10))
             let second = try #require(try await claim(queue, message).first)
-            // It was no attempt; but it is another claim.
+            // It was not an attempt, but it is another claim.
             #expect(second.attempt == first.attempt && second.claim == first.claim + 1 && second.pushID == first.pushID)
             for verdict in [back.verdict, .failed("late")] {
                 var late = back

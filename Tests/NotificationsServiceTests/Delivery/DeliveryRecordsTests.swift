@@ -8,7 +8,7 @@ import Testing
 @testable import NotificationsService
 
 struct DeliveryRecordsTests {
-    /// A message with four deliveries, none of them to be sent any more.
+    /// A message with four deliveries, none of which will be sent any more.
     private func prepare(_ app: NotificationsApp) async throws -> UUID {
         let (space, id) = (try await app.space, UUID())
         try await app.postgres.execute(

@@ -82,7 +82,7 @@ struct DeliverySendingTests {
             let message = try await world.order(to: 1...1)
             try await world.withCopy { _ async throws in #expect(try await world.end(of: message) == ["accepted:2": 1])
             }
-            // The simulator worked on both: the device got two, which are one for it.
+            // The simulator processed both: the device got two messages, which it shows as one.
             #expect(world.apns.deliveries(to: DeliveryWorld.token(1)).values.map(\.self) == [2])
             #expect(
                 Set(world.apns.requests.map { $0.headers["apns-collapse-id"] }) == [message.uuidString.lowercased()])
@@ -143,16 +143,16 @@ struct DeliverySendingTests {
                 try await world.wait { try await world.postgres.query(due).count == 1 }
                 try await world.wait { copy.service.delivery.sender.inFlight.count == 0 }
                 let before = world.apns.requestCount
-                // Its time comes: still refused, by one request, and later by none.
+                // The hold ends: it is still refused, by one request, and later by none.
                 try await world.postgres.execute("UPDATE notifications.credentials SET next_try = now()")
                 try await world.wait { world.apns.requestCount > before }
                 try await world.wait { try await world.postgres.query(due).count == 1 }
                 try await Task.sleep(for: .milliseconds(500))
                 #expect(world.apns.requestCount == before + 1)
-                // Somebody has put it right at Apple.
+                // The problem is fixed at Apple.
                 world.apns.trust(stranger)
                 try await world.wait {
-                    // What was tried waits for its hold to end, and the clock goes on by itself.
+                    // Probed deliveries wait for their hold to end, while the clock runs on by itself.
                     try await world.postgres.execute(
                         "UPDATE notifications.credentials SET next_try = now() WHERE broken IS NOT NULL")
                     return try await world.postgres.query("SELECT FROM notifications.credentials WHERE broken IS NULL")
@@ -178,7 +178,7 @@ struct DeliverySendingTests {
             let (message, old) = (try await world.order(to: 1...40), try await world.order(to: 1...40, isOld: true))
             try await world.withCopy { _ async throws in
                 try await world.wait { try await world.deliveries(of: message)["accepted:1"] == 20 }
-                // Of which the service is not known, that shows when it is their turn.
+                // Deliveries with an unknown service, which is found when their turn comes.
                 try await world.wait {
                     try await world.deliveries(of: old) == ["accepted:1": 20, "queued:credential-broken:0": 20]
                 }
@@ -205,7 +205,7 @@ struct DeliverySendingTests {
                 try await world.wait {
                     try await world.deliveries(of: message) == ["accepted:1": 9, "queued:not-readable:1": 1]
                 }
-                // Nobody ever does.
+                // No other version ever sends it.
                 try await world.postgres.execute(
                     "UPDATE notifications.deliveries SET due = now(), attempts = 11 WHERE state = 'queued'")
                 #expect(try await world.end(of: message) == ["accepted:1": 9, "failed:not-readable:12": 1])
@@ -222,13 +222,13 @@ struct DeliverySendingTests {
         try await DeliveryWorld.run(setUp: { if isOver { $0.delivery.patienceWithUnreadable = .milliseconds(200) } }) {
             world in
             try await world.install(4)
-            // More than are looked at in one go.
+            // More than one page.
             var strange: [UUID] = []
             for _ in 0...DeliveryQueue.maximumWork {
                 strange.append(try await world.order(#"{"hologram":1}"#, to: 1...2))
             }
             let other = try await world.order(#"{"body":"b"}"#, to: 1...4)
-            // Another version has just sent one of it.
+            // Another version has just sent one of its deliveries.
             let begun = strange[0]
             try await world.postgres.execute(
                 """
@@ -269,7 +269,7 @@ struct DeliverySendingTests {
             }
             let message = try await world.order(to: 1...210)
             let copy = DeliveryWorld.Copy(world)
-            // On a slow machine some of either may have been tried again by now.
+            // On a slow machine some of either may have been retried by now.
             func accepted() async throws -> Int {
                 try await world.deliveries(of: message).filter { $0.key.hasPrefix("accepted") }.values.reduce(0, +)
             }

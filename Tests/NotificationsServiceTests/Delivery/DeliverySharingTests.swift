@@ -22,7 +22,7 @@ struct DeliverySharingTests {
             }
             #expect(world.apns.deliveriesByCount == [1: 5_000])
             #expect(world.apns.deviceCount == 5_000)
-            // Both took part: each has its own connections.
+            // Both took part, because each has its own connections.
             #expect(world.apns.connectionCount >= 2)
         }
     }
@@ -45,7 +45,7 @@ struct DeliverySharingTests {
                 #expect(ends.keys.contains { $0.hasSuffix(":2") })
             }
             #expect(world.apns.deviceCount == 1_000)
-            // What came twice came with the same ids: one message for the device.
+            // Duplicates have the same ids, so the device shows one message.
             for number in 1...1_000 { #expect(world.apns.deliveries(to: DeliveryWorld.token(number)).count == 1) }
             #expect(
                 Set(world.apns.requests.map { $0.headers["apns-collapse-id"] }) == [message.uuidString.lowercased()])
@@ -85,7 +85,7 @@ struct DeliverySharingTests {
             try await world.install(2_000)
             let message = try await world.order(#"{"body":"once","atMostOnce":\#(isOnce)}"#, to: 1...2_000)
             let victim = DeliveryWorld.Copy(world)
-            // As much as it takes: nothing leaves.
+            // As many as it claims; none is sent.
             let full = isOnce ? OnceWindow.first : 2_000
             try await world.wait { try await world.deliveries(of: message)["sending:1"] == full }
             try await Task.sleep(for: .milliseconds(300))

@@ -163,7 +163,7 @@ import Testing
             #expect(try await other.current(space, known: nil).apns == nil)
             #expect(try await other.read(.apns, in: space)?.broken != nil)
             #expect(try await other.content(APNsKeyFile.self, in: space) == nil)
-            // What is sealed for one space opens in no other.
+            // Data sealed for one space cannot be opened in another.
             try await app.postgres.execute(
                 "INSERT INTO notifications.spaces (app_id, environment) VALUES ('app2', 'live')")
             try await app.postgres.execute(

@@ -39,7 +39,7 @@ import Testing
                 stored.token == token && stored.isSandbox && stored.environment == .sandbox
                     && stored.userID == Self.user && stored.locale == "de-DE")
 
-            // Each time it is opened: what it says then, without the token's user nobody is signed in. Channels and
+            // The app sends its state each time it is opened; without a user's token no one is signed in. Channels and
             // attributes stay.
             let again = try await app.ask(
                 "PUT", device, TestDevice.ios(token, sandbox: true, more: #","appVersion":"1.5.0""#))
@@ -128,7 +128,7 @@ import Testing
                 .decode(0, as: Data.self)
             #expect(digest == Data(Credential.digest(of: device.secret)))
 
-            // In the test environment, and in another app, it is another one.
+            // In the test environment, and in another app, it is a different installation.
             var test = app
             test.environment = .test
             #expect(try await test.ask("GET", device).isProblem(.installationNotFound))
@@ -155,8 +155,8 @@ import Testing
             try await app.ask("PUT", new, TestDevice.ios(token, sandbox: true))
             #expect(try await app.ask("GET", old).isProblem(.installationNotFound))
             #expect(try await app.ask("GET", new)["user"] == "null")
-            // Two that swap their tokens at the same time for a while: in the end each token has one installation, and
-            // nothing hangs.
+            // Two installations repeatedly swap their tokens at the same time: in the end each token has one
+            // installation, and nothing hangs.
             let tokens = [token, TestDevice.token()]
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for round in 0..<40 {
@@ -169,7 +169,7 @@ import Testing
                 try $0.decode(0, as: String.self)
             }
             #expect((1...2).contains(rows.count) && Set(rows).count == rows.count && Set(rows).isSubset(of: tokens))
-            // The same token in the test environment is another app's.
+            // The same token in the test environment belongs to a different installation.
             var test = app
             test.environment = .test
             #expect(try await test.ask("PUT", TestDevice(), TestDevice.ios(rows[0])).status == 201)

@@ -13,7 +13,7 @@ import Testing
     private static let user = "0193a000-0000-7000-8000-0000000000aa"
     private static let other = "0193a000-0000-7000-8000-0000000000bb"
 
-    /// Four devices, in the order of their ids.
+    /// Creates four devices, ordered by id.
     private func makeDevices(_ app: NotificationsApp) async throws -> [TestDevice] {
         let devices = (0..<4).map { _ in TestDevice() }.sorted { $0.id < $1.id }
         try await app.ask(
@@ -127,7 +127,7 @@ import Testing
             let (theirs, others) = (TestInstallation(1, user: Self.user), TestInstallation(2, user: Self.other))
             try await app.install([theirs, others])
             let space = try await app.space
-            // More than two slices of messages that were opened, and one that waits.
+            // More than two slices of opened messages, and one that waits.
             try await app.postgres.execute(
                 """
                 WITH made AS (

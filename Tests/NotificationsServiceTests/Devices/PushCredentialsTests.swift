@@ -22,11 +22,11 @@ import Testing
             _ = try await app.master(
                 "PUT", "/notifications/credentials/webpush", #"{"subject":"mailto:push@example.com"}"#)
             try await eventually { try await credentials.current(space).apns?.key(for: .sandbox).keyID == key.keyID }
-            // This one hears nothing: it looks from time to time.
+            // This instance gets no notifications, and checks from time to time.
             try await eventually { try await other.current(space).webPush != nil }
             let before = try await credentials.current(space).webPush
 
-            // Another key, and the one that is the same stays the same object, with the tokens it has made.
+            // A changed key; the unchanged one stays the same object, with its tokens.
             let next = SimulatedKey()
             _ = try await app.master("PUT", "/notifications/credentials/apns", NotificationsApp.json(next))
             try await eventually {
@@ -56,7 +56,7 @@ import Testing
 
             _ = try await app.master("PUT", "/notifications/credentials/apns", NotificationsApp.json(SimulatedKey()))
             try await eventually { try await credentials.current(space).canSend(by: .apns) }
-            // What was sent with the one before says nothing of this one.
+            // Answers for the previous credential say nothing about this one.
             try await other.markBroken(.apns, in: space, version: version, reason: "InvalidProviderToken")
             #expect(try await app.master("GET", "/notifications/credentials/apns")["broken"] == "null")
             try await other.markBroken(.apns, in: space, version: nil, reason: String(repeating: "x", count: 1_000))

@@ -12,7 +12,7 @@ import Testing
     private static let anna = "0193a000-0000-7000-8000-0000000000aa"
     private static let berta = "0193a000-0000-7000-8000-0000000000bb"
 
-    /// A device on which a user is signed in by a session; nil: by one that is not known.
+    /// A device on which a user is signed in by a session; nil for an unknown session.
     private static func device(_ app: NotificationsApp, of user: String = anna, in session: UUID?, id: UUID = UUID())
         async throws -> TestDevice
     {
@@ -63,7 +63,7 @@ import Testing
             }
             #expect(try await Self.signOut(app, [first]) == "0", "harmless to repeat")
 
-            // The device is there still, with its token; who signs in again is, in a session of their own.
+            // The device still exists, with its token; a user who signs in again does so with a new session.
             #expect(try await app.ask("GET", phone)["push.service"] == "\"apns\"")
             var principal = app.principal(.client, user: Self.anna)
             principal.sessionID = third.uuidString.lowercased()
@@ -74,7 +74,7 @@ import Testing
                 try await Self.signOut(app, [first, second]) == "1",
                 "the pad; the session of the phone is another one now")
             #expect(try await Self.user(app, phone) == "\"\(Self.anna)\"")
-            // What the app changes without signing in or out leaves the session as it is.
+            // Changes other than signing in or out leave the session as it is.
             #expect(try await app.ask("PATCH", phone, #"{"badge":1}"#)["user"] == "\"\(Self.anna)\"")
             #expect(try await Self.signOut(app, [third]) == "1")
         }

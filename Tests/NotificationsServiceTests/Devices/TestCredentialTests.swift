@@ -14,7 +14,7 @@ import Testing
     @Test func `development and production devices of one app are reached in their own environments`() async throws {
         try await PushServices.with { services, options in
             try await NotificationsApp.run(options) { app in
-                // Keys that Apple issued for one world each.
+                // Keys that Apple issued for one environment each.
                 let team = SimulatedKey.identifier()
                 let (key, sandboxKey) = (
                     SimulatedKey(teamID: team, topics: ["com.example.app"]), SimulatedKey(teamID: team)
@@ -44,7 +44,7 @@ import Testing
                     request.headers["apns-topic"] == "com.example.app" && request.headers["apns-push-type"] == "alert"
                         && request.text.contains("Hello"))
 
-                // The same device, now with the app of the store: another token, of the other world.
+                // The same device with the app from the store: another token, for the other environment.
                 #expect(try await app.ask("PUT", developer, TestDevice.ios(sandbox: false)).status == 200)
                 _ = try await app.master(
                     "POST", "/notifications/credentials/apns/test", #"{"installation":"\#(developer.id)"}"#)
@@ -68,7 +68,7 @@ import Testing
                 #expect(unknown["status"] == "403" && unknown["reason"] == "\"InvalidProviderToken\"")
                 #expect(try await app.master("GET", path)["broken.reason"] == "\"InvalidProviderToken\"")
 
-                // Somebody puts it right at Apple, and tries again.
+                // The problem is fixed at Apple, and the test is repeated.
                 services.sandbox.trust(key)
                 #expect(try await app.master("POST", path + "/test", test)["outcome"] == "\"accepted\"")
                 #expect(try await app.master("GET", path)["broken"] == "null")

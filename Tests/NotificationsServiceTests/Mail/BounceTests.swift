@@ -9,7 +9,7 @@ import Testing
 
 @testable import NotificationsService
 
-/// What comes back, and who is written to no more.
+/// Bounces, and addresses that get no more mail.
 struct BounceTests {
     private static let path = "/notifications/mail/bounces"
 
@@ -32,7 +32,7 @@ struct BounceTests {
             let body = #"{"address":"a@example.org","kind":"hard"}"#
             #expect(try await app.client("POST", Self.path, body, user: MailApp.ada).isProblem(.forbidden))
             #expect(try await app.staff("POST", Self.path, body, rights: .none).isProblem(.forbidden))
-            // A mail of another environment is none, and one that nobody was written yet has not come back.
+            // Mail of another environment is unknown, and mail not yet sent cannot have bounced.
             let order = try await app.master(
                 "POST", "/notifications/mail", #"{"users":["\#(MailApp.bob)"],"subject":"Hi","text":"Hello"}"#)
             let id = try #require(order["data.0"]).filter { $0 != "\"" }
@@ -94,7 +94,7 @@ struct BounceTests {
                 second["count"] == "1" && second["data.0.address"] == "\"c@example.org\"" && second["next"] == nil,
                 "\(second)")
             #expect(try await app.master("GET", list + "?address=B@example.org")["count"] == "1")
-            // A complaint stays one, whatever comes back later.
+            // A complaint stays one, whatever bounces later.
             _ = try await app.master("POST", Self.path, #"{"address":"b@example.org","kind":"hard"}"#)
             #expect(try await app.master("GET", list + "?address=b@example.org")["data.0.kind"] == "\"complaint\"")
             var test = app

@@ -7,7 +7,7 @@ import Testing
 
 @testable import NotificationsService
 
-/// Against PyPI's aiosmtpd.
+/// Tests against PyPI's aiosmtpd.
 @Suite(.enabled(if: MailServer.isThere)) struct MailDeliveryTests {
     @Test func `Mail to an address arrives with its values, and its record shows it`() async throws {
         try await MailApp.run { app in
@@ -28,7 +28,7 @@ import Testing
             #expect(mail.from == "no-reply@example.org" && mail.headers["reply-to"] == "help@example.org")
             #expect(mail.headers["from"]?.contains("Shöp") == true && mail.headers["list-unsubscribe"] == nil)
             #expect(mail.headers["message-id"] == "<\(record["id"]?.filter { $0 != "\"" } ?? "")@example.org>")
-            // Nothing of what it said is kept.
+            // Nothing of its content is stored.
             #expect(try await app.postgres.query("SELECT FROM notifications.mails WHERE content IS NOT NULL").isEmpty)
             let job: String = try await app.postgres.query("SELECT jobs::text FROM notifications.jobs")[0].decode(0)
             #expect(!job.contains("Ödön") && !job.contains(address))
@@ -129,7 +129,7 @@ import Testing
         }
     }
 
-    /// Drill: an app's server that has us knock at doors of ours.
+    /// Drill: an app configures an internal address as its mail server.
     @Test func `An app's mail server at an internal address is contacted only if the operator allows it`()
         async throws
     {
@@ -144,7 +144,7 @@ import Testing
         }
     }
 
-    /// Drill: values that would be headers, or recipients.
+    /// Drill: values that try to become headers or recipients.
     @Test func `No value can become a header`() async throws {
         try await MailApp.run { app in
             let (address, eve) = (MailApp.address(), MailApp.address())

@@ -9,7 +9,7 @@ import Testing
 
 @testable import NotificationsService
 
-/// Templates, records, previews, and what becomes of them.
+/// Templates, records and previews, and their removal.
 struct MailRecordTests {
     @Test func `A template's languages are added and removed one by one`() async throws {
         try await MailApp.run(OrderMailTests.options) { app in
@@ -24,7 +24,7 @@ struct MailRecordTests {
                 both["languages.en.html"] == #""<p>{{name}}</p>""# && both["languages.de-at.subject"] == "\"Hallo\"",
                 "\(both)")
             #expect(try await app.master("GET", "/notifications/mail/templates")["count"] == "2")
-            // What is missing in any of them is said when the mail is ordered.
+            // Missing values in any language are reported when the mail is ordered.
             let order = #"{"to":["ada@example.org"],"template":"welcome","variables":{"name":"Ada"}}"#
             #expect(
                 try await app.master("POST", "/notifications/mail", order).isProblem(

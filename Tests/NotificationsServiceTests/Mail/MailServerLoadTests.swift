@@ -25,7 +25,7 @@ struct MailServerLoadTests {
         }
         #expect(rests == [.seconds(15), .seconds(30), .seconds(60), .seconds(120), .seconds(120), .seconds(120)])
         #expect(load.enter("dead", at: now) == nil)
-        // One at a time as long as nobody knows.
+        // One at a time until there is an answer.
         #expect(load.enter("dead", at: now) != nil)
         load.leave("dead", didAnswer: nil, took: .zero, at: now)
         #expect(load.enter("dead", at: now) == nil)

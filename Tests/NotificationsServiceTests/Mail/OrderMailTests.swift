@@ -7,7 +7,7 @@ import Testing
 
 @testable import NotificationsService
 
-/// What is refused when mail is ordered. Nothing is written by it.
+/// Refusals when mail is ordered. Nothing is written.
 struct OrderMailTests {
     private static let words = #""subject":"Hi","text":"Hello""#
 
@@ -85,12 +85,12 @@ struct OrderMailTests {
             #expect(try await order(1).status == 202)
             #expect(try await order(1).isProblem(.tooManyRequests))
             #expect(try await app.count("mails") == 3)
-            // As much as it may in a day has been sent, although not in this hour.
+            // The daily limit has been used up, although not in this hour.
             try await app.postgres.execute("UPDATE notifications.mails SET created = created - interval '2 hours'")
             #expect(try await order(1).status == 202)
             #expect(try await order(1).isProblem(.tooManyRequests))
             #expect(try await app.count("mails") == 4)
-            // Test is another space.
+            // Test is a separate space.
             var test = app
             test.environment = .test
             #expect(
@@ -148,7 +148,7 @@ struct OrderMailTests {
             #expect(try await app.master("POST", "/notifications/mail", body).isProblem(.templateNotFound))
             let again = try await order(body)
             #expect(again.status == 202 && again.text == first.text)
-            // What comes with it now is looked at no more than that it is something else.
+            // The new content is only compared with the earlier one.
             #expect(try await order(#"{"to":["nobody"]}"#).isProblem(.idempotencyKeyReused))
             #expect(
                 try await order(#"{"to":["eve@example.org"],"template":"welcome"}"#).isProblem(.idempotencyKeyReused))
@@ -174,7 +174,7 @@ struct OrderMailTests {
         }
     }
 
-    /// A server where nobody listens: nothing leaves.
+    /// A mail server at a port where nothing listens, so that nothing is sent.
     static var options: NotificationsOptions {
         var options = NotificationsOptions(internalSecret: NotificationsApp.internalSecret)
         options.mail.server.server = .init(host: "127.0.0.1", port: 9, security: .off, isPrivateAddressAllowed: true)

@@ -37,7 +37,7 @@ import Testing
                 again["mails.0.state"] == "\"sent\"" && again["mails.1.origin"] == "\"a:2\"" && again["mails.2"] == nil,
                 "\(again)")
             #expect(try await app.count("mails") == 2)
-            // The app learns nothing of whom others write to.
+            // The app does not see mail of other services.
             let id: String = try await app.postgres.query("SELECT id::text FROM notifications.mails")[0].decode(0)
             #expect(try await app.master("GET", "/notifications/mail")["data"] == "[]")
             #expect(try await app.master("GET", "/notifications/mail/\(id)").status == 404)

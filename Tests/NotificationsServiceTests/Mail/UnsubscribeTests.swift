@@ -56,7 +56,7 @@ struct UnsubscribeTests {
         }
     }
 
-    /// Drill: links that somebody makes up, or changes, or takes from another server.
+    /// Drill: links that are invented, changed, or from another server.
     @Test func `Only links from this server work, and an address cannot be read from one`() async throws {
         try await MailApp.run { app in
             let good = try await path(app, "ada@example.org")
@@ -115,7 +115,7 @@ struct UnsubscribeTests {
                     app, "POST", String(link.dropFirst("https://backend.example.org/martlet".count)), "scope=all"
                 ).status == 200)
             #expect(try await app.sent(body("offers"))["state"] == "\"skipped\"")
-            // Test knows nothing of live.
+            // Test does not have the data of live.
             var test = app
             test.environment = .test
             #expect(try await test.sent(body("news"))["state"] == "\"sent\"")

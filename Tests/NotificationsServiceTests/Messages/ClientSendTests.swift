@@ -116,7 +116,7 @@ struct ClientSendTests {
             #expect(try await app.deliveries(id).map(\.number) == [2])
             let message = try await app.message(id)
             #expect(message.author == "user:u1" && message.content.texts.body == "Join Blue")
-            // Whether somebody is there is not told either.
+            // Whether a recipient exists is not revealed either.
             #expect(try await post(app, #"{"users":["nobody"]}"#).status == 201)
         }
     }
@@ -218,7 +218,7 @@ struct ClientSendTests {
                 try await app.postgres.query("SELECT FROM notifications.client_receipts WHERE recipient = 'user:u3'")
                     .isEmpty)
             #expect(try await post(app, #"{"users":["u3"]}"#).status == 201)
-            // The span is over.
+            // The period is over.
             try await app.postgres.execute(
                 "UPDATE notifications.client_receipts SET since = since - interval '2 hours'")
             #expect(try await post(app).status == 201)

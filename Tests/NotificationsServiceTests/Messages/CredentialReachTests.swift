@@ -7,11 +7,11 @@ import Testing
 
 @testable import NotificationsService
 
-/// What is said of devices that no push service can be asked for, as the app has no credential for it.
+/// Warnings about devices that cannot be reached because the app has no credential for their push service.
 @Suite struct CredentialReachTests {
     private static let everybody = #"{"content":{"body":"b"},"audience":{"everyone":true}}"#
 
-    /// One device of each kind of push service, and one more of Apple's; credentials of `kinds`.
+    /// One device for each push service, and a second Apple device; credentials of `kinds`.
     private static func run(with kinds: [String], _ body: @Sendable (NotificationsApp) async throws -> Void)
         async throws
     {

@@ -64,7 +64,7 @@ struct MessageEndpointTests {
     @Test func `a message that no push service would accept is refused before anything is queued`() async throws {
         try await NotificationsApp.run { app in
             try await app.install([TestInstallation(1, user: "u1")])
-            // More than a browser's push has room for, and less than Apple's.
+            // More than fits into a browser's push, and less than Apple's limit.
             let text = String(repeating: "x", count: 4_000)
             let everywhere = #"{"content":{"body":"\#(text)"},"audience":{"users":["u1"]}}"#
             let apple = #"{"content":{"body":"\#(text)"},"audience":{"users":["u1"],"platforms":["ios"]}}"#
@@ -138,7 +138,7 @@ struct MessageEndpointTests {
                     "\(again)")
                 #expect(try await post(body.replacing("Ada", with: "Bob")).isProblem(.idempotencyKeyReused))
             }
-            // Under another key it is another request, for which there is no template.
+            // With another key it is a new request, for which there is no template.
             let other = try await app.master(
                 "POST", "/notifications/messages", body, headers: ["Idempotency-Key": "order-2"])
             #expect(other.isProblem(.templateNotFound), "\(other)")
@@ -225,7 +225,7 @@ struct MessageEndpointTests {
             let others = Set(StaffAction.allCases).subtracting([action])
             let without = StaffRights(["app1": [.notifications: others], "app2": [.notifications: [action]]])
             let with = StaffRights(["app1": [.notifications: [action]]])
-            // Users send by templates, whose call has another shape.
+            // Users send by templates, with a call of a different form.
             let refusal = try await app.client(method, path, body, user: "u1")
             #expect(
                 refusal.isProblem(path.hasSuffix("/messages") && method == "POST" ? .invalidBody : .forbidden),

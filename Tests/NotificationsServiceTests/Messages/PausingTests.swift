@@ -8,14 +8,15 @@ import Testing
 
 @testable import NotificationsService
 
-/// What a pause makes wrong of a plan, and what a version cannot read. There is no credential: what leaves has failed.
+/// Plans that a pause has made outdated, and messages that a version cannot read. There is no credential, so whatever
+/// is sent fails.
 struct PausingTests {
     private static func change(_ app: NotificationsApp, _ id: UUID, _ act: String) async throws {
         let answer = try await app.master("POST", "/notifications/messages/\(id)/\(act)")
         try #require(answer.status == 200 && answer["isPaused"] == (act == "pause" ? "true" : "false"), "\(answer)")
     }
 
-    /// As if the pause had lasted until all was overdue.
+    /// Simulates a pause after which all deliveries are overdue.
     private static func makeOverdue(_ app: NotificationsApp, _ id: UUID) async throws {
         try await app.postgres.execute(
             "UPDATE notifications.deliveries SET due = now() - interval '1 hour', updated = now() - interval '1 day' WHERE message = \(id)",
@@ -28,7 +29,7 @@ struct PausingTests {
 
     @Test func `overdue deliveries of a resumed message respect quiet hours by each device's clock`() async throws {
         try await NotificationsApp.run { app in
-            // Where it is noon when it is midnight in UTC, or the other way round: never quiet at the same time.
+            // Zones where it is noon when it is midnight in UTC, or the reverse: never quiet at the same time.
             try await app.install([
                 TestInstallation(1, user: "u"), TestInstallation(2, user: "u", timeZone: "Etc/GMT-12"),
             ])
@@ -38,12 +39,12 @@ struct PausingTests {
             try await Self.change(app, id, "pause")
             try await Self.change(app, id, "resume")
             try await Self.change(app, id, "pause")
-            // It is planned by hand: a message that is paused is not.
+            // Planned by hand, because a paused message is not planned.
             try await app.postgres.withTransaction {
                 _ = try await MessagePlanner().planPage(of: try await app.message(id), $0)
             }
             try await Self.makeOverdue(app, id)
-            // Without a credential a delivery whose time has come fails at once.
+            // Without a credential, a delivery fails as soon as it is due.
             try await app.postgres.execute("DELETE FROM notifications.credentials")
             try await Self.change(app, id, "resume")
             #expect(try await Self.isPaused(app, id) == false)
@@ -107,7 +108,7 @@ struct PausingTests {
             try await Self.change(app, id, "pause")
             try await Self.makeOverdue(app, id)
             try await Self.change(app, id, "resume")
-            // Paused again in between, it stays so.
+            // If it is paused again in between, it stays paused.
             try await Self.change(app, id, "pause")
             try await Self.makeOverdue(app, id)
             try await Self.change(app, id, "resume")
@@ -137,7 +138,7 @@ struct PausingTests {
             let name = PostgresIdentifier(column)!
             try await app.postgres.execute(
                 "UPDATE notifications.messages SET \(name) = \(json)::json WHERE id = \(bad)")
-            // Their time comes.
+            // They become due.
             try await app.postgres.execute("UPDATE notifications.messages SET due = now()")
             try await app.postgres.execute("UPDATE notifications.jobs SET due = now() WHERE kind = \(PlanMessage.kind)")
             try await app.postgres.execute("SELECT pg_notify('notifications_jobs', '')")

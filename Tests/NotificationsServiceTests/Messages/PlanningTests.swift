@@ -20,7 +20,7 @@ struct PlanningTests {
             let message = try await app.planned(id)
             #expect(message.planned == count && message.state == .sending)
             #expect(try await app.count("deliveries") == count)
-            // So that claims leave alone what is for a credential that is held.
+            // So that claims skip deliveries for a held credential.
             let services = try await app.postgres.query("SELECT DISTINCT service FROM notifications.deliveries").map {
                 try $0.decode(0, as: String.self)
             }
@@ -34,7 +34,7 @@ struct PlanningTests {
             let id = try await app.order(
                 #"{"content":{"body":"b"},"audience":{"everyone":true},"due":"\#(Self.nextMonth)"}"#)
             let planner = MessagePlanner()
-            // A page that is rolled back has not been.
+            // A page that is rolled back does not count.
             await #expect(throws: OrderFailed.self) {
                 try await app.postgres.withTransaction { transaction in
                     _ = try await planner.planPage(of: try await app.message(id), transaction)
@@ -63,7 +63,7 @@ struct PlanningTests {
             let due = Date().addingTimeInterval(2).rfc3339
             let id = try await app.order(
                 #"{"content":{"body":"b"},"audience":{"everyone":true},"due":"\#(due)",\#(NotificationsApp.quiet)}"#)
-            // Each has a job made, due at the same time.
+            // Each creates a job that is due at the same time.
             for _ in 0..<3 { _ = try await app.master("POST", "/notifications/messages/\(id)/resume") }
             #expect(try await app.planned(id).planned == count)
             #expect(try await app.count("deliveries") == count)
@@ -77,7 +77,7 @@ struct PlanningTests {
                 #"{"content":{"body":"b"},"audience":{"everyone":true},"due":"\#(Self.nextMonth)"}"#)
             #expect(try await app.message(id).state == .scheduled)
             #expect(try await app.master("POST", "/notifications/messages/\(id)/pause")["isPaused"] == "true")
-            // Its time comes.
+            // It becomes due.
             try await app.postgres.execute("UPDATE notifications.messages SET due = now() WHERE id = \(id)")
             try await app.postgres.execute("UPDATE notifications.jobs SET due = now() WHERE kind = \(PlanMessage.kind)")
             try await app.postgres.execute("SELECT pg_notify('notifications_jobs', '')")
@@ -147,7 +147,7 @@ struct PlanningTests {
                 let id = try await app.order(capped)
                 #expect(try await app.deliveries(id).map(\.number) == numbers)
             }
-            // What is long ago counts no more.
+            // Old messages no longer count.
             try await app.postgres.execute("UPDATE notifications.deliveries SET updated = now() - interval '2 hours'")
             #expect(try await app.deliveries(try await app.order(capped)).map(\.number) == [1, 2])
         }

@@ -199,7 +199,7 @@ import Testing
             _ = try await app.storage.write("POST", "/storage/Notes", #"{"_id":"n1","text":"a"}"#)
             _ = try await app.storage.write("DELETE", "/storage/Notes/n1", by: "eve")
             try await receiver.wait(for: 1)
-            // The pause after a failure is of ten seconds; nobody waits for it here.
+            // The pause after a failure is ten seconds; the test does not wait for it.
             try await eventually("the failure is noted") {
                 try await app.app.postgres.execute(
                     "UPDATE notifications.jobs SET due = now() WHERE state = 'waiting' AND kind = 'rules.webhook'")

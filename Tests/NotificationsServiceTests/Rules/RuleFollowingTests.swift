@@ -188,7 +188,7 @@ import Testing
             try await eventually("it goes on") {
                 try await app.outcomes(of: "notes").count + app.outcomes(of: "bikes").count >= 153
             }
-            // Told once, though the log comes in pages.
+            // Reported once, although the log is read in pages.
             #expect(try await app.outcomes(of: "notes") == ["acted", "expired", "acted"])
             #expect(Set(try await app.outcomes(of: "bikes")) == ["acted"])
             #expect(try await app.sent().count == 152)

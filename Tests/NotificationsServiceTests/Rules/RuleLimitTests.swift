@@ -8,17 +8,17 @@ import Testing
 
 @testable import NotificationsService
 
-/// How often rules act, by when things happened.
+/// How often rules act, judged by the time of the changes.
 @Suite struct RuleLimitTests {
     private static let start = Date(timeIntervalSinceNow: -86_400)
 
     private struct Happened: Sendable {
         var object: String
-        /// After `start`.
+        /// Seconds after `start`.
         var seconds: Double
     }
 
-    /// How many acts had which outcome, as if a follower came to them now, and the number of messages.
+    /// The number of runs by outcome, as if a follower processed the changes now, and the number of messages.
     private func outcomes(_ rest: String = "", _ happened: [Happened]) async throws -> [String: Int] {
         let found = Mutex<[String: Int]>([:])
         try await NotificationsApp.run { app in
@@ -70,14 +70,14 @@ import Testing
     }
 
     @Test func `a loop over many objects ends, and each object is recorded once`() async throws {
-        // Twelve objects, one after the other, ten acts a second.
+        // Twelve objects, one after the other, ten runs a second.
         let acts = (0..<480).map { Happened(object: "Notes/n\($0 % 12)", seconds: Double($0) / 10) }
         let found = try await outcomes("", acts)
         #expect(found == ["acted": 360, "messages": 360, "loop": 12], "\(found)")
     }
 
     @Test func `a slow loop ends within the hour`() async throws {
-        // As of forty objects with eight acts a second: twelve a minute on each.
+        // Forty objects with eight runs a second: twelve a minute for each.
         let acts = (0..<625).map { Happened(object: "Notes/n7", seconds: Double($0) * 5) }
         let found = try await outcomes("", acts)
         #expect(found["acted"] == RuleLimits.actsOnObjectInHour && found["loop"] == 1, "\(found)")

@@ -7,12 +7,12 @@ import Testing
 
 @testable import NotificationsService
 
-/// Mail as what a rule sends.
+/// Mail sent by rules.
 @Suite struct RuleMailTests {
     private static var options: NotificationsOptions {
         get async throws {
             var options = try await MailApp.options()
-            // Nothing listens there: what is ordered waits.
+            // Nothing listens there, so orders wait.
             if !MailServer.isThere { options.mail.server = OrderMailTests.options.mail.server }
             return options
         }

@@ -56,7 +56,7 @@ import Testing
                 try await group.waitForAll()
             }
             #expect(try await count() == 1)
-            // What was missed meanwhile is made up for once.
+            // A missed time is made up for once.
             try await clock.look(at: Date(timeIntervalSinceNow: 4_000))
             try await clock.look(at: Date(timeIntervalSinceNow: 4_000))
             #expect(try await count() == 2)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import NotificationsService
 
-/// `POST …/notification` and `GET …/storage/TBNotification` in the form of the thesis.
+/// `POST …/notification` and `GET …/storage/TBNotification` in the thesis's format.
 struct TBAnalyticsNotificationTests {
     private static let ada = "0193a000-0000-7000-8000-0000000000aa"
     private static let bob = "0193a000-0000-7000-8000-0000000000bb"
@@ -86,7 +86,7 @@ struct TBAnalyticsNotificationTests {
             let again = try await app.client("POST", "/thesis/notification", body, user: Self.ada)
             #expect(again.status == 201 && again["created"] == first["created"], "\(again)")
             #expect(try await app.count("messages") == 2)
-            // It is another one's who has not sent it.
+            // For a different sender it is a different notification.
             #expect(try await app.client("POST", "/thesis/notification", body, user: Self.bob).isProblem(.forbidden))
         }
     }

@@ -65,7 +65,7 @@ import Testing
         let (files, usage) = (try app.space().own("_files"), try app.space().own("_file_usage"))
         _ = try await app.client.put("/upload/a.txt", "12345678")
         try await app.limit(bytes: 10)
-        // It becomes small, and others take the room.
+        // It becomes smaller, and others use the room.
         let large = try await app.answer(behind: ["UPDATE \(files) SET size = 1", "UPDATE \(usage) SET bytes = 10"]) {
             try await app.client.put("/upload/a.txt", "87654321")
         }
@@ -114,7 +114,7 @@ import Testing
             set.status == 200 && set["maximumFiles"] == "3" && set["maximumBytes"] == nil
                 && set["isDefault"] == "false", "\(set)")
         #expect(try await staff.get(path).text == set.text)
-        // Both environments have them.
+        // The limits apply to both environments.
         let test = try await app.asking(as: app.principal(.master, .test)).get("/files/usage")
         #expect(test["maximumFiles"] == "3")
     }
@@ -135,7 +135,7 @@ import Testing
 }
 
 extension StorageApp {
-    /// The answer to a request that waits for a transaction which changes files before it.
+    /// The response to a request that waits for a transaction which changes files first.
     fileprivate func answer(
         behind statements: [PostgresQuery], to request: @escaping @Sendable () async throws -> Answer
     ) async throws -> Answer {

@@ -124,7 +124,7 @@ import Testing
         RangeCase(range: "bytes=-99", status: 206, text: "0123456789", contentRange: "bytes 0-9/10"),
         RangeCase(range: "bytes=10-", status: 416, text: "", contentRange: "bytes */10"),
         RangeCase(range: "bytes=-0", status: 416, text: "", contentRange: "bytes */10"),
-        // What is not one good range is no range.
+        // Anything but a single valid range is ignored.
         RangeCase(range: "bytes=0-0,2-2", status: 200, text: "0123456789"),
         RangeCase(
             range: "bytes=" + (0..<1_000).map { "\($0)-" }.joined(separator: ","), status: 200, text: "0123456789"),
@@ -287,7 +287,7 @@ import Testing
         }
         #expect(try await ann.get("/upload/p/secret.txt").text == "secret")
         #expect(try await app.master.get("/upload/p/secret.txt").text == "secret")
-        // Replacing keeps who may.
+        // Replacing keeps readers and writers.
         #expect(try await ann.send("PUT", "/upload/p/secret.txt", "secret 2")["_readers"] == #"["ann"]"#)
         #expect(try await ann.patch("/upload/p/secret.txt", #"{"_readers":["ann","bob"]}"#).status == 200)
         #expect(try await bob.get("/upload/p/secret.txt").text == "secret 2")
@@ -319,7 +319,7 @@ import Testing
         #expect(try await counts() == ["2", "2", "0", "0"])
         #expect(try await ann.delete("/upload/p/f").status == 204)
         #expect(try await counts() == ["2", "2", "0", "0"])
-        // Another file at the path opens nothing of the one before.
+        // Another file at the path does not reveal the previous one.
         #expect(try await bob.send("PUT", "/upload/p/f?readers=*", "of bob").status == 201)
         #expect(try await counts() == ["3", "3", "1", "1"])
         _ = try await bob.patch("/upload/p/f", #"{"_readers":["bob"]}"#)

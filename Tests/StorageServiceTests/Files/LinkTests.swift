@@ -23,7 +23,7 @@ import Testing
         #expect(answer.status == 200 && answer.text == "hello", "\(answer)")
         #expect(try await anybody.send("GET", link, bytes: nil, headers: ["range": "bytes=1-2"]).text == "el")
         #expect(try await anybody.send("HEAD", link).header("content-length") == "5")
-        // A new version is the same file, one that takes the path later is not.
+        // A new version is the same file, but a later file at the same path is not.
         _ = try await app.user("ann").send("PUT", "/upload/a/b%20c.txt", "hello 2")
         #expect(try await anybody.get(link).text == "hello 2")
         _ = try await app.user("ann").delete("/upload/a/b%20c.txt")

@@ -50,7 +50,7 @@ import Testing
         #expect(patched.status == 204 && created.status == 201, "\(patched)")
         #expect(try await blobs() == 6)
 
-        // Too young to tell, then noted.
+        // First too young to judge, then recorded.
         #expect(try await collect(after: 0) == 0)
         #expect(try await collect(after: 2) == 0)
         #expect(try await collect(after: 25.9) == 0)
@@ -59,7 +59,7 @@ import Testing
             try await app.client.send("HEAD", location, bytes: nil, headers: ["tus-resumable": "1.0.0"]).status == 404,
             "expired")
         #expect(try await blobs() == 4)
-        // A day old when its row goes: it has a day from then on.
+        // A day old when its row is deleted; it is kept for a day from then on.
         _ = try await app.client.delete("/upload/late")
         #expect(try await collect(after: 27) == 0)
         #expect(try await blobs() == 4)
@@ -77,7 +77,7 @@ import Testing
         )
         let collection = collection(app.postgres, SharedFiles.settings)
         _ = try await app.client.send("PUT", "/upload/f", "1")
-        // As a copy job does: the bytes long before the row.
+        // Like a copy job: the bytes long before the row.
         try await app.superuser.execute("UPDATE \(files) SET blob = 'x' || blob")
         #expect(try await collection.collect(schema: schema, at: Date().addingTimeInterval(2 * Self.hour)) == 0)
         #expect(try await app.superuser.query("SELECT FROM \(orphans)").count == 1)

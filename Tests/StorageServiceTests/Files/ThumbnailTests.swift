@@ -37,7 +37,7 @@ struct ThumbnailTests {
         _ = try await app.client.send(
             "PUT", "/upload/bomb.png",
             bytes: [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a] + Array(repeating: 7, count: 99))
-        // Broken, or the disk: it is not said for good, but so many pixels are.
+        // Damage may come from the disk, so it is not remembered for good; an excessive number of pixels is.
         #expect(try await app.client.get("/upload/bomb.png?thumbnail=small").isProblem(.imageRefused))
         let thumbnails = try app.space().own("_thumbnails")
         #expect(try await app.superuser.query("SELECT FROM \(thumbnails)").isEmpty)
@@ -60,7 +60,7 @@ struct ThumbnailTests {
         #expect(try await app.client.get("/upload/a.gif?thumbnail=small").status == 200)
     }
 
-    /// A header that claims a size, and no more than that.
+    /// A header that claims a size, and nothing else.
     private static func png(width: UInt32, height: UInt32) -> [UInt8] {
         func big(_ number: UInt32) -> [UInt8] { withUnsafeBytes(of: number.bigEndian) { Array($0) } }
         func chunk(_ name: String, _ data: [UInt8]) -> [UInt8] {

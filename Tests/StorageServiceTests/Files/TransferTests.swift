@@ -58,7 +58,7 @@ import Testing
         #expect(try await app.client.get("/upload/a/b.txt").text == "hello world")
         #expect(try await app.client.get("/upload/a/b.txt?info=true")["contentType"] == #""text/plain""#)
         #expect(try await app.client.get("/upload-history/a/b.txt")["count"] == "1")
-        // A client that lost the last answer learns that all is well.
+        // A client that lost the last response learns that the upload is complete.
         #expect(try await head(app.client, location).header("upload-offset") == "11")
     }
 
@@ -193,7 +193,7 @@ import Testing
         #expect(try await head(app.master, second).status == 403)
         #expect(try await app.client.get("/upload/bob").text == "of bob")
 
-        // What the server begins for nobody, it may do, and nobody else.
+        // An upload that the server begins without a user can be continued only by the server.
         let third = try location(try await create(app.master, "2", path: "bob"))
         for other in [app.client, app.user("ann")] {
             #expect(try await patch(other, third, at: 0, "12").isProblem(.uploadNotFound))

@@ -246,7 +246,7 @@ import Testing
     @Test("a collection without hooks costs no additional query")
     func cost() async throws {
         let app = try await StorageApp()
-        // A copy of the service that nobody else makes forget anything.
+        // An instance of the service whose caches no one else clears.
         let service = StorageService(
             postgres: app.postgres, files: SharedFiles.settings, logger: .silent, hooks: SharedHooks.settings)
         let client = try await ServiceClient(service).asking(as: app.principal(.client))

@@ -11,7 +11,7 @@ import Testing
 @testable import StorageService
 
 @Suite struct HookDeliveryTests {
-    /// Runs `body` beside `count` copies of the service that deliver.
+    /// Runs `body` while `count` instances of the service deliver.
     private func delivering(
         _ app: StorageApp, copies count: Int = 1, _ settings: HookSettings = SharedHooks.settings,
         _ body: () async throws -> Void
@@ -20,7 +20,7 @@ import Testing
         let copies = clients.map {
             StorageService(postgres: $0, files: SharedFiles.settings, logger: .silent, hooks: settings)
         }
-        // Of this app only: other tests' hooks have copies of their own.
+        // Of this app only, because other tests' hooks have their own instances.
         let space = try app.space()
         let tasks = copies.map { copy in Task { await copy.hookDelivery.run(in: space) } }
         do {
@@ -144,7 +144,7 @@ import Testing
             try await wait { try await app.master.get("/hooks/saved")["enabled"] == "false" }
             try await Task.sleep(for: .milliseconds(300))
         }
-        // Those that were under way; the others are not sent.
+        // Those under way; the others are not sent.
         #expect((1...8).contains(receiver.received.count))
         let all = try await deliveries(app, of: "saved")
         #expect(
@@ -237,7 +237,7 @@ import Testing
             try await wait { try await deliveries(app, of: "saved", "?state=done").count == 1 }
         }
         #expect(receiver.received.map { $0.headers["webhook-id"] } == [claim.webhookID])
-        // The one that was thought dead cannot change what became of it.
+        // The instance presumed dead cannot change the outcome.
         try await store.settle(claim, status: 500, error: "late", pause: nil, in: space)
         #expect(try await deliveries(app, of: "saved", "?state=done").count == 1)
     }
@@ -262,7 +262,7 @@ import Testing
         for _ in 0..<3 { #expect(try await !store.take(for: "saved", in: space)) }
         let after = try await app.superuser.query(row)[0]
         #expect(try before.decode(0, as: String.self) == after.decode(0, as: String.self))
-        // What it is not told of moves it on, too, so that it is not looked at again.
+        // Changes that do not concern it also advance it, so that they are not read again.
         _ = try await app.client.delete("/storage/Notes/a")
         #expect(try await store.hasWork(for: "saved", in: space))
         #expect(try await !store.take(for: "saved", in: space))

@@ -99,7 +99,7 @@ import Testing
 
     // MARK: Addresses
 
-    /// The service as operators have it who allow nothing.
+    /// The service with the strictest settings.
     private func strict(_ app: StorageApp, _ change: (inout HookSettings) -> Void = { _ in }) async throws
         -> ServiceClient
     {
@@ -153,7 +153,7 @@ import Testing
         let url = receiver.url.replacing("http://127.0.0.1", with: "https://localhost")
         #expect(try await app.master.put("/hooks/a", #"{"event":"function","url":"\#(url)"}"#).status == 201)
         #expect(try await strict(app).post("/functions/a").isProblem(.hookFailed))
-        // Plain HTTP, so that nothing but the address is in the way.
+        // Plain HTTP, so that only the address can be the reason.
         let settings = { (settings: inout HookSettings) in
             settings.isPlainHTTPAllowed = true
             settings.lookUp = { _ in [[93, 184, 215, 14]] }

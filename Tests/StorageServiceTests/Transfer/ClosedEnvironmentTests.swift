@@ -7,7 +7,7 @@ import Testing
 
 @testable import StorageService
 
-/// What live has goes to test by a live key only, and is not open there until the app says so.
+/// Live data are copied to test only with a live key, and are not open there until the app says so.
 @Suite struct ClosedEnvironmentTests {
     @Test func `a test key can neither copy live nor open the copy`() async throws {
         let app = try await StorageApp()
@@ -54,7 +54,7 @@ import Testing
         }
         #expect(try await app.testMaster.get("/storage/Note/a")["n"] == "1")
         #expect(try await app.user("ada").get("/storage/Note/a")["n"] == "1", "live goes on")
-        // Another copy of the service knows it too.
+        // Another instance of the service knows it too.
         let other = try await ServiceClient(
             StorageService(
                 postgres: app.postgres, files: SharedFiles.settings, logger: .silent, hooks: SharedHooks.settings))
@@ -65,7 +65,7 @@ import Testing
         #expect(try await app.testClient.get("/storage/Note/a").isProblem(.forbidden), "the rules came along")
         #expect(try await app.master.put("/environment", #"{"open":false}"#).status == 200)
         #expect(try await app.asking(as: guest).get("/storage/Note/a").isProblem(.forbidden))
-        // What is empty is open again.
+        // An empty environment is open again.
         #expect(try await app.master.delete("/environment").status == 204)
         #expect(try await app.testClient.get("/storage/Note")["count"] == "0")
     }

@@ -7,7 +7,7 @@ import Testing
 @testable import StorageService
 
 @Suite(.serialized) struct ExportTests {
-    /// Each kind of value, and what spreadsheets and CSV stumble over.
+    /// Each kind of value, and values that are difficult for spreadsheets and CSV.
     private static let objects = [
         #"{"_id":"a","s":"x","n":1.10,"b":true,"z":null,"e":"","d":{"__type":"Date","iso":"2026-01-02T03:04:05.678Z"}}"#,
         #"{"_id":"b","s":"=1+1","n":-5,"b":false,"o":{"p":{"q":"deep"},"r":2},"a":[1,"2",null,{"x":[]}],"m":1}"#,
@@ -16,7 +16,7 @@ import Testing
         #"{"_id":"e","f":{"__type":"File","name":"x.png"},"y":{"__type":"Bytes","base64":"AAEC"},"u":"ä€😀","k":{"a.b":1},"true":"true","num":"12"}"#,
         #"{"_id":"f","=evil":"x","w:number":"7","sp":" x ","nullword":"null","big":123456789012345678901234567890.5,"a":[]}"#,
         #"{"_id":"g"}"#,
-        // To Swift both names are the same.
+        // Swift considers both names equal.
         "{\"_id\":\"h\",\"caf\u{e9}\":1,\"cafe\u{301}\":\"x\"}",
     ]
 
@@ -119,7 +119,7 @@ import Testing
             try await testMaster.get("/collections/Note/indexes").text
                 == app.master.get("/collections/Note/indexes").text)
         #expect(try await testMaster.get("/collections")["count"] == "2")
-        // The tables are as any other: they take writes and keep what is unique.
+        // The tables are regular: they accept writes and enforce uniqueness.
         #expect(try await app.testClient.post("/storage/Note", #"{"n":3}"#).status == 201)
         #expect(try await app.testClient.post("/storage/Note", #"{"n":1,"t":null}"#).status == 201)
         #expect(try await app.leftovers() == [])
@@ -142,7 +142,7 @@ import Testing
         #expect(try await app.testClient.get("/upload/a/one.txt").isProblem(.fileNotFound))
         #expect(try await app.testClient.get("/upload/b.txt").text.utf8.count == 300_000)
         #expect(try await app.testClient.get("/upload/old.txt").isProblem(.fileNotFound))
-        // What happens to one does not touch the other.
+        // Changes in one environment do not affect the other.
         #expect(try await app.client.send("PUT", "/upload/b.txt", "new").status == 200)
         #expect(try await app.testMaster.delete("/upload/a/one.txt").status == 204)
         #expect(try await app.testClient.get("/upload/b.txt").text.utf8.count == 300_000)
@@ -178,7 +178,7 @@ import Testing
         _ = try await app.testClient.post("/storage/Note", #"{"_id":"z"}"#)
         let test = try await app.contents(.test)
         let table = try #require(PostgresIdentifier(schema: try app.space().schema, name: "Note"))
-        // Something in the way of the copy's own table.
+        // An obstacle to the copy's own table.
         let name = try #require(PostgresIdentifier(schema: try app.space(.test).schema, name: "_copy_0"))
         try await app.superuser.execute("CREATE TABLE \(name) (id int)")
         let job = try await app.master.post("/environment/copy")

@@ -194,7 +194,7 @@ import Testing
         }
     }
 
-    /// The job of an import that no worker has begun.
+    /// The job of an import that no worker has started.
     private func waiting(_ app: StorageApp, count: Int) async throws -> (
         id: UUID, options: ImportOptions, transfers: TransferStores
     ) {
@@ -219,7 +219,7 @@ import Testing
         let app = try await StorageApp()
         let job = try await waiting(app, count: 1_200)
         try await job.transfers.spaces.prepare(app.space())
-        // As if a first attempt had got as far as this.
+        // As if a first attempt had got this far.
         let dead = try #require(
             ImportStage(
                 postgres: app.postgres, space: try app.space(), collection: try CollectionName("Note"), job: job.id))
@@ -282,7 +282,7 @@ import Testing
 }
 
 extension StorageApp {
-    /// Tables of imports and files of the spool that nobody needs any more.
+    /// Leftover tables of imports and files of the spool.
     func leftovers() async throws -> [String] {
         // A stage is dropped after its job has ended.
         try await eventually("nothing is left over") { try await leftoversNow().isEmpty }
