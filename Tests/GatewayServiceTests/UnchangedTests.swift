@@ -34,7 +34,7 @@ import Testing
         return test.upstream.arrivals.count > before
     }
 
-    @Test func anAnswerIsGivenAgainAsItWas() async throws {
+    @Test func `a response is repeated unchanged`() async throws {
         try await withGenerations { test in
             let before = test.upstream.arrivals.count
             let answer = try await test.ask("unchanged", Self.ask)
@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    @Test func whatIsAskedOtherwiseIsPassedOn() async throws {
+    @Test func `different requests are passed on`() async throws {
         try await withGenerations { (test: TestGateway) async throws in
             #expect(try await passesOn(test, "unchanged", []))
             #expect(try await passesOn(test, "unchanged", ["If-None-Match: \"v6\""]))
@@ -62,8 +62,9 @@ import Testing
         }
     }
 
-    /// What a service sees as two header lines is not the key of clients that send the first line.
-    @Test func severalTagsAreNobodysKey() async throws {
+    /// A service may read two lines as one list, so its response must not be repeated to clients that send the first line.
+    @Test func `requests with several If-None-Match lines are passed on and do not answer those with one`() async throws
+    {
         try await withGenerations { (test: TestGateway) async throws in
             for _ in 0..<3 {
                 #expect(try await passesOn(test, "unchanged", ["If-None-Match: \"old\"", "If-None-Match: \"v7\""]))
@@ -72,14 +73,14 @@ import Testing
         }
     }
 
-    @Test func namesAreInSmallLettersForHTTP2() async throws {
+    @Test func `header names are in lower case for HTTP/2`() async throws {
         try await withGenerations { test in
             let text = try await test.ask("unchanged", Self.ask).text
             #expect(text.contains("\r\netag: ") && !text.contains("ETag"), "\(text)")
         }
     }
 
-    @Test func nothingHoldsOnceSomethingIsPublished() async throws {
+    @Test func `a publication invalidates all responses`() async throws {
         try await withGenerations { test in
             test.upstream.generation = 8
             #expect(await eventually(within: .seconds(30)) { (try? await passesOn(test)) == true })
@@ -88,7 +89,7 @@ import Testing
         }
     }
 
-    @Test func nothingHoldsWhileNobodyTells() async throws {
+    @Test func `without the feed no response is valid`() async throws {
         try await withGenerations { (test: TestGateway) async throws in
             test.upstream.generation = nil
             test.upstream.closeConnections()
@@ -99,7 +100,7 @@ import Testing
         }
     }
 
-    @Test func credentialsAreLookedAtFirst() async throws {
+    @Test func `credentials are checked first`() async throws {
         try await withGenerations { test in
             let before = test.upstream.arrivals.count
             let wrong = try await test.exchange(

@@ -16,7 +16,7 @@ import Testing
         {"key":"b","flags":{"title":"tested","rate":"wrong type","off":true}}],"metrics":[{"name":"purchase","kind":"proportion"}]}
         """
 
-    @Test func aVariationAnswersInPlaceOfTheRules() async throws {
+    @Test func `a variation overrides the rules of a flag`() async throws {
         try await ConfigApp.run { app in
             // The rate becomes a number while the experiment runs.
             try await app.publish(

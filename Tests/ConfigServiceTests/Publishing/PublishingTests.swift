@@ -12,7 +12,7 @@ import Testing
 @Suite struct PublishingTests {
     private static let path = "/config/flags/default"
 
-    @Test func aDocumentIsEditedPublishedRolledBackWithdrawnAndDeleted() async throws {
+    @Test func `a document is edited, published, rolled back, withdrawn and deleted`() async throws {
         try await ConfigApp.run(kinds: .plain) { app in
             let path = Self.path
             #expect(try await app.master("GET", path).isProblem(.documentNotFound))
@@ -108,7 +108,7 @@ import Testing
             ("POST", "/promote", #"{"from":"test"}"#, [:], .versionNotFound),
             ("GET", "/diff?from=9", nil, [:], .versionNotFound),
         ] as [(String, String, String?, [String: String], ErrorCode)])
-    func whatIsWrongChangesNothing(
+    func `an invalid call changes nothing`(
         _ method: String, _ path: String, _ body: String?, _ headers: [String: String], _ code: ErrorCode
     ) async throws {
         try await ConfigApp.run(kinds: .plain) { app in
@@ -127,7 +127,7 @@ import Testing
         }
     }
 
-    @Test func whatHasErrorsIsNotPublished() async throws {
+    @Test func `a document with errors is not published`() async throws {
         try await ConfigApp.run(kinds: .plain) { app in
             for text in ["bad", "unreadable"] {
                 let stored = try await app.master(
@@ -145,7 +145,7 @@ import Testing
         }
     }
 
-    @Test func aPinnedVersionStaysInMemory() async throws {
+    @Test func `a pinned version stays in memory`() async throws {
         try await ConfigApp.run(kinds: .plain) { app in
             let missing = try await app.publishing(.definition, "shop", #"{"pin":1}"#)
             #expect(
@@ -162,7 +162,7 @@ import Testing
         }
     }
 
-    @Test func testIsPromotedToLive() async throws {
+    @Test func `test is promoted to live`() async throws {
         try await ConfigApp.run(kinds: .plain) { app in
             var test = app
             test.environment = .test
@@ -182,7 +182,7 @@ import Testing
         }
     }
 
-    @Test func whatIsOnlyADraftOutlivesAPromotion() async throws {
+    @Test func `a mere draft survives a promotion`() async throws {
         try await ConfigApp.run(kinds: .plain) { app in
             var test = app
             test.environment = .test
@@ -203,7 +203,7 @@ import Testing
         }
     }
 
-    @Test func whatIsScheduledIsPublishedInItsTime() async throws {
+    @Test func `a scheduled version is published at its time`() async throws {
         try await ConfigApp.run(kinds: .plain) { app in
             _ = try await app.master("PUT", Self.path, #"{"text":"later"}"#, headers: ["if-none-match": "*"])
             let soon = Date(timeIntervalSinceNow: 2).formatted(.iso8601)
@@ -228,7 +228,7 @@ import Testing
         }
     }
 
-    @Test func documentsGoOutAndIn() async throws {
+    @Test func `documents are exported and imported`() async throws {
         try await ConfigApp.run(kinds: .plain) { app in
             try await app.publish(.flags, "default", #"{"text":"one","n":1.50}"#)
             _ = try await app.master("PATCH", Self.path, #"{"text":"two"}"#, headers: ["if-match": "*"])
@@ -250,7 +250,7 @@ import Testing
         }
     }
 
-    @Test func onlyWhoMayManagesDocuments() async throws {
+    @Test func `only callers with the right manage documents`() async throws {
         try await ConfigApp.run(kinds: .plain) { app in
             try await app.publish(.flags, "default", #"{"text":"one"}"#)
             #expect(try await app.client("GET", Self.path).isProblem(.forbidden))
@@ -276,7 +276,7 @@ import Testing
         }
     }
 
-    @Test func thereIsALimitOfDocuments() async throws {
+    @Test func `the number of documents is limited`() async throws {
         try await ConfigApp.run(kinds: .plain) { app in
             for name in ["a", "b", "c"] { try await app.publish(.flags, name, "{}") }
             #expect(
@@ -288,7 +288,7 @@ import Testing
         }
     }
 
-    @Test func publishersInParallelMakeOneVersionEach() async throws {
+    @Test func `concurrent publications create one version each`() async throws {
         try await ConfigApp.run(kinds: .plain) { app in
             try await app.publish(.flags, "default", #"{"text":"0"}"#)
             try await withThrowingTaskGroup(of: Void.self) { group in
@@ -308,7 +308,7 @@ import Testing
         }
     }
 
-    @Test func nobodyMayChangeAVersion() async throws {
+    @Test func `a version cannot be changed`() async throws {
         try await ConfigApp.run(kinds: .plain) { app in
             try await app.publish(.flags, "default", #"{"text":"one"}"#)
             await #expect(throws: (any Error).self) {

@@ -19,7 +19,7 @@ import Testing
         "de":{"variations":{"plural":{"one":{"stringUnit":{"state":"needs_review","value":"ein Hund"}},"other":{"stringUnit":{"value":"%lld Hunde"}}}}}}}}}
         """
 
-    @Test func clientsReadALanguageWithWhatItLacksFromItsFallbacks() async throws {
+    @Test func `clients get a language with missing texts from its fallbacks`() async throws {
         try await ConfigApp.run { app in
             #expect(try await app.client("GET", "/translation/de/1.2.0").isProblem(.documentNotFound))
             let published = try await app.publish(.translation, "1.2.0", Self.document)
@@ -58,7 +58,9 @@ import Testing
             ("1.10.0", "1.10.0"), ("2.0", "1.10.0"),
             ("spring", "spring"), ("autumn", nil),
         ] as [(String, String?)])
-    func anAppVersionWithoutTranslationsHasThoseOfTheNewestBelow(_ version: String, _ expected: String?) async throws {
+    func `an app version without translations gets those of the newest version below it`(
+        _ version: String, _ expected: String?
+    ) async throws {
         try await ConfigApp.run { app in
             for name in ["1.2.0", "1.10.0", "spring"] {
                 try #require(
@@ -82,7 +84,7 @@ import Testing
         }
     }
 
-    @Test func anEntityTagIsOfOneLanguageAlone() async throws {
+    @Test func `an entity tag is valid for one language only`() async throws {
         try await ConfigApp.run { app in
             try await app.publish(.translation, "1.2.0", Self.document)
             let german = try #require(try await app.client("GET", "/translation/de/1.2.0").header("etag"))
@@ -103,7 +105,7 @@ import Testing
         }
     }
 
-    @Test func whatBreaksClientsIsNotPublished() async throws {
+    @Test func `texts that break clients are not published`() async throws {
         try await ConfigApp.run { app in
             let broken = Self.document.replacing("Hallo %@", with: "Hallo %lld")
             let refused = try await app.publish(.translation, "1.2.0", broken)
@@ -123,7 +125,7 @@ import Testing
         }
     }
 
-    @Test func thePseudoLocaleIsThereInTheTestEnvironment() async throws {
+    @Test func `the test environment has the pseudo-locale`() async throws {
         try await ConfigApp.run { live in
             var app = live
             app.environment = .test
@@ -133,7 +135,7 @@ import Testing
         }
     }
 
-    @Test func oneCallBringsALanguageAndPublishesIt() async throws {
+    @Test func `a language is uploaded and published in one call`() async throws {
         try await ConfigApp.run { app in
             let body =
                 #"{"version":"1.2.0","language":"de","sourceLanguage":"en","strings":{"hello":"Hallo","dogs|==|plural.one":"ein Hund","dogs|==|plural.other":"%lld Hunde"},"#
@@ -167,7 +169,7 @@ import Testing
         (#"{"version":"1~2","language":"de","strings":{}}"#, "version"),
         (#"{"version":"1","language":"de","strings":[]}"#, "strings"),
     ])
-    func aBodyThatIsWrongNamesTheField(body: String, field: String) async throws {
+    func `an invalid body is refused by field`(body: String, field: String) async throws {
         try await ConfigApp.run { (app: ConfigApp) async throws in
             #expect(try await app.master("POST", "/translation", body).isProblem(.invalidBody, field: field))
             #expect(try await app.master("GET", "/config/translation")["count"] == "0")
