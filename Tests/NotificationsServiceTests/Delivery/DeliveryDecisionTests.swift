@@ -160,7 +160,7 @@ struct DeliveryDecisionTests {
         #expect(window.size == OnceWindow.first)
     }
 
-    @Test func `a credential is broken after three refusals within half a minute without a success`() {
+    @Test func `a credential is broken after three refusals over at least half a minute without a success`() {
         var doubts = CredentialDoubts()
         let (lane, patience) = (DeliveryLane(space: 1, service: .apns), Duration.seconds(30))
         func notes(_ times: [TimeInterval], _ version: Date? = nil) -> [Bool] {

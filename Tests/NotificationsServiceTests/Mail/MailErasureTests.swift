@@ -101,7 +101,7 @@ struct MailErasureTests {
         }
     }
 
-    @Test func `A user with many mails is erased in slices, each at another place`() async throws {
+    @Test func `A user with many mails is erased in slices, and each call returns a different position`() async throws {
         try await MailApp.run(OrderMailTests.options) { app in
             let rows = 2 * MailUserData.rowsPerSlice + 1
             try await app.postgres.execute(

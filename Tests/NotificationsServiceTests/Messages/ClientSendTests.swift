@@ -269,7 +269,7 @@ struct ClientSendTests {
         (#"{"templates":{"t":{"channels":["*"],"limit":{"count":1,"seconds":1}}}}"#, "channels"),
         (#"{"templates":{"t":{"limit":{"count":1,"seconds":1},"recipientLimit":{"count":1}}}}"#, "recipientLimit"),
     ])
-    func `contradictory rules are refused`(_ rules: String, _ field: String) async throws {
+    func `invalid client rules are refused`(_ rules: String, _ field: String) async throws {
         try await NotificationsApp.run { app in
             let answer = try await app.master("PUT", "/notifications/client-rules", rules)
             #expect(answer.isProblem(.invalidBody, field: field), "\(answer)")

@@ -168,7 +168,7 @@ import Testing
         }
     }
 
-    @Test func `dropping a collection that no rule follows removes only its own changes`()
+    @Test func `dropping a collection while no instance follows it removes only its own changes`()
         async throws
     {
         try await RulesApp.run { app in
