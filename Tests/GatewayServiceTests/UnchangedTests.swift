@@ -62,7 +62,8 @@ import Testing
         }
     }
 
-    /// A service may read two lines as one list, so its response must not be repeated to clients that send the first line.
+    /// A service may read two lines as one list, so its response must not be repeated to clients that send only the
+    /// first one.
     @Test func `requests with several If-None-Match lines are passed on and do not answer those with one`() async throws
     {
         try await withGenerations { (test: TestGateway) async throws in
